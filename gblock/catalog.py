@@ -1,0 +1,407 @@
+"""Load, validate and look up blockers."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from gblock import outline
+from gblock.errors import UserError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Kind = Literal["waits", "cpu", "costly", "spawns", "foreign"]
+Level = Literal["error", "warning", "opt-in"]
+Meaning = Literal["forever", "immediate", "invalid"]
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One table of the catalog: an unknown key is an error."""
+
+
+class Timeout(_Table):
+    """Which argument bounds the wait, and what its values mean."""
+
+    position: int | None = None
+    """Counted from 0, without ``self``; None where it is keyword-only."""
+    keyword: str | None = None
+    default: float | None = None
+    """What a missing argument means, in `unit`; None: it waits for ever."""
+    unit: Literal["s", "ms"] = "s"
+    minimum: float = 0.0
+    """What is smaller counts as 0, in `unit`."""
+    none: Meaning = "forever"
+    """What ``None`` means."""
+    negative: Meaning = "forever"
+
+
+class Condition(_Table):
+    """Argument values that make the call immediate or cooperative."""
+
+    position: int | None = None
+    keyword: str | None = None
+    default: bool | int | float | str | None = None
+    """The value of a missing argument."""
+    values: tuple[bool | int | float | str | None, ...] = ()
+    flags: tuple[str, ...] = ()
+    """Symbols of which one stands in the argument, alone or in a ``|``."""
+
+
+class Evidence(_Table):
+    """What was measured: the call was run under gevent beside a heartbeat greenlet."""
+
+    version: str | None = None
+    """The package's version; CPython's for the standard library."""
+    call: str | None = None
+    elapsed: float | None = None
+    """Seconds that the call took."""
+    max_gap: float | None = None
+    """The hub's longest gap, in seconds."""
+    returned: bool = True
+    """False where the call was stopped after `elapsed`."""
+    remedy: str | None = None
+    remedy_max_gap: float | None = None
+    reference: str | None = None
+    python: str | None = None
+    gevent: str | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether figures stand here, not only a reference."""
+        return self.elapsed is not None
+
+
+class Blocker(_Table):
+    """One entry: calls that block the hub in one way, and what to do instead."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, or ``stdlib``."""
+    symbols: tuple[str, ...]
+    """Dotted names as imported."""
+    kind: Kind
+    level: Level
+    why: str
+    instead: str
+    evidence: Evidence
+    versions: str | None = None
+    timeout: Timeout | None = None
+    unless: tuple[Condition, ...] = ()
+    cooperative_after: tuple[str, ...] = ()
+    """Calling one of these symbols makes it cooperative."""
+    releases_gil: bool | None = None
+    """None where it was not measured."""
+    seconds_each: float | None = None
+    """For ``costly``: what one call costs, in seconds."""
+
+
+class Library(_Table):
+    """What a package's names mean, for which no source can be read."""
+
+    distribution: str
+    aliases: dict[str, str] = {}
+    bases: dict[str, tuple[str, ...]] = {}
+    returns: dict[str, str] = {}
+    attributes: dict[str, str] = {}
+    elements: dict[str, str] = {}
+    immediate: tuple[str, ...] = ()
+    cooperative: tuple[str, ...] = ()
+
+
+class Offload(_Table):
+    """A call that runs a callable elsewhere."""
+
+    symbol: str
+    thread: Literal["native", "greenlet"]
+    """``greenlet``: under monkey patching the callable stays on the hub's thread."""
+    argument: int | None = None
+    keyword: str | None = None
+    returns_callable: bool = False
+    """Whether it gives a function that runs the argument there, instead of running it."""
+
+
+class Handler(_Table):
+    """A decorator that makes a function run once a task or once a request."""
+
+    symbol: str
+    runs: Literal["task", "request"]
+
+
+class _Head(_Table, rename={"measured_on": "measured-on"}):
+    measured_on: dict[str, str] = {}
+
+
+_SHAPES: dict[str, Any] = {"library": Library, "offload": Offload, "handler": Handler, "blocker": Blocker}
+
+
+class Catalog:
+    """Blockers, libraries and offloads, looked up by symbol."""
+
+    def __init__(
+        self,
+        blockers: tuple[Blocker, ...],
+        libraries: tuple[Library, ...] = (),
+        offloads: tuple[Offload, ...] = (),
+        handlers: tuple[Handler, ...] = (),
+        measured_on: dict[str, str] | None = None,
+    ) -> None:
+        self.blockers = blockers
+        self.libraries = libraries
+        self.offloads = offloads
+        self.handlers = handlers
+        self.measured_on = measured_on or {}
+        self._canonical: dict[str, str] = {}
+
+    @cached_property
+    def by_symbol(self) -> dict[str, tuple[Blocker, ...]]:
+        """Blockers by each of their symbols, in canonical spelling."""
+        found: dict[str, tuple[Blocker, ...]] = {}
+        for blocker in self.blockers:
+            for symbol in blocker.symbols:
+                name = self.canonical(symbol)
+                found[name] = (*found.get(name, ()), blocker)
+        return found
+
+    @cached_property
+    def by_id(self) -> dict[str, Blocker]:
+        """Blockers by id."""
+        return {blocker.id: blocker for blocker in self.blockers}
+
+    @cached_property
+    def offload_by_symbol(self) -> dict[str, Offload]:
+        """Offloads by symbol, in canonical spelling."""
+        return {self.canonical(offload.symbol): offload for offload in self.offloads}
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        return {k: v for library in self.libraries for k, v in library.aliases.items()}
+
+    def canonical(self, symbol: str) -> str:
+        """The spelling that the catalog uses for a dotted name, or the name itself."""
+        known = self._canonical.get(symbol)
+        if known is not None:
+            return known
+        result = symbol
+        for _ in range(8):  # aliases of aliases, and no end to a circle of them
+            head, tail = result, ""
+            while head:
+                if head in self._aliases:
+                    break
+                head, _, last = head.rpartition(".")
+                tail = f".{last}{tail}"
+            if not head:
+                break
+            result = self._aliases[head] + tail
+        self._canonical[symbol] = result
+        return result
+
+    @cached_property
+    def bases(self) -> dict[str, tuple[str, ...]]:
+        """The base classes of a class, canonical."""
+        return {
+            self.canonical(name): tuple(self.canonical(base) for base in bases)
+            for library in self.libraries
+            for name, bases in library.bases.items()
+        }
+
+    def _merged(self, key: str) -> dict[str, str]:
+        return {
+            self.canonical(name): value if value == "self" else self.canonical(value)
+            for library in self.libraries
+            for name, value in getattr(library, key).items()
+        }
+
+    @cached_property
+    def returns(self) -> dict[str, str]:
+        """What calling a symbol gives an instance of; ``self`` is the receiver."""
+        return self._merged("returns")
+
+    @cached_property
+    def attributes(self) -> dict[str, str]:
+        """What an instance's attribute is an instance of."""
+        return self._merged("attributes")
+
+    @cached_property
+    def elements(self) -> dict[str, str]:
+        """What looping over an instance gives instances of."""
+        return self._merged("elements")
+
+    @cached_property
+    def cooperative(self) -> frozenset[str]:
+        """Symbols, and prefixes of symbols, that were measured and found cooperative."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.cooperative
+        )
+
+    @cached_property
+    def immediate(self) -> frozenset[str]:
+        """Symbols that were measured and come back at once."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.immediate
+        )
+
+    @cached_property
+    def _handlers(self) -> dict[str, str]:
+        return {self.canonical(handler.symbol): handler.runs for handler in self.handlers}
+
+    def handler_of(self, symbol: str) -> str:
+        """``task`` or ``request`` for a decorator of handlers, else an empty string."""
+        owner, _, name = self.canonical(symbol).rpartition(".")
+        for base in self.lineage(owner):
+            found = self._handlers.get(f"{base}.{name}")
+            if found:
+                return found
+        return ""
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """Dotted names that are classes, as far as the catalog tells."""
+        found = set(self.bases) | {value for value in self.returns.values() if value != "self"}
+        found.update(self.attributes.values(), self.elements.values(), self.elements)
+        for bases in self.bases.values():
+            found.update(bases)
+        for symbol in (*self.by_symbol, *self.returns, *self.attributes, *self.offload_by_symbol):
+            owner = symbol.rpartition(".")[0]
+            if owner.rpartition(".")[2][:1].isupper():
+                found.add(owner)
+        return frozenset(found)
+
+    def lineage(self, name: str) -> list[str]:
+        """A class and its bases, nearest first, each once."""
+        order = [name]
+        for class_name in order:
+            order.extend(base for base in self.bases.get(class_name, ()) if base not in order)
+        return order
+
+    def lookup(self, symbol: str) -> tuple[Blocker, ...]:
+        """The blockers of a dotted name; a method is looked up along the bases of its class."""
+        symbol = self.canonical(symbol)
+        found = self.by_symbol.get(symbol)
+        if found:
+            return found
+        owner, _, name = symbol.rpartition(".")
+        for base in self.lineage(owner):
+            found = self.by_symbol.get(f"{base}.{name}") or self.by_symbol.get(f"{base}.*")
+            if found:
+                return found
+        return ()
+
+    def only(self, kept: Callable[[Blocker], bool]) -> Catalog:
+        """The same catalog with fewer blockers."""
+        blockers = tuple(blocker for blocker in self.blockers if kept(blocker))
+        return Catalog(
+            blockers, self.libraries, self.offloads, self.handlers, self.measured_on
+        )
+
+
+def load(extensions: tuple[str, ...] = (), roots: frozenset[str] | None = None) -> Catalog:
+    """The built-in catalog, extended by the user's own files of the same schema.
+
+    A user's blocker of a known id takes the place of the built-in one.
+
+    Args:
+        extensions: Paths of more catalog files.
+        roots: The top-level packages to load blocks of; None for all.
+
+    Raises:
+        UserError: with file, block and key, if one of the files is wrong.
+    """
+    return merged([parse(outline.read(path), roots) for path in (outline.BUILT_IN, *extensions)])
+
+
+def merged(files: list[Catalog]) -> Catalog:
+    """One catalog of several; what comes later takes the place of what has the same id."""
+    by_id = {blocker.id: blocker for one in files for blocker in one.blockers}
+    return Catalog(
+        tuple(by_id.values()),
+        tuple(library for one in files for library in one.libraries),
+        tuple(offload for one in files for offload in one.offloads),
+        tuple(handler for one in files for handler in one.handlers),
+        files[0].measured_on,
+    )
+
+
+def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog:
+    """Parse and validate the blocks of one file that speak of these packages, or all.
+
+    Raises:
+        UserError: with the file, the block and the key.
+    """
+    blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
+    for chunk in text.chunks if roots is None else text.about(roots):
+        blocks[chunk.kind].append(_block(chunk, text.filename))
+    head = _tables(text.head, text.filename, 0)
+    try:
+        measured_on = msgspec.convert(head, _Head).measured_on
+    except msgspec.ValidationError as error:
+        raise UserError(text.filename, _explained(error, _Head)) from None
+    return Catalog(
+        tuple(blocks["blocker"]),
+        tuple(blocks["library"]),
+        tuple(blocks["offload"]),
+        tuple(blocks["handler"]),
+        measured_on,
+    )
+
+
+def _tables(text: str, filename: str, rows_before: int) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message, row, column = toml_place(error)
+        raise UserError(filename, message, rows_before + row, column) from None
+
+
+def toml_place(error: Exception) -> tuple[str, int, int]:
+    """The message of a TOML error, and its row and column; 1 and 0 where it names the end."""
+    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error), re.DOTALL)
+    if match is None:
+        return str(error), 1, 0
+    return match[1], int(match[2]), int(match[3])
+
+
+def _block(chunk: outline.Chunk, filename: str) -> Any:
+    block = _tables(chunk.text, filename, chunk.rows_before)[chunk.kind][0]
+    shape = _SHAPES[chunk.kind]
+    try:
+        return msgspec.convert(block, shape)
+    except msgspec.ValidationError as error:
+        label = block.get("id") or block.get("symbol") or block.get("distribution") or "?"
+        message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
+        raise UserError(filename, message, chunk.rows_before + 1) from None
+
+
+def _explained(error: msgspec.ValidationError, shape: Any) -> str:
+    """msgspec's message with the key first, and a suggestion where the key is unknown."""
+    message = str(error)
+    text, _, place = message.partition(" - at `$")
+    key = place.rstrip("`").lstrip(".")
+    unknown = re.search(r"unknown field `([^`]*)`", text)
+    if unknown:
+        for part in key.split("."):  # the table inside the block that has the key
+            inner = {f.encode_name: f.type for f in msgspec.structs.fields(shape)}.get(
+                part.partition("[")[0]
+            )
+            shape = next((t for t in _structs(inner)), shape)
+        names = [field.encode_name for field in msgspec.structs.fields(shape)]
+        near = difflib.get_close_matches(unknown[1], names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(names)}"
+        where = f" in {key}" if key else ""
+        return f"unknown key {unknown[1]!r}{where}; {hint}"
+    return f"{key}: {text}" if key else text
+
+
+def _structs(annotation: Any) -> list[type[msgspec.Struct]]:
+    """The structs that a type names, through unions and tuples."""
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return [annotation]
+    return [s for part in getattr(annotation, "__args__", ()) for s in _structs(part)]

@@ -1,0 +1,223 @@
+"""Arguments become a run, the run a report on paper and an exit code; nothing is decided here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gblock.errors import UserError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from gblock.config import Config
+    from gblock.diagnostics import Report
+
+CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
+_RULE_COLUMNS = ("name", "severity", "default", "summary")
+_BLOCKER_COLUMNS = ("id", "distribution", "kind", "level", "why")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code; a traceback is never shown."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the locale cannot write must not stop a report.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        _say(f"error: {error}")
+    except KeyboardInterrupt:
+        _say("gblock was interrupted")
+    except SystemExit as end:  # argparse, after --help and --version
+        return end.code if isinstance(end.code, int) else CLEAN
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        _say(_internal(error))
+    return FAILED
+
+
+def _run(argv: list[str]) -> int:
+    from gblock.options import parse
+
+    options = parse(argv)
+    if options.command == "check":
+        return _check(options)
+    from gblock import explain
+    from gblock.output.listing import listing
+
+    if options.command == "explain":
+        return _write(explain.page(options.name))
+    if options.command == "rules":
+        return _write(listing(_RULE_COLUMNS, explain.rules(), options.output_format))
+    return _write(listing(_BLOCKER_COLUMNS, explain.blockers(), options.output_format))
+
+
+def _check(options: argparse.Namespace) -> int:
+    if options.statistics and options.output_format == "github":
+        raise UserError("gblock check", "--statistics is written as text, concise or json")
+    stdin = _stdin(options)
+    config = _config(options)
+    report = _report(options, config, stdin)
+    if options.statistics:
+        from gblock.output.statistics import statistics
+
+        failed = _write(statistics(report, options.output_format))
+    elif report.diagnostics or options.output_format == "json":
+        from gblock.output import render
+
+        width = _width() if _is_coloured(options.color) else None
+        page = render(options.output_format, report, _source_of(stdin), width)
+        failed = _write(page)
+    else:
+        failed = CLEAN
+    _tell(options, report)
+    if failed or report.problems:
+        return FAILED
+    return DIAGNOSTICS if report.diagnostics and not options.exit_zero else CLEAN
+
+
+def _stdin(options: argparse.Namespace) -> tuple[str, bytes] | None:
+    if options.paths not in ([], ["-"]) and (options.stdin_filename or "-" in options.paths):
+        raise UserError("gblock check", "standard input is checked alone, without other paths")
+    if options.stdin_filename is None and options.paths != ["-"]:
+        return None
+    if sys.stdin is None:
+        raise UserError("gblock check", "standard input is closed")
+    return options.stdin_filename or "-", sys.stdin.buffer.read()
+
+
+def _config(options: argparse.Namespace) -> Config:
+    from gblock import config
+
+    if options.isolated:
+        return config.Config()
+    if options.config is not None:
+        return config.load(options.config)
+    named = [path for path in options.paths if path != "-"]
+    return config.find(options.stdin_filename or (named[0] if named else "."))
+
+
+def _report(options: argparse.Namespace, config: Config, stdin: tuple[str, bytes] | None) -> Report:
+    from gblock import engine
+
+    progress = None
+    if not options.quiet and sys.stderr is not None and sys.stderr.isatty():
+        from gblock.progress import Progress
+
+        progress = Progress(sys.stderr)
+    try:
+        return engine.check(
+            [] if stdin else options.paths or ["."],
+            config,
+            stdin=stdin,
+            select=options.select,
+            ignore=options.ignore,
+            min_severity=options.min_severity,
+            force_exclude=options.force_exclude,
+            on_progress=progress,
+        )
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
+def _is_coloured(choice: str) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    # https://no-color.org and https://force-color.org: set and not empty.
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return terminal and os.environ.get("TERM") != "dumb"
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def _source_of(stdin: tuple[str, bytes] | None) -> Callable[[str], str | None]:
+    """Return a reader of reported files; a file that changed or went away meanwhile is None."""
+    from gblock.decoding import decoded
+    from gblock.files import relative_name
+
+    def source_of(filename: str) -> str | None:
+        if stdin is not None and filename in (stdin[0], relative_name(stdin[0])):
+            return decoded(stdin[1])
+        try:
+            with open(filename, "rb") as file:
+                return decoded(file.read())
+        except OSError:
+            return None
+
+    return source_of
+
+
+def _tell(options: argparse.Namespace, report: Report) -> None:
+    """Everything that is not a diagnostic, to stderr."""
+    from gblock.output.place import place, printable
+    from gblock.output.summary import summary
+
+    if options.show_unresolved:
+        for call in report.unresolved_calls:
+            _say(f"{place(call.filename, call.location)}: unresolved: {printable(call.message)}")
+    for problem in report.problems:
+        _say(f"{place(problem.filename, problem.location)}: error: {printable(problem.message)}")
+    if not options.quiet:
+        for note in report.notes:
+            _say(f"warning: {printable(note)}")
+        _say(summary(report))
+
+
+def _write(text: str) -> int:
+    """Write to stdout; a reader that has seen enough, such as `head`, is no failure."""
+    if sys.stdout is None:  # pythonw, or `>&-`
+        return CLEAN
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+    except OSError as error:
+        _silence_stdout()
+        _say(f"error: the report cannot be written: {error.strerror}")
+        return FAILED
+    return CLEAN
+
+
+def _silence_stdout() -> None:
+    """Send what is still buffered nowhere, or Python complains about it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _say(line: str) -> None:
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except OSError:
+        return  # there is nobody left to tell
+
+
+def _internal(error: Exception) -> str:
+    """One line for a fault of gblock's own, with the place that a report of it needs."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "?"
+    if trace is not None:
+        place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    text = " ".join(str(error).split())
+    return (
+        f"error: gblock itself failed at {place}: {type(error).__name__}: {text}; "
+        "please report it with the file that was checked"
+    )

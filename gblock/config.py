@@ -1,0 +1,246 @@
+"""What the project asks for: ``[tool.gblock]`` or ``gblock.toml`` becomes one frozen Config.
+
+A clean run reads this module on its way, so nothing heavy is imported before a file with
+settings is found: the TOML reader and msgspec cost more than the rest of the start-up.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gblock.errors import UserError
+from gblock.suggestion import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final
+
+
+class Config:
+    """Every setting; paths are absolute. Not changed after it is made."""
+
+    __slots__ = (
+        "assume_cooperative",
+        "assume_patched",
+        "baseline",
+        "exclude",
+        "extend_catalog",
+        "filename",
+        "ignore",
+        "min_severity",
+        "per_file_ignores",
+        "root",
+        "select",
+        "src",
+    )
+
+    def __init__(
+        self,
+        *,
+        root: str = "",
+        filename: str | None = None,
+        src: tuple[str, ...] | None = None,
+        exclude: tuple[str, ...] = (),
+        select: tuple[str, ...] = (),
+        ignore: tuple[str, ...] = (),
+        per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = (),
+        extend_catalog: tuple[str, ...] = (),
+        assume_patched: bool = False,
+        assume_cooperative: tuple[str, ...] = (),
+        baseline: str | None = None,
+        min_severity: str | None = None,
+    ) -> None:
+        """Every setting has a default; ``root`` is the working directory where none is given."""
+        root = root or os.getcwd()
+        # The directory that the file's relative paths and patterns start from.
+        self.root: Final = root
+        # The file that was read; None where nothing is configured.
+        self.filename: Final = filename
+        # Where imports are looked up, first match first.
+        self.src: Final = (root, os.path.join(root, "src")) if src is None else src
+        # Patterns as in .gitignore, on top of what `files` always leaves out.
+        self.exclude: Final = exclude
+        # Names of rules or ids of blockers; none selected means the default set.
+        self.select: Final = select
+        self.ignore: Final = ignore
+        # (pattern, names), in the file's order.
+        self.per_file_ignores: Final = per_file_ignores
+        self.extend_catalog: Final = extend_catalog
+        # Every process is taken to be monkey patched first thing.
+        self.assume_patched: Final = assume_patched
+        # Symbols and distributions that the project knows to be cooperative.
+        self.assume_cooperative: Final = assume_cooperative
+        self.baseline: Final = baseline
+        self.min_severity: Final = min_severity
+
+
+def find(first_path: str) -> Config:
+    """Return the settings of the nearest file with some, from the path upwards."""
+    directory = os.path.abspath(first_path)
+    if not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    while True:
+        # gblock.toml wins over pyproject.toml beside it, as ruff.toml does.
+        for name in ("gblock.toml", "pyproject.toml"):
+            config = _read(os.path.join(directory, name), directory)
+            if config is not None:
+                return config
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return Config()
+        directory = parent
+
+
+def load(filename: str) -> Config:
+    """Return the settings of a file that was named; its paths start at the working directory."""
+    if not os.path.isfile(filename):
+        raise UserError(filename, "this configuration file does not exist")
+    config = _read(os.path.abspath(filename), os.getcwd())
+    if config is None:
+        raise UserError(filename, "it has no [tool.gblock] table, so it configures nothing")
+    return config
+
+
+def _read(filename: str, root: str) -> Config | None:
+    """None where there is no such file, or a pyproject.toml in it that is not about gblock."""
+    # isfile also keeps a FIFO of this name from being opened.
+    if not os.path.isfile(filename):
+        return None
+    try:
+        with open(filename, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise UserError(filename, f"it cannot be read: {error.strerror}") from None
+    own_file = os.path.basename(filename) != "pyproject.toml"
+    if not own_file and b"gblock" not in content:
+        return None
+    text = _decoded(content, filename)
+    table = _parsed(text, filename)
+    if own_file:
+        return _config(table, _Source(filename, root, text, ""))
+    tool = table.get("tool")
+    if not isinstance(tool, dict) or "gblock" not in tool:
+        return None
+    table = tool["gblock"]
+    source = _Source(filename, root, text, "[tool.gblock] ")
+    if not isinstance(table, dict):
+        raise UserError(filename, "tool.gblock has to be a table", *source.place_of("gblock"))
+    return _config(table, source)
+
+
+def _decoded(content: bytes, filename: str) -> str:
+    try:
+        # Notepad writes a BOM, which TOML itself does not know.
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # What stands before the first bad byte is good: its last line is the place.
+        before = content[: error.start].decode("utf-8-sig")
+        message = "this byte is not UTF-8, as TOML has to be"
+        raise UserError(filename, message, *_end_of(before)) from None
+
+
+def _end_of(text: str) -> tuple[int, int]:
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
+
+
+def _parsed(text: str, filename: str) -> Mapping[str, Any]:
+    import re
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        # A lone carriage return is an error of its own, but CRLF is only Windows.
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        # Positions as attributes came with 3.14 only; the text carried them from the start.
+        message, _, place = str(error).partition(" (at ")
+        match = re.fullmatch(r"line (\d+), column (\d+)\)", place)
+        row, column = (int(match[1]), int(match[2])) if match else _end_of(text)
+        raise UserError(filename, f"this is not TOML: {message}", row, column) from None
+    except RecursionError:
+        raise UserError(filename, "it is nested too deeply to be read") from None
+
+
+class _Source:
+    """Where a table stands, for errors that can be found."""
+
+    __slots__ = ("filename", "root", "text", "title")
+
+    def __init__(self, filename: str, root: str, text: str, title: str) -> None:
+        self.filename = filename
+        self.root = root
+        self.text = text
+        self.title = title
+
+    def error(self, key: str, message: str) -> UserError:
+        return UserError(self.filename, f"{self.title}{key}: {message}", *self.place_of(key))
+
+    def place_of(self, key: str) -> tuple[int, int]:
+        """Where the key is set; zeros where that cannot be told: the TOML reader does not say."""
+        import re
+
+        header = None
+        if self.title:
+            header = re.search(r"^[ \t]*\[tool\.gblock\b", self.text, re.MULTILINE)
+        line = rf"^[ \t]*\[?[ \t]*(?:[\w.-]*\.)?[\"']?({re.escape(key)})[\"']?[ \t]*[=.\]]"
+        pattern = re.compile(line, re.MULTILINE)
+        match = pattern.search(self.text, header.start() if header else 0)
+        return _end_of(self.text[: match.start(1)]) if match else (0, 0)
+
+
+def _config(table: Mapping[str, Any], source: _Source) -> Config:
+    kinds = _kinds()
+    settings: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in kinds:
+            raise source.error(key, "there is no such setting" + did_you_mean(key, kinds))
+        kind, expected = kinds[key]
+        settings[key.replace("-", "_")] = _converted(key, value, kind, expected, source)
+    for key in ("src", "extend_catalog"):
+        if key in settings:
+            settings[key] = tuple(_absolute(path, source.root) for path in settings[key])
+    if "baseline" in settings:
+        settings["baseline"] = _absolute(settings["baseline"], source.root)
+    if "per_file_ignores" in settings:
+        settings["per_file_ignores"] = tuple(settings["per_file_ignores"].items())
+    return Config(root=source.root, filename=source.filename, **settings)
+
+
+def _kinds() -> dict[str, tuple[Any, str]]:
+    """Every key with its type, and that type in words."""
+    from typing import Literal
+
+    strings = (tuple[str, ...], "a list of strings")
+    return {
+        "src": strings,
+        "exclude": strings,
+        "select": strings,
+        "ignore": strings,
+        "per-file-ignores": (dict[str, tuple[str, ...]], "a table of patterns with lists of names"),
+        "extend-catalog": strings,
+        "assume-patched": (bool, "true or false"),
+        "assume-cooperative": strings,
+        "baseline": (str, "a path as a string"),
+        "min-severity": (Literal["note", "warning", "error"], "one of note, warning and error"),
+    }
+
+
+def _converted(key: str, value: Any, kind: Any, expected: str, source: _Source) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        got = repr(value)
+    if len(got) > 60:
+        got = got[:57] + "..."
+    raise source.error(key, f"expected {expected}, got {got}")
+
+
+def _absolute(path: str, root: str) -> str:
+    return os.path.normpath(os.path.join(root, os.path.expanduser(path)))

@@ -1,0 +1,94 @@
+"""The plain values that a check produces: no syntax tree, no colour, picklable.
+
+Rows and columns count from 1, as editors show them; a column counts characters, not bytes.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Severity(IntEnum):
+    """How sure and how bad: compared with ``--min-severity``."""
+
+    NOTE = 0
+    WARNING = 1
+    ERROR = 2
+
+    @property
+    def label(self) -> str:
+        """The lower-case word that reports and the configuration use."""
+        return self.name.lower()
+
+
+class Location(NamedTuple):
+    """One place in a file."""
+
+    row: int
+    column: int
+
+
+class Related(NamedTuple):
+    """A second place that explains the first, such as the call that hands a blocker to a thread."""
+
+    filename: str
+    location: Location
+    message: str
+
+
+class Diagnostic(NamedTuple):
+    """One reported place: what rule, where, and what to do about it."""
+
+    filename: str
+    location: Location
+    end_location: Location
+    code: str
+    """The rule's name, such as ``blocking-call``."""
+    severity: Severity
+    message: str
+    """One line: which call, and that it blocks."""
+    help: str
+    """The cooperative way, one sentence; empty where none is known."""
+    why: str = ""
+    """Where it waits, one sentence; empty where the message says it all."""
+    blocker: str | None = None
+    """The catalog's id of what was found, where the rule looks at the catalog."""
+    symbol: str | None = None
+    """The dotted name as imported of what is called."""
+    related: tuple[Related, ...] = ()
+
+
+class Problem(NamedTuple):
+    """A file or a setting that stopped part of the job: never silent, and exit code 2."""
+
+    filename: str
+    message: str
+    """What is wrong and what to do about it, one line."""
+    location: Location | None = None
+
+
+class Report(NamedTuple):
+    """What one run found, and every silence of it, counted."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    """In order of file and place."""
+    problems: tuple[Problem, ...] = ()
+    suppressed: int = 0
+    """Diagnostics that a ``# gblock: ignore`` comment hides."""
+    below_severity: int = 0
+    """Diagnostics under ``--min-severity``."""
+    files_checked: int = 0
+    """Every Python file that was named or found, read or not."""
+    files_dropped: int = 0
+    """Files that triage dropped: nothing in them could be reported."""
+    files_tests: int = 0
+    """Files that are tests and were found, not named: left out, for they are not the service."""
+    files_unreadable: int = 0
+    """Files that could not be read, decoded or parsed."""
+    unresolved: int = 0
+    """Calls of a blocker's name whose receiver could not be told; see ``--show-unresolved``."""
+    unresolved_calls: tuple[Related, ...] = ()
+    """Those calls, only when asked for."""
+    notes: tuple[str, ...] = ()
+    """What a person wants to know and no problem, such as a directory without Python files."""

@@ -1,0 +1,233 @@
+"""Files in, one report out: the only place that decides what is reported and what is hidden."""
+
+from __future__ import annotations
+
+import os
+
+from gblock import files, outline
+from gblock.project.modules import Modules
+from gblock.project.triage import Triage
+from gblock.selection import Selection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gblock.config import Config
+    from gblock.diagnostics import Diagnostic, Problem, Report
+    from gblock.project.sites import Sites
+
+_PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
+_LARGEST = 10_000_000
+"""Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
+_PARSED_ANYWAY = 2_000_000
+"""Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
+
+
+class Run:
+    """One check of some paths.
+
+    Args:
+        paths: What the user named.
+        config: The project's settings.
+        select: Names from the command line; they replace the configuration's.
+        ignore: Names from the command line; they are added to the configuration's.
+        stdin: The name and the bytes of a file that is given and not read, such as an editor's.
+        force_exclude: Whether files that are named are left out like those that are found.
+        on_progress: Called with the number of files done and to do.
+
+    Raises:
+        UserError: for a name that does not exist, or a catalog that is wrong.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        config: Config,
+        *,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        stdin: tuple[str, bytes] | None = None,
+        force_exclude: bool = False,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.config = config
+        self.on_progress = on_progress
+        self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
+        chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
+        self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
+        self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        found = files.find(paths, config.exclude, config.root)
+        self.problems: list[Problem] = list(found.problems)
+        self._parsed = 0
+        self.notes = found.notes
+        reported = [os.path.abspath(path) for path in found.files]
+        if stdin is not None:
+            reported.append(os.path.abspath(stdin[0]))
+        self.root = config.root if config.filename else project_root(reported, paths)
+        self.modules = Modules(self.root, list(reported), config.src)
+        if stdin is not None:
+            self.modules.give(reported[-1], stdin[1])
+        named = {os.path.abspath(path) for path in paths if not os.path.isdir(path)}
+        tops = [os.path.abspath(path) for path in paths if os.path.isdir(path)]
+        self.tests = [
+            path
+            for path in reported
+            if (force_exclude or path not in named) and self._is_test(path, tops)
+        ]
+        skipped = set(self.tests)
+        self.reported = [path for path in reported if path not in skipped]
+        self.covers_project = self.root in tops
+
+    def _is_test(self, path: str, tops: list[str]) -> bool:
+        from gblock.project.testcode import is_test
+
+        above = [top for top in tops if path.startswith(os.path.join(top, ""))]
+        return is_test(path, max(above, key=len, default=self.root), self.modules.data(path))
+
+    def report(self, *, min_severity: str | None = None) -> Report:
+        """Do it."""
+        from gblock.diagnostics import Report, Severity
+
+        triage = Triage(self.modules, self.chunks)
+        chosen = self._chosen(triage)
+        readable = [path for path in self.reported if self._readable(path, chosen)]
+        commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
+        inspected = [path for path in readable if path in chosen or path in commented]
+        diagnostics: list[Diagnostic] = []
+        suppressed, unresolved = 0, []
+        if inspected:
+            from gblock.inspection import Inspection
+
+            inspection = Inspection(self, triage)
+            for number, path in enumerate(inspected):
+                if self.on_progress:
+                    self.on_progress(number, len(inspected))
+                diagnostics += inspection.diagnostics(path, path in chosen)
+            suppressed, unresolved = inspection.suppressed, inspection.unresolved
+        self._note_problems()
+        lowest = Severity[(min_severity or self.config.min_severity or "warning").upper()]
+        shown = [d for d in diagnostics if d.severity >= lowest]
+        return Report(
+            diagnostics=tuple(sorted(shown)),
+            problems=tuple(sorted(self.problems)),
+            suppressed=suppressed,
+            below_severity=len(diagnostics) - len(shown),
+            files_checked=len(self.reported),
+            files_dropped=len(self.reported) - len(inspected),
+            files_unreadable=len({problem.filename for problem in self.problems}),
+            files_tests=len(self.tests),
+            unresolved=len(unresolved),
+            unresolved_calls=tuple(unresolved),
+            notes=tuple(self.notes),
+        )
+
+    def _chosen(self, triage: Triage) -> set[str]:
+        """The files to inspect. The rest of the project is found only if there may be some."""
+        everything = frozenset(triage.symbols)
+        if not triage.select_alone(self.reported):
+            return set()
+        if not self.covers_project:
+            for path in files.find(self._rest(), self.config.exclude, self.config.root).files:
+                self.modules.add(os.path.abspath(path))
+        roots = triage.roots(self.modules.files) & everything
+        return set(triage.select(self.reported, roots))
+
+    def _rest(self) -> list[str]:
+        """What belongs to the project besides what was named."""
+        if self.config.filename or is_project(self.root):
+            return [self.root]
+        # A script in a home directory is no project: only its neighbours can be imported.
+        directories = {os.path.dirname(path) for path in self.reported}
+        return [
+            entry.path
+            for directory in directories
+            for entry in os.scandir(directory)
+            if entry.name.endswith(".py") and entry.is_file()
+        ]
+
+    def _readable(self, path: str, chosen: set[str]) -> bool:
+        """Whether a file is text that Python reads; if not, it is noted as a problem."""
+        data = self.modules.data(path)
+        if path in self.modules.problems:
+            return False
+        if len(data) > _LARGEST:
+            if path in chosen:
+                size = f"{len(data) / 1e6:.0f} MB"
+                message = f"is too large to be parsed ({size}): exclude it if it is generated"
+                self.modules.problems[path] = message, None
+            return False
+        if b"\0" in data:
+            self.modules.problems[path] = "holds null bytes, so it is not Python source", None
+            return False
+        if path in chosen:
+            return self.modules.summary(path) is not None
+        return self._parses(path, data)
+
+    def _parses(self, path: str, data: bytes) -> bool:
+        """Of what triage dropped, a little is parsed all the same, and all of it decoded."""
+        self._parsed += len(data)
+        if self._parsed <= _PARSED_ANYWAY:
+            return self.modules.compiles(path)
+        return data.isascii() or self.modules.text(path) is not None
+
+    def _note_problems(self) -> None:
+        from gblock.diagnostics import Location, Problem
+
+        wanted = set(self.reported)
+        for path, (message, place) in self.modules.problems.items():
+            if path in wanted:
+                location = Location(*place) if place else None
+                self.problems.append(Problem(files.relative_name(path), message, location))
+
+
+def project_root(reported: list[str], paths: Sequence[str]) -> str:
+    """The directory of the project: the nearest above the paths that carries a project's mark."""
+    starts = [os.path.abspath(path) for path in paths] or [os.getcwd()]
+    top = os.path.commonpath(starts)
+    if not os.path.isdir(top):
+        top = os.path.dirname(top)
+    current = top
+    while True:
+        if is_project(current):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return top
+        current = parent
+
+
+def is_project(directory: str) -> bool:
+    """Whether a directory carries a project's mark."""
+    return any(os.path.lexists(os.path.join(directory, mark)) for mark in _PROJECT_MARKS)
+
+
+def check(
+    paths: Sequence[str],
+    config: Config,
+    *,
+    stdin: tuple[str, bytes] | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    min_severity: str | None = None,
+    force_exclude: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Check some paths; see `Run` for the arguments.
+
+    Args:
+        min_severity: ``note``, ``warning`` or ``error``.
+
+    Raises:
+        UserError: for a name that does not exist, or a catalog that is wrong.
+    """
+    run = Run(
+        paths,
+        config,
+        select=select,
+        ignore=ignore,
+        stdin=stdin,
+        force_exclude=force_exclude,
+        on_progress=on_progress,
+    )
+    return run.report(min_severity=min_severity)

@@ -1,0 +1,251 @@
+"""The user's paths become sorted Python files.
+
+What is named is always taken, as ruff does; below a named directory `.gitignore`, the setting
+`exclude` and a fixed list of names decide. Links to directories are not followed, so that no
+loop of them is ever entered.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gblock.diagnostics import Problem
+    from gblock.patterns import Patterns
+
+# ruff's defaults, and the two caches that every Python project has beside them.
+ALWAYS_EXCLUDED = frozenset(
+    """
+    .bzr .direnv .eggs .git .git-rewrite .hg .hypothesis .ipynb_checkpoints .mypy_cache .nox
+    .pants.d .pyenv .pytest_cache .pytype .ruff_cache .svn .tox .venv .vscode __pycache__
+    __pypackages__ _build buck-out build dist node_modules site-packages venv
+    """.split()
+)
+_ENDINGS = (".py", ".pyw")
+
+
+class Found:
+    """What stands under the user's paths."""
+
+    __slots__ = ("files", "notes", "problems")
+
+    def __init__(self) -> None:
+        """Start with nothing found."""
+        self.files: list[str] = []
+        """Sorted, each once, spelled as the user's path spells them."""
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        """What a person wants to know and no error, one line each."""
+
+
+def find(
+    paths: Iterable[str], exclude: Sequence[str] = (), root: str = "", *, force_exclude: bool = False
+) -> Found:
+    """Collect the Python files.
+
+    Args:
+        paths: Files and directories.
+        exclude: Patterns as in `.gitignore`.
+        root: The directory that they start from.
+        force_exclude: Whether what is named can be excluded, too: pre-commit names every file.
+    """
+    found = Found()
+    excluded: Patterns | None = None
+    root = os.path.abspath(root)
+    # By absolute path, so that a file that is named twice is read once.
+    shown: dict[str, str] = {}
+    for path in paths:
+        try:
+            mode = os.stat(path).st_mode
+        except OSError as error:
+            _report(found, path, _missing(path, error))
+            continue
+        if exclude and excluded is None and (force_exclude or stat.S_ISDIR(mode)):
+            excluded = _excluded(exclude, root)
+        if force_exclude and _is_excluded(os.path.abspath(path), stat.S_ISDIR(mode), excluded, root):
+            continue
+        if stat.S_ISREG(mode):
+            shown.setdefault(os.path.abspath(path), os.path.normpath(path))
+        elif stat.S_ISDIR(mode):
+            below = _walk(path, excluded, found)
+            if not below:
+                found.notes.append(f"no Python files found under {path}")
+            for absolute, name in below.items():
+                shown.setdefault(absolute, name)
+        else:
+            _report(found, path, f"{_kind(mode)}, not a Python file: leave it out")
+    found.files = sorted(shown.values())
+    return found
+
+
+def relative_name(path: str) -> str:
+    """Return the path from the working directory, or an absolute one where it lies elsewhere."""
+    absolute = os.path.abspath(path)
+    return absolute.removeprefix(os.path.join(os.getcwd(), ""))
+
+
+def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
+    """Return the files below a directory, by absolute path."""
+    files: dict[str, str] = {}
+    top = os.path.normpath(top)
+    start = os.path.join(os.path.abspath(top), "")
+    # An absolute path, how it is shown, and the ignore files above it, outermost first.
+    waiting = [(start, "" if top == "." else os.path.join(top, ""), _rules_above(start, found))]
+    while waiting:
+        directory, prefix, rules = waiting.pop()
+        try:
+            with os.scandir(directory) as scan:
+                entries = list(scan)
+        except OSError as error:
+            _report(found, prefix or ".", f"this directory cannot be read: {error.strerror}")
+            continue
+        if any(entry.name == ".gitignore" for entry in entries):
+            rules = _with_file(rules, directory, directory + ".gitignore", found)
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                path = f"{directory}{name}/"
+                if not (name in ALWAYS_EXCLUDED or _ignored(path, rules, excluded)):
+                    waiting.append((path, f"{prefix}{name}/", rules))
+            elif name.endswith(_ENDINGS) or ("." not in name and _is_script(entry)):
+                path = directory + name
+                if _ignored(path, rules, excluded):
+                    continue
+                # Without following, this costs no call of the system for all but links.
+                if entry.is_file(follow_symlinks=False):
+                    files[path] = prefix + name
+                    continue
+                reason = _reason_to_leave(entry)
+                if reason is None:
+                    files[path] = prefix + name
+                elif reason:
+                    _report(found, prefix + name, reason)
+    return files
+
+
+def _ignored(path: str, rules: tuple[Patterns, ...], excluded: Patterns | None) -> bool:
+    if excluded is not None and excluded.verdict(path):
+        return True
+    for patterns in reversed(rules):  # the innermost .gitignore has the last word
+        verdict = patterns.verdict(path)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
+    """Return the ignore files that speak of a directory from outside.
+
+    They are read up to the top of the repository, or up to the working directory where there is
+    no repository: a `.gitignore` in the home directory says nothing about a project below it.
+    """
+    directory = start.rstrip("/") or "/"
+    chain = [directory]
+    while not os.path.lexists(os.path.join(chain[-1], ".git")):
+        parent = os.path.dirname(chain[-1])
+        if parent == chain[-1]:
+            here = os.getcwd()
+            chain = chain[: chain.index(here) + 1] if here in chain else [directory]
+            break
+        chain.append(parent)
+    top = chain[-1]
+    rules = _with_file((), top, os.path.join(top, ".git", "info", "exclude"), found)
+    for above in reversed(chain[1:]):
+        rules = _with_file(rules, above, os.path.join(above, ".gitignore"), found)
+    # A directory that is ignored and yet named is wanted.
+    return tuple(patterns for patterns in rules if not patterns.verdict(start))
+
+
+def _with_file(
+    rules: tuple[Patterns, ...], directory: str, filename: str, found: Found
+) -> tuple[Patterns, ...]:
+    # isfile keeps a FIFO of this name from being opened.
+    if not os.path.isfile(filename):
+        return rules
+    try:
+        with open(filename, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        # git goes on without it, too, and says so.
+        found.notes.append(f"{filename} cannot be read, nothing is ignored: {error.strerror}")
+        return rules
+    if not any(line.strip() and not line.startswith("#") for line in lines):
+        return rules
+    from gblock.patterns import Patterns
+
+    return (*rules, Patterns(directory.rstrip("/"), lines))
+
+
+def _excluded(lines: Sequence[str], root: str) -> Patterns:
+    from gblock.patterns import Patterns
+
+    return Patterns(root, lines)
+
+
+def _is_excluded(path: str, is_directory: bool, excluded: Patterns | None, root: str) -> bool:
+    """Whether a walk from the root would have left it out; `.gitignore` files have no say here."""
+    if not path.startswith(os.path.join(root, "")):
+        return False
+    names = path[len(root) :].strip("/").split("/")
+    for depth, name in enumerate(names, 1):
+        below = is_directory or depth < len(names)
+        part = os.path.join(root, *names[:depth], "" if below else ".").removesuffix("/.")
+        if (below and name in ALWAYS_EXCLUDED) or (excluded and excluded.verdict(part)):
+            return True
+    return False
+
+
+def _is_script(entry: os.DirEntry[str]) -> bool:
+    """Whether an executable file without an ending starts with a line that names Python."""
+    try:
+        if not entry.is_file() or not entry.stat().st_mode & 0o111:
+            return False
+        with open(entry.path, "rb") as file:
+            first = file.readline(200)
+    except OSError:
+        return False
+    return first.startswith(b"#!") and b"python" in first
+
+
+def _reason_to_leave(entry: os.DirEntry[str]) -> str | None:
+    """Why what has a Python file's name must not be opened, "" where nobody asks; else None."""
+    try:
+        mode = entry.stat().st_mode
+    except OSError as error:
+        # Emacs puts such a link beside a file that is being edited.
+        return "" if entry.name.startswith(".#") else f"this link leads nowhere: {error.strerror}"
+    if stat.S_ISREG(mode):
+        return None
+    return "" if stat.S_ISDIR(mode) else f"{_kind(mode)}, not a Python file: exclude it"
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a FIFO"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    return "a device"
+
+
+def _missing(path: str, error: OSError) -> str:
+    if not isinstance(error, FileNotFoundError):
+        return f"this cannot be read: {error.strerror}"
+    from gblock.suggestion import did_you_mean
+
+    directory, name = os.path.split(path)
+    try:
+        names = os.listdir(directory or ".")
+    except OSError:
+        names = []
+    near = (os.path.join(directory, other) for other in names)
+    return "there is no such file or directory" + did_you_mean(os.path.join(directory, name), near)
+
+
+def _report(found: Found, path: str, message: str) -> None:
+    from gblock.diagnostics import Problem
+
+    found.problems.append(Problem(relative_name(path), message))

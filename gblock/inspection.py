@@ -1,0 +1,151 @@
+"""What the rules find in the files that triage left: the heavy half of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gblock import catalog, rules
+from gblock.diagnostics import Diagnostic, Location, Related, Severity
+from gblock.files import relative_name
+from gblock.patterns import Patterns
+from gblock.project.cooperation import Cooperation
+from gblock.project.inference import Inference
+from gblock.project.offloading import Offloading
+from gblock.project.sites import Site, Sites
+from gblock.suppressions import Suppressions, read
+
+if TYPE_CHECKING:
+    from gblock.engine import Run
+    from gblock.project.triage import Triage
+    from gblock.rule import Rule
+
+_UNUSED = "unused-ignore"
+
+
+class Inspection:
+    """Looks at one file after another of a project.
+
+    Args:
+        run: What was asked for.
+        triage: What the project imports.
+
+    Raises:
+        UserError: if a catalog is wrong.
+    """
+
+    def __init__(self, run: Run, triage: Triage) -> None:
+        self.modules = run.modules
+        self.selection = run.selection
+        self.suppressed = 0
+        self.unresolved: list[Related] = []
+        self._rules: list[type[Rule]] | None = None
+        self._per_file = [
+            (Patterns(run.config.root, [pattern]), frozenset(names))
+            for pattern, names in run.config.per_file_ignores
+        ]
+        roots = triage.roots(self.modules.files)
+        kept = {chunk.id for chunk in run.chunks}
+        loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
+        if not self.selection.is_default:
+            by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
+            kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}
+        inference = Inference(self.modules, loaded.only(lambda blocker: blocker.id in kept))
+        self._sites = Sites(
+            inference,
+            Offloading(inference),
+            Cooperation(inference, run.config.assume_cooperative),
+        )
+
+    def diagnostics(self, path: str, chosen: bool) -> list[Diagnostic]:
+        """What is reported of one file.
+
+        Args:
+            path: The file.
+            chosen: Whether triage chose it; if not, only its comments matter.
+        """
+        found = self._found(path) if chosen else []
+        data = self.modules.data(path)
+        comments = None
+        if b"gblock:" in data:
+            text = self.modules.text(path)
+            comments = read(text) if text is not None else None
+        ignored = self._ignored(path)
+        shown: list[Diagnostic] = []
+        for diagnostic, rows in found:
+            if ignored & {diagnostic.code, diagnostic.blocker}:
+                self.suppressed += 1
+            elif comments is not None and comments.hides(diagnostic, *rows):
+                self.suppressed += 1
+            else:
+                shown.append(diagnostic)
+        if comments is not None and _UNUSED not in ignored:
+            shown += self._unused(path, comments)
+        return shown
+
+    def _ignored(self, path: str) -> frozenset[str | None]:
+        """The names that the configuration ignores in one file."""
+        return frozenset[str | None]().union(
+            *(names for patterns, names in self._per_file if patterns.verdict(path))
+        )
+
+    def _found(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
+        summary = self.modules.summary(path)
+        before = len(self._sites.unresolved)
+        sites = self._sites.of(path)
+        for _, row, column, name in self._sites.unresolved[before:]:
+            place = Location(row, column + 1)
+            message = f"what {name} is called on cannot be told"
+            self.unresolved.append(Related(relative_name(path), place, message))
+        if summary is None or not any(self._sites.can_be_reported(s, summary) for s in sites):
+            return []
+        return self._visited(path, sites)
+
+    def _visited(self, path: str, sites: list[Site]) -> list[tuple[Diagnostic, tuple[int, int]]]:
+        """Let the rules look; only here libcst is imported."""
+        import libcst
+
+        from gblock.source import Source
+
+        summary, text = self.modules.summary(path), self.modules.text(path)
+        if summary is None or text is None:
+            return []
+        if self._rules is None:
+            self._rules = [rule for rule in rules.load_all() if self.selection.runs(rule)]
+        source = Source(path, relative_name(path), text, summary, sites, self._sites)
+        looking = [rule(source) for rule in self._rules]
+        try:
+            for fragment in source.fragments():
+                fragment.visit_batched(looking)
+        except libcst.ParserSyntaxError as error:
+            self.modules.problems[path] = (
+                f"libcst cannot read what Python can: {error.message}; exclude it, and tell us",
+                (error.raw_line, error.raw_column + 1),
+            )
+        except RecursionError:
+            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
+        return [one for rule in looking for one in rule.diagnostics]
+
+    def _unused(self, path: str, comments: Suppressions) -> list[Diagnostic]:
+        """The comments that hid nothing."""
+        if not self.selection.runs(rules.load(_UNUSED)):
+            return []
+        judged = None if self.selection.is_default else self._judged()
+        return [
+            Diagnostic(
+                filename=relative_name(path),
+                location=unused.location,
+                end_location=unused.end_location,
+                code=_UNUSED,
+                severity=Severity.WARNING,
+                message=unused.message,
+                help=unused.help,
+            )
+            for unused in comments.unused(self.selection.names, judged)
+        ]
+
+    def _judged(self) -> frozenset[str]:
+        """The names that this run looked for."""
+        running = [rule.name for rule in rules.load_all() if self.selection.runs(rule)]
+        ids = [blocker.id for blocker in self._sites.inference.catalog.blockers]
+        return frozenset((*running, *ids))
+

@@ -1,0 +1,20 @@
+"""One line a diagnostic, for editors, grep and small terminals."""
+
+from __future__ import annotations
+
+from gblock.output.place import place, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.diagnostics import Diagnostic, Report
+
+
+def render(report: Report) -> str:
+    """Return ``path:row:col: severity[code] message`` lines."""
+    return "".join(f"{_line(diagnostic)}\n" for diagnostic in report.diagnostics)
+
+
+def _line(diagnostic: Diagnostic) -> str:
+    where = place(diagnostic.filename, diagnostic.location)
+    kind = f"{diagnostic.severity.label}[{diagnostic.code}]"
+    return f"{where}: {kind} {printable(diagnostic.message)}"

@@ -1,0 +1,44 @@
+"""Workflow commands: GitHub Actions shows each diagnostic beside its line of the pull request.
+
+The syntax and its escapes are those of actions/toolkit, packages/core/src/command.ts.
+"""
+
+from __future__ import annotations
+
+from gblock.output.place import place, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.diagnostics import Diagnostic, Report
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def render(report: Report) -> str:
+    """Return one ``::error file=…::message`` line a diagnostic."""
+    return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.diagnostics)
+
+
+def _command(diagnostic: Diagnostic) -> str:
+    properties = {
+        "file": diagnostic.filename,
+        "line": diagnostic.location.row,
+        "col": diagnostic.location.column,
+        "endLine": diagnostic.end_location.row,
+        "endColumn": diagnostic.end_location.column,
+        "title": f"gblock ({diagnostic.code})",
+    }
+    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    # The log shows the message alone, so it says the place again, as ruff's does.
+    where = place(diagnostic.filename, diagnostic.location)
+    parts = (diagnostic.message, diagnostic.why, diagnostic.help)
+    message = f"{where}: " + "\n".join(printable(part) for part in parts if part)
+    return f"::{_COMMANDS[diagnostic.severity.label]} {listed}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,44 @@
+"""An array of diagnostics for other programs; the fields that ruff has carry ruff's names."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.diagnostics import Diagnostic, Location, Report
+
+
+def render(report: Report) -> str:
+    """Return one JSON array and a line feed."""
+    # ASCII only: it is the same in every locale, and a file's name may not be Unicode at all.
+    return json.dumps([_object(each) for each in report.diagnostics], indent=2) + "\n"
+
+
+def _object(diagnostic: Diagnostic) -> dict[str, object]:
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.label,
+        "blocker": diagnostic.blocker,
+        "symbol": diagnostic.symbol,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+        "filename": diagnostic.filename,
+        "location": _place(diagnostic.location),
+        "end_location": _place(diagnostic.end_location),
+        "related": [
+            {
+                "filename": related.filename,
+                "location": _place(related.location),
+                "message": related.message,
+            }
+            for related in diagnostic.related
+        ],
+        # ruff's fields for what gblock does not offer, so that its readers find them.
+        "fix": None,
+        "url": None,
+    }
+
+
+def _place(location: Location) -> dict[str, int]:
+    return {"row": location.row, "column": location.column}

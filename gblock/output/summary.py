@@ -1,0 +1,45 @@
+"""The last line of a run: what was reported, and every silence of it, counted."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.diagnostics import Report
+
+
+def summary(report: Report) -> str:
+    """Return one line without a line feed; what is zero and says nothing by it is left out."""
+    labels = [diagnostic.severity.label for diagnostic in report.diagnostics]
+    counts = [(labels.count(label), label) for label in ("error", "warning", "note")]
+    reported = [counted(count, label) for count, label in counts if count]
+    first = " and ".join(filter(None, [", ".join(reported[:-1]), *reported[-1:]]))
+    silences = [
+        (report.suppressed, "suppressed"),
+        (report.below_severity, "below --min-severity"),
+        (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
+    ]
+    hidden = [f"{count} {what}" for count, what in silences if count]
+    # Nothing found is said only where everything was looked at and nothing hidden.
+    nothing = "Nothing to report" if hidden or report.problems else "No blocking calls found"
+    found = f"Found {first}" if reported else nothing
+    return f"{'; '.join([found, *hidden])}. {_files(report)}."
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number with its noun in the right form."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _calls(number: int) -> str:
+    return "call" if number == 1 else "calls"
+
+
+def _files(report: Report) -> str:
+    parts = [f"{counted(report.files_checked, 'file')} checked"]
+    if report.files_dropped:
+        parts.append(f"{report.files_dropped:,} dropped by triage")
+    if report.files_tests:
+        parts.append(f"{counted(report.files_tests, 'test file')} left out")
+    if report.files_unreadable:
+        parts.append(f"{report.files_unreadable:,} could not be read")
+    return ", ".join(parts)

@@ -1,0 +1,118 @@
+"""Diagnostics for people: the call in its line, why it blocks, and what to write instead."""
+
+from __future__ import annotations
+
+from gblock.output.excerpt import excerpt
+from gblock.output.place import place, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gblock.diagnostics import Diagnostic, Report
+
+# How much of a source line stands in a report that no terminal wraps.
+_PLAIN_ROOM = 120
+_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+
+
+def render(report: Report, source_of: Callable[[str], str | None], width: int | None) -> str:
+    """Return the whole report: coloured for a terminal of that width, plain without one."""
+    lines_of = _Sources(source_of)
+    if width is None:
+        return "".join(_plain(diagnostic, lines_of) for diagnostic in report.diagnostics)
+    if not report.diagnostics:
+        return ""
+    return _coloured(report, lines_of, width)
+
+
+class _Sources:
+    """The lines of each reported file, split once; diagnostics come in order of file."""
+
+    def __init__(self, source_of: Callable[[str], str | None]) -> None:
+        self._source_of = source_of
+        self._filename: str | None = None
+        self._lines: list[str] = []
+
+    def line(self, filename: str, row: int) -> str | None:
+        """None where the file or the row cannot be had: it may have changed meanwhile."""
+        if filename != self._filename:
+            self._filename = filename
+            self._lines = (self._source_of(filename) or "").split("\n")
+        return self._lines[row - 1] if row <= len(self._lines) else None
+
+
+def _excerpt(diagnostic: Diagnostic, sources: _Sources, room: int) -> tuple[str, str] | None:
+    (row, column), (end_row, end_column) = diagnostic.location, diagnostic.end_location
+    line = sources.line(diagnostic.filename, row)
+    if not line:
+        return None
+    line = line.rstrip()
+    end = end_column - 1 if end_row == row else len(line)
+    return excerpt(line, column - 1, end, room)
+
+
+def _sentences(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
+    if diagnostic.why:
+        yield "why", printable(diagnostic.why)
+    if diagnostic.help:
+        yield "instead", printable(diagnostic.help)
+    for related in diagnostic.related:
+        yield "see", f"{place(related.filename, related.location)}: {printable(related.message)}"
+
+
+def _plain(diagnostic: Diagnostic, sources: _Sources) -> str:
+    where = place(diagnostic.filename, diagnostic.location)
+    kind = f"{diagnostic.severity.label}[{diagnostic.code}]"
+    lines = [f"{where}: {kind} {printable(diagnostic.message)}"]
+    gutter = f"{diagnostic.location.row:>5}"
+    shown = _excerpt(diagnostic, sources, _PLAIN_ROOM)
+    if shown is not None:
+        lines += [f"{gutter} | {shown[0]}", f"{'':>{len(gutter)}} | {shown[1]}"]
+    lines += [f"{label:>10}: {text}" for label, text in _sentences(diagnostic)]
+    return "\n".join(lines) + "\n\n"
+
+
+def _coloured(report: Report, sources: _Sources, width: int) -> str:
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    # That there is colour has been decided; the eight standard ones follow the user's own theme.
+    page = io.StringIO()
+    console = Console(
+        file=page,
+        force_terminal=True,
+        no_color=False,
+        color_system="standard",
+        legacy_windows=False,
+        width=width,
+        highlight=False,
+    )
+    for diagnostic in report.diagnostics:
+        style = _STYLES[diagnostic.severity.label]
+        label = diagnostic.severity.label
+        title = Text.assemble(
+            (place(diagnostic.filename, diagnostic.location), "bold"),
+            ": ",
+            (f"{label}[{diagnostic.code}]", style),
+            " ",
+            printable(diagnostic.message),
+        )
+        console.print(title, soft_wrap=True)
+        gutter = f"{diagnostic.location.row:>5}"
+        shown = _excerpt(diagnostic, sources, max(width - len(gutter) - 3, 20))
+        if shown is not None:
+            line = Text.assemble((f"{gutter} | ", "blue"), shown[0])
+            carets = Text.assemble((f"{'':>{len(gutter)}} | ", "blue"), (shown[1], style))
+            console.print(line, soft_wrap=True)
+            console.print(carets, soft_wrap=True)
+        for name, sentence in _sentences(diagnostic):
+            wrapped = Text(sentence).wrap(console, max(width - 12, 20))
+            for index, part in enumerate(wrapped):
+                part.rstrip()
+                head = f"{name:>10}: " if index == 0 else " " * 12
+                console.print(Text.assemble((head, "green"), part), soft_wrap=True)
+        console.print()
+    return page.getvalue()

@@ -1,0 +1,238 @@
+"""The project's Python files: their bytes, their summaries, and which of them an import means."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+
+from gblock.decoding import decode
+from gblock.project.testcode import is_test
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.summary import ModuleSummary
+
+
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+
+
+class Modules:
+    """Every Python file of one project, read and summarized on demand.
+
+    Args:
+        root: The project's directory.
+        files: Its Python files, each a path that starts like `root`.
+        sources: Directories from which the project imports, beside those that its packages tell.
+    """
+
+    def __init__(self, root: str, files: list[str], sources: tuple[str, ...] = ()) -> None:
+        self.root = root
+        self.files = files
+        self.sources = sources
+        self.problems: dict[str, tuple[str, tuple[int, int] | None]] = {}
+        """Files that could not be read or parsed: why, and the row and column where."""
+        self._data: dict[str, bytes] = {}
+        self._summaries: dict[str, ModuleSummary | None] = {}
+        self._mentions: dict[tuple[str, bool], list[str]] = {}
+        self._resolved: dict[tuple[str, str], str | None] = {}
+        self._by_tail: dict[str, list[str]] = {}
+        self._directories: set[str] = set()
+        self._packages: set[str] = set()
+        self._known = set(files)
+        self._indexed = False
+
+    def _index(self) -> None:
+        """Note where each module name stands; not needed by a run that resolves no import."""
+        self._indexed = True
+        for path in self.files:
+            directory, name = os.path.split(path)
+            stem = name.rpartition(".")[0] or name
+            if stem == "__init__":
+                self._packages.add(directory)
+                stem = os.path.basename(directory)
+            self._by_tail.setdefault(stem, []).append(path)
+            while directory and directory not in self._directories:
+                self._directories.add(directory)
+                parent = os.path.dirname(directory)
+                if parent == directory:
+                    break
+                directory = parent
+
+    def data(self, path: str) -> bytes:
+        """A file's bytes; empty where it cannot be read, which is noted as a problem."""
+        found = self._data.get(path)
+        if found is None:
+            try:
+                with open(path, "rb") as file:
+                    found = file.read()
+            except OSError as error:
+                self.problems[path] = f"cannot be read: {error.strerror}", None
+                found = b""
+            self._data[path] = found
+        return found
+
+    def give(self, path: str, data: bytes) -> None:
+        """Use these bytes for a file, such as an editor's unsaved text."""
+        self._data[path] = data
+        self.add(path)
+
+    def add(self, path: str) -> None:
+        """Count one more file as part of the project."""
+        if path not in self._known:
+            self._known.add(path)
+            self.files.append(path)
+
+    def summary(self, path: str) -> ModuleSummary | None:
+        """A file's summary, or None where it cannot be parsed, which is noted as a problem."""
+        if path not in self._summaries:
+            self._summaries[path] = self._summarize(path)
+        return self._summaries[path]
+
+    def _summarize(self, path: str) -> ModuleSummary | None:
+        from gblock.project.summary import summarize  # a run that reads no module does without
+
+        try:
+            return summarize(path, self.data(path))
+        except _UNPARSABLE as error:
+            self.problems[path] = _explained(error)
+        return None
+
+    def compiles(self, path: str) -> bool:
+        """Whether a file's syntax is right; if not, it is noted as a problem."""
+        try:
+            compile(self.data(path), path, "exec", _ONLY_PARSE, dont_inherit=True)
+        except _UNPARSABLE as error:
+            self.problems[path] = _explained(error)
+            return False
+        return True
+
+    def text(self, path: str) -> str | None:
+        """A file's text by its declared encoding, None where it is not in it, which is noted."""
+        try:
+            return decode(self.data(path))
+        except (SyntaxError, UnicodeDecodeError) as error:
+            self.problems[path] = _explained(error)
+        return None
+
+    def mentioning(self, word: str, *, tests: bool = False) -> list[str]:
+        """The files in whose bytes a word stands: those of the service, or all with tests."""
+        key = (word, tests)
+        found = self._mentions.get(key)
+        if found is None:
+            needle = word.encode()
+            files = self.files if tests else self.serving
+            found = [path for path in files if needle in self.data(path)]
+            self._mentions[key] = found
+        return found
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test and no part of the service."""
+        return is_test(path, self.root, self.data(path))
+
+    @cached_property
+    def serving(self) -> list[str]:
+        """The files that are no tests."""
+        return [path for path in self.files if not self.is_test(path)]
+
+    # -- imports
+
+    def resolve(self, module: str, level: int, importer: str) -> str | None:
+        """The file, or the directory without ``__init__.py``, that an import means.
+
+        Args:
+            module: The dotted name behind ``from`` or ``import``.
+            level: The number of leading dots.
+            importer: The file that imports.
+
+        Returns:
+            A path, or None for a module that is not part of the project.
+        """
+        if not self._indexed:
+            self._index()
+        directory = os.path.dirname(importer)
+        if level:
+            for _ in range(level - 1):
+                directory = os.path.dirname(directory)
+            return self.inside(directory, module)
+        key = (directory, module)
+        if key not in self._resolved:
+            self._resolved[key] = self._absolute(module, directory)
+        return self._resolved[key]
+
+    def inside(self, directory: str, module: str) -> str | None:
+        """A dotted name below a directory."""
+        base = os.path.join(directory, *module.split(".")) if module else directory
+        for path in (os.path.join(base, "__init__.py"), base + ".py"):
+            if path in self._known:
+                return path
+        return base if base in self._directories else None
+
+    def is_module(self, path: str) -> bool:
+        """Whether a path that `resolve` gave is a file."""
+        return path in self._known
+
+    def _absolute(self, module: str, directory: str) -> str | None:
+        for root in self._roots(directory):
+            found = self.inside(root, module)
+            if found is not None and (self.is_module(found) or self._is_namespace(found)):
+                return found
+        first = module.partition(".")[0]
+        if first in sys.stdlib_module_names:
+            return None
+        return self._unique(module)
+
+    def _roots(self, directory: str) -> list[str]:
+        """Where an import of a file in this directory looks, nearest first."""
+        roots = [] if directory in self._packages else [directory]
+        current = directory
+        while len(current) > len(self.root):
+            current = os.path.dirname(current)
+            if current not in self._packages:
+                roots.append(current)
+        if self.root not in roots:
+            roots.append(self.root)
+        roots += [os.path.join(self.root, source) for source in (*self.sources, "src", "lib")]
+        return roots
+
+    def _is_namespace(self, directory: str) -> bool:
+        """Whether a directory without ``__init__.py`` is likely meant as a package."""
+        return directory != self.root and "." not in os.path.basename(directory)
+
+    def _unique(self, module: str) -> str | None:
+        """The one file whose path ends in a dotted name and whose packages start there."""
+        parts = module.split(".")
+        tail = os.sep + os.path.join(*parts)
+        found = [
+            path
+            for path in self._by_tail.get(parts[-1], ())
+            if path.endswith((tail + ".py", tail + os.sep + "__init__.py"))
+            and self._package_root(path, len(parts)) not in self._packages
+        ]
+        return found[0] if len(found) == 1 and len(parts) > 1 else None
+
+    def _package_root(self, path: str, depth: int) -> str:
+        if os.path.basename(path) == "__init__.py":
+            path = os.path.dirname(path)
+        for _ in range(depth):
+            path = os.path.dirname(path)
+        return path
+
+
+def _explained(error: Exception) -> tuple[str, tuple[int, int] | None]:
+    """One line for a file that cannot be read as Python, and the place."""
+    if isinstance(error, UnicodeDecodeError):
+        before = error.object[: error.start]
+        message = f"is not {error.encoding}: declare its encoding in the first line, or exclude it"
+        return message, (before.count(b"\n") + 1, 1)
+    if isinstance(error, SyntaxError):
+        running = f"{sys.version_info.major}.{sys.version_info.minor}"
+        message = (
+            f"cannot be parsed: {error.msg or 'invalid syntax'}; mend or exclude it "
+            f"(read as Python {running}: newer syntax needs a newer Python)"
+        )
+        return message, (error.lineno, max(error.offset or 1, 1)) if error.lineno else None
+    if isinstance(error, ValueError):
+        return "holds null bytes, so it is not Python source", None
+    return "nests too deep to be parsed: exclude it if it is generated", None

@@ -1,0 +1,35 @@
+"""How often the place of a call runs: in a loop, in a comprehension, once a task or request."""
+
+from __future__ import annotations
+
+from gblock.project.inference import Inference, Place
+from gblock.project.summary import CALL, LOOPS, Call, ModuleSummary
+
+
+def repeated(summary: ModuleSummary, call: Call) -> str:
+    """``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
+    scope = summary.scopes[call.scope]
+    if scope.kind == "comprehension":
+        return "comprehension"
+    for depth in range(1, len(call.path) + 1, 2):
+        kind = scope.branches.get(call.path[:depth])
+        # What stands in the header of a ``while`` runs in each turn, of a ``for`` only once.
+        if kind in LOOPS and (depth < len(call.path) or kind == "while"):
+            return "loop"
+    return ""
+
+
+def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
+    """``task`` or ``request`` where the function around a call runs once for each, else ''."""
+    scopes = summary.scopes
+    index = call.scope
+    while index > 0 and scopes[index].kind in ("comprehension", "lambda"):
+        index = scopes[index].parent
+    place = Place(summary.filename, scopes[index].parent, scopes[index].path)
+    for decorator in scopes[index].decorators:
+        callee = decorator[1] if decorator and decorator[0] == CALL else decorator
+        for symbol in inference.callee_symbols(callee, place):
+            found = inference.catalog.handler_of(symbol)
+            if found:
+                return found
+    return ""

@@ -1,0 +1,196 @@
+"""The calls of one module that the catalog speaks of, found before anything is given to libcst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gblock.catalog import Blocker
+from gblock.project import summary as tags
+from gblock.project.arguments import Wait, wait
+from gblock.project.cooperation import Cooperation
+from gblock.project.inference import Inference, Place, last_name
+from gblock.project.offloading import Handover, Offloading
+from gblock.project.repetition import handled, repeated
+from gblock.project.summary import Call, Expr, ModuleSummary
+
+
+class Found(NamedTuple):
+    """A blocker that a call calls, or hands over."""
+
+    symbol: str
+    blocker: Blocker
+    wait: Wait
+
+
+class Site(NamedTuple):
+    """One call with all that is known of it."""
+
+    call: Call
+    place: Place
+    found: tuple[Found, ...]
+    """The blockers that it can call."""
+    handover: Handover | None
+    """What it hands over to another thread, if that is what it does."""
+    native: bool
+    """Whether it only ever runs in a native thread."""
+
+
+class Sites:
+    """Finds the sites of a module.
+
+    Args:
+        inference: What the project's expressions can be; its catalog says what to look for.
+        offloading: Which code runs in native threads.
+        cooperation: What the project makes cooperative; that is no site.
+    """
+
+    def __init__(
+        self, inference: Inference, offloading: Offloading, cooperation: Cooperation
+    ) -> None:
+        self.inference = inference
+        self.offloading = offloading
+        self.cooperation = cooperation
+        catalog = inference.catalog
+        self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
+        self.whatever = "*" in self.verbs
+        """Whether all methods of some class are looked for."""
+        self.methods = {
+            symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
+        }
+        self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
+        self._wanted = self.verbs | self.handing
+        self.unresolved: list[tuple[str, int, int, str]] = []
+        """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
+
+    def of(self, path: str) -> list[Site]:
+        """The sites of a module, in the order in which it is read."""
+        summary = self.inference.modules.summary(path)
+        if summary is None:
+            return []
+        kept = self._kept(summary)
+        found = []
+        for call in summary.calls:
+            site = self._site(call, path, kept)
+            if site is not None:
+                found.append(site)
+        return found
+
+    def _kept(self, summary: ModuleSummary) -> set[str]:
+        """The names under which a module may keep something that the catalog speaks of."""
+        wanted = self._wanted
+        found: set[str] = set()
+        for scope in summary.scopes:
+            for name, bindings in scope.bindings.items():
+                for binding in bindings:
+                    if binding.kind == tags.IMPORTED:
+                        if binding.value[1] in wanted and binding.value[1] != name:
+                            found.add(name)
+                    elif _keeps(binding.value, wanted):
+                        found.add(name)
+            for (_, name), bindings in scope.attributes.items():
+                if any(_keeps(binding.value, wanted) for binding in bindings):
+                    found.add(name)
+        return found
+
+    def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
+        place = Place(path, call.scope, call.path)
+        if call.node != "call":
+            found = self._found(call, place, call.expression)
+            native = bool(found) and self.offloading.runs_natively(path, call.scope)
+            return Site(call, place, found, None, native) if found else None
+        callee = call.expression[1]
+        name = last_name(callee)
+        if not self.whatever and name not in self._wanted and name not in kept:
+            if callee[0] != tags.NAME or name in _PLAIN:
+                return None
+        found = self._found(call, place, call.expression)
+        handover = self.offloading.handover(call, place) if name in self.handing or found else None
+        if not found and handover is None:
+            if name in self.methods and callee[0] == tags.ATTRIBUTE:
+                if not self.inference.infer(callee[1], place):
+                    self.unresolved.append((path, call.row, call.column, name))
+            return None
+        native = bool(found) and self.offloading.runs_natively(path, call.scope)
+        return Site(call, place, found, handover, native)
+
+    def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
+        """Whether a rule may have something to say; where not, libcst need not read the call."""
+        if site.handover is not None and site.handover.offload.thread == "greenlet":
+            return any(not found.wait.immediate for found in self.handed(site.handover))
+        for found in site.found:
+            if found.blocker.kind == "costly":
+                if repeated(summary, site.call) or handled(summary, site.call, self.inference):
+                    return not site.native
+            elif found.wait.immediate:
+                if repeated(summary, site.call) and not site.native:
+                    return True  # the wrong half of a remedy
+            elif not site.native or found.blocker.releases_gil is False:
+                return True
+        return False
+
+    def _found(self, call: Call, place: Place, expression: Expr) -> tuple[Found, ...]:
+        return tuple(self._blockers(self.inference.symbols(call, place), expression, place))
+
+    def _blockers(self, symbols: Iterable[str], expression: Expr, place: Place) -> list[Found]:
+        """The blockers among some symbols that nothing makes cooperative."""
+        return [
+            Found(symbol, blocker, wait(blocker, expression, place, self.inference))
+            for symbol, blocker in self.inference.blockers(symbols)
+            if not self.cooperation.covers(blocker, symbol)
+        ]
+
+    def handed(self, handover: Handover) -> list[Found]:
+        """The blockers that a handed-over callable calls: itself, or a function's own calls."""
+        argument, place = handover.argument, handover.place
+        if argument[0] == tags.CALL and argument[2]:  # partial(f, …)
+            symbols = self.inference.callee_symbols(argument[1], place)
+            if symbols & {"functools.partial"}:
+                forwarded = (
+                    tags.CALL,
+                    None,
+                    (*argument[2][1:], *handover.forwarded[2]),
+                    (*argument[3], *handover.forwarded[3]),
+                )
+                return self._called_with(argument[2][0], forwarded, place)
+        return self._called_with(argument, handover.forwarded, place)
+
+    def _called_with(self, callee: Expr, expression: Expr, place: Place) -> list[Found]:
+        symbols = sorted(self.inference.callee_symbols(callee, place))
+        found = self._blockers(symbols, expression, place)
+        for value in self.inference.infer(callee, place):
+            if value[0] == "function":
+                found += self._inside(value[1], value[2])
+        return found
+
+    def _inside(self, path: str, scope: int) -> list[Found]:
+        """The blockers that a function of the project calls itself."""
+        summary = self.inference.modules.summary(path)
+        kept = self._kept(summary) if summary else set()
+        found: list[Found] = []
+        for call in summary.calls if summary else ():
+            if call.scope == scope and call.node == "call":
+                name = last_name(call.expression[1])
+                if name in self.verbs or name in kept:
+                    found += self._found(call, Place(path, scope, call.path), call.expression)
+        return found
+
+
+_PLAIN = frozenset(
+    "len str int float bool list dict set tuple print isinstance issubclass type super range "
+    "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
+    "ValueError TypeError KeyError RuntimeError Exception".split()
+)
+
+
+def _keeps(value: Expr, wanted: set[str]) -> bool:
+    """Whether a value is, or contains, a name that the catalog knows, not called."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    if value[0] in (tags.NAME, tags.ATTRIBUTE):
+        return last_name(value) in wanted
+    if value[0] == tags.CALL:
+        return any(_keeps(one, wanted) for one in value[2])
+    if value[0] == tags.EITHER:
+        return any(_keeps(one, wanted) for one in value[1])
+    return False

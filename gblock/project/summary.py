@@ -1,0 +1,794 @@
+"""One module's declarations and calls, small enough to keep for a whole project.
+
+A summary is made in one pass over the ``ast`` and holds tuples, strings and numbers only, so that
+it can be pickled and the tree be forgotten. Expressions become nested tuples whose first member is
+a tag (the constants below); what can never say which object a call is made on becomes ``None``.
+
+Every statement has a *path*: the indexes of the statement in its block, of the block in its
+statement, and so on outwards in. Paths sort in source order, and two of them tell whether one
+statement can run before the other (see ``reaching`` in ``inference``).
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+Expr: TypeAlias = Any
+"""A tuple with one of these tags first, or ``None`` for an expression that tells nothing."""
+
+Path: TypeAlias = tuple[int, ...]
+
+NAME = "name"  # (NAME, identifier)
+ATTRIBUTE = "attribute"  # (ATTRIBUTE, base, identifier)
+CALL = "call"  # (CALL, callee, positional, keywords): keywords are (name or None, value)
+STAR = "star"  # (STAR, value)
+CONSTANT = "constant"  # (CONSTANT, value)
+TUPLE = "tuple"  # (TUPLE, elements)
+SEQUENCE = "sequence"  # (SEQUENCE, elements): a list or a set
+MAPPING = "mapping"  # (MAPPING, ((key, value), …)): the key of ``**other`` is None
+SUBSCRIPT = "subscript"  # (SUBSCRIPT, base, index)
+EITHER = "either"  # (EITHER, values): a ternary, ``or``, ``and``
+BIT_OR = "bit-or"  # (BIT_OR, left, right): flags, and unions in annotations
+BIT_AND = "bit-and"  # (BIT_AND, left, right)
+AWAIT = "await"  # (AWAIT, value)
+LAMBDA = "lambda"  # (LAMBDA, scope)
+COMPREHENSION = "comprehension"  # (COMPREHENSION, scope, element, is_mapping)
+NEGATED = "negated"  # (NEGATED, value)
+
+# What binds a name.
+ASSIGNED = "assigned"
+UNPACKED = "unpacked"  # detail: the indexes to follow into the value
+LOOPED = "looped"  # detail: the indexes to follow into one element
+ENTERED = "entered"  # ``with value as name``; detail as for UNPACKED
+IMPORTED = "imported"  # value: (module, name or None, level)
+STAR_IMPORTED = "star-imported"
+PARAMETER = "parameter"  # detail: the position, or None for *args and **kwargs
+DEFINED = "defined"  # value: the scope of the function or class
+ANNOTATED = "annotated"  # value: the annotation
+AUGMENTED = "augmented"  # ``name |= value``
+ELEMENT = "element"  # ``name.append(value)``, ``name[key] = value``
+OPAQUE = "opaque"  # bound to something that tells nothing
+
+LOOPS = ("while", "for")
+"""The kinds of branches that run more than once."""
+
+_STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
+_STORES["setdefault"] = 1
+_MERGES = {"extend", "update"}
+_EXITS = {"sys.exit", "os._exit", "exit", "quit"}
+
+
+class Binding(NamedTuple):
+    """One place that gives a name its meaning."""
+
+    kind: str
+    value: Expr
+    scope: int
+    """Where the value is to be understood; the name itself may live further out (``global``)."""
+    path: Path
+    row: int
+    detail: Any = None
+    fallback: bool = False
+    """Whether it stands in an ``except ImportError``: only taken where the ``try`` says nothing."""
+
+
+class Scope(NamedTuple):
+    """A module, class, function, lambda or comprehension."""
+
+    kind: str
+    """``module``, ``class``, ``function``, ``lambda`` or ``comprehension``."""
+    name: str
+    parent: int
+    rows: tuple[int, int]
+    path: Path
+    """The path of the definition in the parent scope."""
+    bindings: dict[str, list[Binding]]
+    attributes: dict[tuple[str, str], list[Binding]]
+    """What is set on a name of this scope: ``self.x = …`` is (``self``, ``x``)."""
+    parameters: list[tuple[str, Expr, Expr, str]]
+    """Name, annotation, default, and one of ``positional``, ``keyword``, ``*`` and ``**``."""
+    returns: list[tuple[Expr, Path]]
+    yields: list[tuple[Expr, Path]]
+    decorators: list[Expr]
+    bases: list[Expr]
+    """A class's bases; keywords such as ``metaclass=`` are left out."""
+    annotation: list[Expr]
+    """The annotation of what a function returns, if any."""
+    branches: dict[Path, str]
+    """Compound statements by path: ``if``, ``while``, ``for``, ``try``, ``with``"""
+    tests: dict[Path, Expr]
+    """The condition of the ``if`` statements."""
+    dead_ends: set[Path]
+    """Blocks that end in ``return`` or ``raise``: what they bind does not get out of them."""
+    tries: dict[Path, int]
+    """For ``try`` statements the number of the ``finally`` block: what is between is one of."""
+    statements: list[tuple[int, int]]
+    """First and last row of each statement right in a module's or class's body."""
+    is_async: bool = False
+
+
+class Call(NamedTuple):
+    """One call expression, and the statement that it stands in."""
+
+    expression: Expr
+    scope: int
+    path: Path
+    row: int
+    column: int
+    """In bytes of UTF-8, as ``ast`` counts; from 0."""
+    end_row: int
+    end_column: int
+    name_row: int
+    """The row of the called name, which a chain of calls may have further down."""
+    statement: tuple[int, int]
+    """First and last row of the innermost simple statement, or of a compound one's header."""
+    awaited: bool
+    node: str = "call"
+    """``call``; or ``for``, ``with``, ``decorator`` where the language makes the call."""
+
+
+class Loop(NamedTuple):
+    """One ``while`` or ``for`` statement: its rows and the scope it stands in."""
+
+    scope: int
+    path: Path
+    rows: tuple[int, int]
+
+
+class ModuleSummary(NamedTuple):
+    """What one file declares and calls."""
+
+    filename: str
+    scopes: list[Scope]
+    calls: list[Call]
+    exports: list[str] | None
+    """The names in ``__all__`` where it is a plain list, else None."""
+
+
+def summarize(filename: str, text: str | bytes) -> ModuleSummary:
+    """Read one module.
+
+    Raises:
+        SyntaxError: if this interpreter cannot parse it.
+        ValueError: if it holds null bytes.
+        RecursionError: if it nests deeper than the interpreter allows.
+        MemoryError: if the parser's own stack overflows.
+    """
+    tree = ast.parse(text, filename)
+    return _Reader(filename).read(tree)
+
+
+class _Reader:
+    """One pass over one tree. Recursion follows the nesting of the code."""
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.scopes: list[Scope] = []
+        self.calls: list[Call] = []
+        self.exports: list[str] | None = None
+        self.scope = 0
+        self.path: Path = ()
+        self.statement = (0, 0)
+        self.fallback = False
+        self.globals: list[set[str]] = []
+
+    def read(self, tree: ast.Module) -> ModuleSummary:
+        self.open_scope("module", "", (1, sys.maxsize))
+        self.block(tree.body, ())
+        return ModuleSummary(self.filename, self.scopes, self.calls, self.exports)
+
+    # -- scopes and bindings
+
+    def open_scope(self, kind: str, name: str, rows: tuple[int, int]) -> int:
+        index = len(self.scopes)
+        parent = self.scope if index else -1
+        self.scopes.append(
+            Scope(
+                kind, name, parent, rows, self.path, {}, {}, [], [], [], [], [], [], {}, {}, set(), {}, []
+            )
+        )
+        self.globals.append(set())
+        return index
+
+    def bind(self, name: str, kind: str, value: Expr, row: int, detail: Any = None) -> None:
+        home = 0 if name in self.globals[self.scope] else self.scope
+        if home == self.scope and self.scopes[home].kind == "comprehension" and kind != LOOPED:
+            home = self.function_around(home)  # a walrus binds in the function
+        self.scopes[home].bindings.setdefault(name, []).append(
+            Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
+        )
+
+    def function_around(self, scope: int) -> int:
+        while self.scopes[scope].kind == "comprehension":
+            scope = self.scopes[scope].parent
+        return scope
+
+    def bind_attribute(self, owner: str, name: str, kind: str, value: Expr, row: int) -> None:
+        home = self.function_around(self.scope)
+        self.scopes[home].attributes.setdefault((owner, name), []).append(
+            Binding(kind, value, self.scope, self.path, row, None, self.fallback)
+        )
+
+    def bind_target(
+        self, target: ast.expr, kind: str, value: Expr, detail: tuple[int, ...] = ()
+    ) -> None:
+        row = target.lineno
+        if isinstance(target, ast.Name):
+            if kind == ASSIGNED and detail:
+                kind = UNPACKED
+            self.bind(target.id, kind, value, row, detail)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for index, element in enumerate(target.elts):
+                if isinstance(element, ast.Starred):
+                    self.bind_target(element.value, OPAQUE, None)
+                else:
+                    self.bind_target(element, kind, value, (*detail, index))
+        elif isinstance(target, ast.Attribute):
+            self.expression(target.value)
+            owner = _dotted(target.value)
+            if owner is not None:
+                if kind == ASSIGNED and detail:
+                    self.bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
+                elif kind in (ASSIGNED, ANNOTATED) or kind == OPAQUE:
+                    self.bind_attribute(owner, target.attr, kind, value, row)
+                else:
+                    self.bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
+        elif isinstance(target, ast.Subscript):
+            self.expression(target.slice)
+            self.store(target.value, value if kind == ASSIGNED and not detail else None, row)
+            self.expression(target.value)
+
+    def bind_unpacked_attribute(
+        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: tuple[int, ...]
+    ) -> None:
+        kind = UNPACKED if kind == ASSIGNED else kind
+        home = self.function_around(self.scope)
+        self.scopes[home].attributes.setdefault((owner, name), []).append(
+            Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
+        )
+
+    def store(self, container: ast.expr, value: Expr, row: int) -> None:
+        """Note that a container that has a name holds a value."""
+        if value is None:
+            return
+        if isinstance(container, ast.Name):
+            home = self.home_of(container.id)
+            self.scopes[home].bindings.setdefault(container.id, []).append(
+                Binding(ELEMENT, value, self.scope, self.path, row)
+            )
+        elif isinstance(container, ast.Attribute):
+            owner = _dotted(container.value)
+            if owner is not None:
+                self.bind_attribute(owner, container.attr, ELEMENT, value, row)
+
+    def home_of(self, name: str) -> int:
+        """The scope whose name a container is: the nearest that has bound it so far."""
+        if name in self.globals[self.scope]:
+            return 0
+        scope = self.scope
+        while scope > 0:
+            if name in self.scopes[scope].bindings and self.scopes[scope].kind != "class":
+                return scope
+            scope = self.scopes[scope].parent
+        return 0
+
+    # -- statements
+
+    def block(self, body: list[ast.stmt], prefix: Path) -> None:
+        if not prefix and self.scopes[self.scope].kind != "function":
+            self.scopes[self.scope].statements.extend(_rows(node) for node in body)
+        for index, statement in enumerate(body):
+            self.path = (*prefix, index)
+            self.statement_(statement)
+        if body and self.never_ends(body[-1]):
+            self.scopes[self.scope].dead_ends.add(prefix)
+
+    def never_ends(self, last: ast.stmt) -> bool:
+        if isinstance(last, (ast.Return, ast.Raise)):
+            return True
+        if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+            return _dotted(last.value.func) in _EXITS
+        return False
+
+    def statement_(self, node: ast.stmt) -> None:
+        self.statement = (node.lineno, node.end_lineno or node.lineno)
+        handler = _STATEMENTS.get(type(node))
+        if handler is not None:
+            handler(self, node)
+
+    def branches(self, node: ast.AST, kind: str, *blocks: list[ast.stmt]) -> None:
+        path = self.path
+        self.scopes[self.scope].branches[path] = kind
+        for number, body in enumerate(blocks):
+            self.block(body, (*path, number))
+        self.path = path
+
+    def header(self, node: ast.stmt, body: list[ast.stmt]) -> None:
+        """A compound statement's own expressions stand on its header's rows."""
+        last = max(node.lineno, body[0].lineno - 1) if body else node.lineno
+        self.statement = (node.lineno, last)
+
+    def import_(self, node: ast.Import) -> None:
+        for alias in node.names:
+            if alias.asname:
+                value = (alias.name, None, 0)
+                self.bind(alias.asname, IMPORTED, value, node.lineno)
+            else:
+                top = alias.name.partition(".")[0]
+                self.bind(top, IMPORTED, (top, None, 0), node.lineno, alias.name)
+
+    def import_from(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        for alias in node.names:
+            if alias.name == "*":
+                self.bind("*", STAR_IMPORTED, (module, None, node.level), node.lineno)
+            else:
+                name = alias.asname or alias.name
+                self.bind(name, IMPORTED, (module, alias.name, node.level), node.lineno)
+
+    def assign(self, node: ast.Assign) -> None:
+        value = self.expression(node.value)
+        if self.scope == 0 and any(
+            isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
+        ):
+            self.exports = _strings(node.value)
+        for target in node.targets:
+            if isinstance(target, (ast.Tuple, ast.List)) and isinstance(
+                node.value, (ast.Tuple, ast.List)
+            ):
+                self.assign_pairwise(target.elts, node.value.elts, value)
+            else:
+                self.bind_target(target, ASSIGNED, value)
+
+    def assign_pairwise(
+        self, targets: list[ast.expr], sources: list[ast.expr], value: Expr
+    ) -> None:
+        starred = any(isinstance(t, ast.Starred) for t in (*targets, *sources))
+        for index, target in enumerate(targets):
+            if starred or index >= len(sources):
+                self.bind_target(
+                    target.value if isinstance(target, ast.Starred) else target, OPAQUE, None
+                )
+            else:
+                self.bind_target(target, ASSIGNED, value[1][index])
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        annotation = self.quiet(node.annotation)
+        self.bind_target(node.target, ANNOTATED, annotation)
+        if node.value is not None:
+            self.bind_target(node.target, ASSIGNED, self.expression(node.value))
+
+    def augmented(self, node: ast.AugAssign) -> None:
+        value = self.expression(node.value)
+        if isinstance(node.target, ast.Name):
+            kind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
+            self.bind(node.target.id, kind, value, node.lineno)
+        else:
+            self.expression(node.target)
+
+    def expression_statement(self, node: ast.Expr) -> None:
+        self.expression(node.value)
+
+    def return_(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self.scopes[self.scope].returns.append((self.expression(node.value), self.path))
+
+    def others(self, node: ast.stmt) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expression(child)
+
+    def delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                self.expression(target)
+
+    def global_(self, node: ast.Global) -> None:
+        self.globals[self.scope].update(node.names)
+
+    def if_(self, node: ast.If) -> None:
+        self.header(node, node.body)
+        self.scopes[self.scope].tests[self.path] = self.expression(node.test)
+        self.branches(node, "if", node.body, node.orelse)
+
+    def loop(self, node: ast.While) -> None:
+        self.header(node, node.body)
+        self.expression(node.test)
+        self.branches(node, "while", node.body, node.orelse)
+
+    def for_(self, node: ast.For | ast.AsyncFor) -> None:
+        self.header(node, node.body)
+        value = self.expression(node.iter)
+        self.implicit_call(node.iter, value, "for")
+        path = self.path
+        # The target is bound at the top of every turn.
+        self.path = (*path, 0, -1)
+        self.bind_target(node.target, LOOPED, value)
+        self.path = path
+        self.branches(node, "for", node.body, node.orelse)
+
+    def with_(self, node: ast.With | ast.AsyncWith) -> None:
+        self.header(node, node.body)
+        for item in node.items:
+            value = self.expression(item.context_expr)
+            self.implicit_call(item.context_expr, value, "with")
+            if item.optional_vars is not None:
+                self.bind_target(item.optional_vars, ENTERED, value)
+        self.branches(node, "with", node.body)
+
+    def implicit_call(self, node: ast.expr, value: Expr, kind: str) -> None:
+        """``for`` and ``with`` call methods of their object without a call being written."""
+        if value is not None:
+            self.note_call(node, value, kind, node.lineno)
+
+    def try_(self, node: Any) -> None:
+        path = self.path
+        self.scopes[self.scope].branches[path] = "try"
+        self.scopes[self.scope].tries[path] = len(node.handlers) + 2
+        self.block(node.body, (*path, 0))
+        for number, handler in enumerate(node.handlers, 1):
+            self.path = (*path, number)
+            self.statement = (handler.lineno, handler.lineno)
+            if handler.type is not None:
+                self.expression(handler.type)
+            if handler.name:
+                self.bind(handler.name, OPAQUE, None, handler.lineno)
+            was, self.fallback = self.fallback, _catches_import(handler.type)
+            self.block(handler.body, (*path, number))
+            self.fallback = was
+        self.block(node.orelse, (*path, len(node.handlers) + 1))
+        self.block(node.finalbody, (*path, len(node.handlers) + 2))
+        self.path = path
+
+    def match(self, node: Any) -> None:
+        self.header(node, node.cases[0].body)
+        subject = self.expression(node.subject)
+        path = self.path
+        self.scopes[self.scope].branches[path] = "if"
+        for number, case in enumerate(node.cases):
+            self.path = (*path, number, -1)
+            for pattern in ast.walk(case.pattern):
+                name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
+                if isinstance(name, str):
+                    whole = pattern is case.pattern
+                    self.bind(name, ASSIGNED if whole else OPAQUE, subject, case.pattern.lineno)
+            if case.guard is not None:
+                self.expression(case.guard)
+            self.block(case.body, (*path, number))
+        self.path = path
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.header(node, node.body)
+        decorators = [self.expression(d) for d in node.decorator_list]
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        for decorator, value in zip(node.decorator_list, decorators, strict=True):
+            if value is not None:
+                self.note_call(decorator, value, "decorator", decorator.lineno)
+        parameters = self.parameters(node.args)
+        annotation = [self.quiet(node.returns)] if node.returns is not None else []
+        index = self.open_scope("function", node.name, (first, node.end_lineno or first))
+        self.bind(node.name, DEFINED, index, node.lineno)
+        self.scopes[index] = self.scopes[index]._replace(
+            decorators=decorators,
+            parameters=parameters,
+            annotation=annotation,
+            is_async=isinstance(node, ast.AsyncFunctionDef),
+        )
+        self.inside(index, parameters, node.body, node.lineno)
+
+    def inside(
+        self, index: int, parameters: list[tuple[str, Expr, Expr, str]], body: Any, row: int
+    ) -> None:
+        """Read a function's body in its own scope."""
+        scope, path, statement, fallback = self.scope, self.path, self.statement, self.fallback
+        self.scope, self.path, self.fallback = index, (-1,), False
+        for position, (name, _, _, _) in enumerate(parameters):
+            self.bind(name, PARAMETER, None, row, position)
+        if isinstance(body, list):
+            self.block(body, ())
+        else:
+            self.path = (0,)
+            self.scopes[index].returns.append((self.expression(body), self.path))
+        self.scope, self.path, self.statement = scope, path, statement
+        self.fallback = fallback
+
+    def parameters(self, args: ast.arguments) -> list[tuple[str, Expr, Expr, str]]:
+        positional = [*args.posonlyargs, *args.args]
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
+        defaults += args.defaults
+        found = []
+        for arg, default in zip(positional, defaults, strict=True):
+            found.append(self.parameter(arg, default, "positional"))
+        if args.vararg:
+            found.append(self.parameter(args.vararg, None, "*"))
+        for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+            found.append(self.parameter(arg, default, "keyword"))
+        if args.kwarg:
+            found.append(self.parameter(args.kwarg, None, "**"))
+        return found
+
+    def parameter(
+        self, arg: ast.arg, default: ast.expr | None, kind: str
+    ) -> tuple[str, Expr, Expr, str]:
+        annotation = self.quiet(arg.annotation) if arg.annotation is not None else None
+        return (arg.arg, annotation, self.expression(default) if default else None, kind)
+
+    def class_(self, node: ast.ClassDef) -> None:
+        self.header(node, node.body)
+        decorators = [self.expression(d) for d in node.decorator_list]
+        bases = [self.expression(b) for b in node.bases]
+        for keyword in node.keywords:
+            self.expression(keyword.value)
+        index = self.open_scope("class", node.name, (node.lineno, node.end_lineno or node.lineno))
+        self.bind(node.name, DEFINED, index, node.lineno)
+        self.scopes[index] = self.scopes[index]._replace(decorators=decorators, bases=bases)
+        scope, path, statement = self.scope, self.path, self.statement
+        self.scope = index
+        self.block(node.body, ())
+        self.scope, self.path, self.statement = scope, path, statement
+
+    # -- expressions
+
+    def quiet(self, node: ast.expr | None) -> Expr:
+        """An annotation: read like an expression, but nothing in it is called."""
+        calls, self.calls = self.calls, []
+        value = self.expression(node) if node is not None else None
+        self.calls = calls
+        return value
+
+    def expression(self, node: ast.expr) -> Expr:
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expression(child)
+            elif isinstance(child, (ast.keyword, ast.FormattedValue)):
+                self.expression(child.value)
+        return None
+
+    def name(self, node: ast.Name) -> Expr:
+        return (NAME, node.id)
+
+    def constant(self, node: ast.Constant) -> Expr:
+        value = node.value
+        if isinstance(value, (str, bytes)) and len(value) > 200:
+            return None
+        return (CONSTANT, None if value is Ellipsis else value)
+
+    def attribute(self, node: ast.Attribute) -> Expr:
+        base = self.expression(node.value)
+        return None if base is None else (ATTRIBUTE, base, node.attr)
+
+    def call(self, node: ast.Call) -> Expr:
+        callee = self.expression(node.func)
+        positional = tuple(
+            (STAR, self.expression(a.value)) if isinstance(a, ast.Starred) else self.expression(a)
+            for a in node.args
+        )
+        keywords = tuple((k.arg, self.expression(k.value)) for k in node.keywords)
+        if isinstance(node.func, ast.Attribute) and node.args:
+            self.note_store(node.func, positional, node.lineno)
+        value = (CALL, callee, positional, keywords)
+        if callee is not None:
+            self.note_call(node, value, "call", node.func.end_lineno or node.lineno)
+        return value
+
+    def note_call(self, node: ast.expr, value: Expr, kind: str, name_row: int) -> None:
+        self.calls.append(
+            Call(
+                value,
+                self.scope,
+                self.path,
+                node.lineno,
+                node.col_offset,
+                node.end_lineno or node.lineno,
+                node.end_col_offset or 0,
+                name_row,
+                self.statement,
+                False,
+                kind,
+            )
+        )
+
+    def note_store(self, func: ast.Attribute, positional: tuple[Expr, ...], row: int) -> None:
+        if func.attr in _STORES and len(positional) > _STORES[func.attr]:
+            self.store(func.value, positional[_STORES[func.attr]], row)
+        elif func.attr in _MERGES:
+            merged = positional[0]
+            if merged is not None and merged[0] in (SEQUENCE, TUPLE):
+                for element in merged[1]:
+                    self.store(func.value, element, row)
+
+    def await_(self, node: ast.Await) -> Expr:
+        before = len(self.calls)
+        value = self.expression(node.value)
+        if len(self.calls) > before and isinstance(node.value, ast.Call):
+            self.calls[-1] = self.calls[-1]._replace(awaited=True)
+        return None if value is None else (AWAIT, value)
+
+    def tuple(self, node: ast.Tuple) -> Expr:
+        return (TUPLE, tuple(self.expression(e) for e in node.elts))
+
+    def sequence(self, node: ast.List | ast.Set) -> Expr:
+        return (SEQUENCE, tuple(self.expression(e) for e in node.elts))
+
+    def mapping(self, node: ast.Dict) -> Expr:
+        return (
+            MAPPING,
+            tuple(
+                (self.expression(k) if k is not None else None, self.expression(v))
+                for k, v in zip(node.keys, node.values, strict=True)
+            ),
+        )
+
+    def subscript(self, node: ast.Subscript) -> Expr:
+        base, index = self.expression(node.value), self.expression(node.slice)
+        return None if base is None else (SUBSCRIPT, base, index)
+
+    def ternary(self, node: ast.IfExp) -> Expr:
+        self.expression(node.test)
+        return (EITHER, (self.expression(node.body), self.expression(node.orelse)))
+
+    def bool_op(self, node: ast.BoolOp) -> Expr:
+        return (EITHER, tuple(self.expression(v) for v in node.values))
+
+    def bin_op(self, node: ast.BinOp) -> Expr:
+        left, right = self.expression(node.left), self.expression(node.right)
+        if isinstance(node.op, ast.BitOr):
+            return (BIT_OR, left, right)
+        if isinstance(node.op, ast.BitAnd):
+            return (BIT_AND, left, right)
+        return None
+
+    def unary(self, node: ast.UnaryOp) -> Expr:
+        value = self.expression(node.operand)
+        return (NEGATED, value) if isinstance(node.op, ast.USub) and value is not None else None
+
+    def walrus(self, node: ast.NamedExpr) -> Expr:
+        value = self.expression(node.value)
+        self.bind(node.target.id, ASSIGNED, value, node.lineno)
+        return value
+
+    def starred(self, node: ast.Starred) -> Expr:
+        return (STAR, self.expression(node.value))
+
+    def lambda_(self, node: ast.Lambda) -> Expr:
+        parameters = self.parameters(node.args)
+        index = self.open_scope("lambda", "<lambda>", (node.lineno, node.end_lineno or node.lineno))
+        self.scopes[index] = self.scopes[index]._replace(parameters=parameters)
+        calls_statement = self.statement
+        self.inside(index, parameters, node.body, node.lineno)
+        self.statement = calls_statement
+        return (LAMBDA, index)
+
+    def comprehension(self, node: Any) -> Expr:
+        rows = (node.lineno, node.end_lineno or node.lineno)
+        first = self.expression(node.generators[0].iter)
+        index = self.open_scope("comprehension", "", rows)
+        scope, path, self.scope = self.scope, self.path, index
+        for number, generator in enumerate(node.generators):
+            value = first if number == 0 else self.expression(generator.iter)
+            self.bind_target(generator.target, LOOPED, value)
+            for condition in generator.ifs:
+                self.expression(condition)
+        if isinstance(node, ast.DictComp):
+            self.expression(node.key)
+            element = self.expression(node.value)
+        else:
+            element = self.expression(node.elt)
+        self.scope, self.path = scope, path
+        return (COMPREHENSION, index, element, isinstance(node, ast.DictComp))
+
+    def yield_(self, node: ast.Yield) -> Expr:
+        value = self.expression(node.value) if node.value is not None else None
+        self.scopes[self.function_around(self.scope)].yields.append((value, self.path))
+        return None
+
+    def yield_from(self, node: ast.YieldFrom) -> Expr:
+        value = self.expression(node.value)
+        if value is not None:
+            self.scopes[self.function_around(self.scope)].yields.append(((STAR, value), self.path))
+        return None
+
+
+def _rows(node: ast.stmt) -> tuple[int, int]:
+    """A statement's rows, with its decorators'."""
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)]), node.end_lineno or node.lineno
+
+
+def _dotted(node: ast.expr) -> str | None:
+    """``a.b.c`` of names and attributes, None for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+def _strings(node: ast.expr) -> list[str] | None:
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return None
+    values = [e.value for e in node.elts if isinstance(e, ast.Constant)]
+    names = [v for v in values if isinstance(v, str)]
+    return names if len(names) == len(node.elts) else None
+
+
+def _catches_import(node: ast.expr | None) -> bool:
+    names = node.elts if isinstance(node, ast.Tuple) else [node] if node else []
+    found = {_dotted(n) for n in names}
+    return node is None or bool(
+        found & {"ImportError", "ModuleNotFoundError", "Exception", "AttributeError"}
+    )
+
+
+_STATEMENTS: dict[type[ast.AST], Any] = {
+    ast.Import: _Reader.import_,
+    ast.ImportFrom: _Reader.import_from,
+    ast.Assign: _Reader.assign,
+    ast.AnnAssign: _Reader.annotated,
+    ast.AugAssign: _Reader.augmented,
+    ast.Expr: _Reader.expression_statement,
+    ast.Return: _Reader.return_,
+    ast.Raise: _Reader.others,
+    ast.Assert: _Reader.others,
+    ast.Delete: _Reader.delete,
+    ast.Global: _Reader.global_,
+    ast.If: _Reader.if_,
+    ast.While: _Reader.loop,
+    ast.For: _Reader.for_,
+    ast.AsyncFor: _Reader.for_,
+    ast.With: _Reader.with_,
+    ast.AsyncWith: _Reader.with_,
+    ast.Try: _Reader.try_,
+    ast.Match: _Reader.match,
+    ast.FunctionDef: _Reader.function,
+    ast.AsyncFunctionDef: _Reader.function,
+    ast.ClassDef: _Reader.class_,
+}
+if sys.version_info >= (3, 11):
+    _STATEMENTS[ast.TryStar] = _Reader.try_
+
+_EXPRESSIONS: dict[type[ast.AST], Any] = {
+    ast.Name: _Reader.name,
+    ast.Constant: _Reader.constant,
+    ast.Attribute: _Reader.attribute,
+    ast.Call: _Reader.call,
+    ast.Await: _Reader.await_,
+    ast.Tuple: _Reader.tuple,
+    ast.List: _Reader.sequence,
+    ast.Set: _Reader.sequence,
+    ast.Dict: _Reader.mapping,
+    ast.Subscript: _Reader.subscript,
+    ast.IfExp: _Reader.ternary,
+    ast.BoolOp: _Reader.bool_op,
+    ast.BinOp: _Reader.bin_op,
+    ast.UnaryOp: _Reader.unary,
+    ast.NamedExpr: _Reader.walrus,
+    ast.Starred: _Reader.starred,
+    ast.Lambda: _Reader.lambda_,
+    ast.ListComp: _Reader.comprehension,
+    ast.SetComp: _Reader.comprehension,
+    ast.GeneratorExp: _Reader.comprehension,
+    ast.DictComp: _Reader.comprehension,
+    ast.Yield: _Reader.yield_,
+    ast.YieldFrom: _Reader.yield_from,
+}
+
+
+@lru_cache(maxsize=None)
+def read_annotation(text: str) -> Expr:
+    """The expression in a quoted annotation, or None if it is none."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    reader = _Reader("")
+    reader.open_scope("module", "", (1, 1))
+    return reader.expression(tree.body)

@@ -1,0 +1,129 @@
+"""What a rule is: a libcst visitor with a name, a page of documentation and examples.
+
+A rule's docstring is its page, with four headings: What it does, Why it blocks the hub, Use
+instead, Limits. Its examples are its tests, and the page shows them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+import libcst as cst
+
+from gblock.diagnostics import Diagnostic, Related, Severity
+
+if TYPE_CHECKING:
+    from gblock.project.sites import Found, Site
+    from gblock.source import Source
+
+HEADINGS = ("What it does", "Why it blocks the hub", "Use instead", "Limits")
+
+
+class Rule(cst.BatchableCSTVisitor):
+    """Looks at one file; a fresh one is made for each.
+
+    Args:
+        source: The file, and every question that may be asked about it.
+    """
+
+    name: ClassVar[str]
+    """Reads well behind ``ignore``: it names the pattern, never the remedy."""
+    since: ClassVar[str]
+    on_by_default: ClassVar[bool] = True
+    kinds: ClassVar[frozenset[str]] = frozenset()
+    """The kinds of blockers that it reports."""
+    VALID: ClassVar[dict[str, str]]
+    """Titles and snippets in which it reports nothing."""
+    INVALID: ClassVar[dict[str, str]]
+    """Titles and snippets with ``# expect: name`` on each line that it reports."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.source = source
+        self.diagnostics: list[tuple[Diagnostic, tuple[int, int]]] = []
+        """What was reported, each with the rows of its statement."""
+
+    def report(
+        self,
+        node: cst.CSTNode,
+        severity: Severity,
+        message: str,
+        help: str,
+        *,
+        found: Found | None = None,
+        why: str = "",
+        related: tuple[Related, ...] = (),
+    ) -> None:
+        """Report a node of the tree that is being visited."""
+        start, end = self.source.range(node)
+        diagnostic = Diagnostic(
+            filename=self.source.filename,
+            location=start,
+            end_location=end,
+            code=self.name,
+            severity=severity,
+            message=message,
+            help=help,
+            why=why,
+            blocker=found.blocker.id if found else None,
+            symbol=found.symbol if found else None,
+            related=related,
+        )
+        self.diagnostics.append((diagnostic, self.source.statement(node)))
+
+    def severity_of(self, found: Found) -> Severity:
+        """What the catalog says of a blocker; one that is off by default is a warning."""
+        return Severity.ERROR if found.blocker.level == "error" else Severity.WARNING
+
+
+class BlockerRule(Rule):
+    """A rule that reports each call of a blocker of its kinds, where it is made."""
+
+    def visit_Call(self, node: cst.Call) -> None:
+        """A call that is written as one."""
+        self._look_at(node, self.source.site(node))
+
+    def visit_WithItem(self, node: cst.WithItem) -> None:
+        """``with`` calls the object's ``__enter__``."""
+        self._look_at(node.item, self.source.site(node.item, "with"))
+
+    def visit_For(self, node: cst.For) -> None:
+        """``for`` calls the object's ``__iter__``."""
+        self._look_at(node.iter, self.source.site(node.iter, "for"))
+
+    def _look_at(self, node: cst.BaseExpression, site: Site | None) -> None:
+        for found in site.found if site else ():
+            if found.blocker.kind not in self.kinds or found.wait.immediate:
+                continue
+            keeps_gil = found.blocker.releases_gil is False
+            if site is None or (site.native and not keeps_gil):
+                continue
+            if self.source.handed_to_greenlet(site):
+                continue
+            code = self.source.code(node)
+            message = f"`{code}` {self.effect(found)}"
+            if site.native:
+                message += "; a native thread does not help, for it keeps the GIL"
+            self.report(
+                node,
+                self.severity_of(found),
+                message,
+                found.blocker.instead,
+                found=found,
+                why=found.blocker.why,
+            )
+            return
+
+    def effect(self, found: Found) -> str:
+        """The second half of the message: what the call does to the hub."""
+        if found.wait.forever:
+            return "blocks the hub, for ever if nothing comes: no timeout bounds the wait"
+        if found.wait.seconds is not None:
+            return f"blocks the hub for up to {found.wait.seconds:g} s"
+        return "blocks the hub until it returns"
+
+
+def name_of(class_name: str) -> str:
+    """The name that a rule's class, and its file, must have: ``BlockingCall`` → ``blocking-call``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", class_name).lower()

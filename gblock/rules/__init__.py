@@ -1,0 +1,35 @@
+"""The rules, in the order of the documentation: the table of contents of the product.
+
+A rule's name is its file's and its class's; the table holds names, so that a run that has nothing
+to report does without libcst.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.rule import Rule
+
+NAMES = (
+    "blocking-call",
+    "false-offload",
+    "spinning-loop",
+    "cpu-bound-call",
+    "uuid-heavy-path",
+    "foreign-call",
+    "unused-ignore",
+)
+
+
+def load(name: str) -> type[Rule]:
+    """The class of a rule: `BlockingCall` of `gblock.rules.blocking_call` for `blocking-call`."""
+    from importlib import import_module
+
+    module = import_module(f"gblock.rules.{name.replace('-', '_')}")
+    rule: type[Rule] = getattr(module, "".join(word.capitalize() for word in name.split("-")))
+    return rule
+
+
+def load_all() -> tuple[type[Rule], ...]:
+    """All rules, in the table's order."""
+    return tuple(load(name) for name in NAMES)

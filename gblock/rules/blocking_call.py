@@ -1,0 +1,115 @@
+"""``blocking-call``: a call that waits in native code."""
+
+from __future__ import annotations
+
+from gblock.rule import BlockerRule
+
+
+class BlockingCall(BlockerRule):
+    """A call waits in native code, where monkey patching cannot reach.
+
+    ## What it does
+
+    Reports calls that wait for something, a server, another process, a lock, a child, in C code
+    or in a system call that gevent does not patch. What waits is looked up in the catalog, with
+    the arguments of the call: a timeout of 0 and flags such as `LOCK_NB` are no wait.
+
+    ## Why it blocks the hub
+
+    All greenlets of a process run on one native thread. A greenlet that waits in Python's patched
+    `socket`, `time` or `threading` lets the hub run the others meanwhile. A C library does not know
+    the hub: it waits itself, and every request, task and heartbeat of the process waits with it.
+
+    ## Use instead
+
+    What the catalog says of the call (`gblock explain ID`): a timeout of 0 in a loop with
+    `gevent.sleep`, a cooperative driver, a wait callback, or
+    `gevent.get_hub().threadpool.apply(function, arguments)` where the call releases the GIL.
+
+    ## Limits
+
+    Silent where it cannot tell what an object is: what comes out of a framework's registry, a
+    plug-in, or a parameter that no call in the project fills. `--show-unresolved` lists such calls.
+    Values in the environment or in a file are not known: such a timeout counts as a wait.
+    """
+
+    name = "blocking-call"
+    since = "0.1.0"
+    kinds = frozenset({"waits", "spawns"})
+
+    VALID = {
+        "a timeout of 0": """
+            import gevent
+            from confluent_kafka import Consumer
+
+            consumer = Consumer({"group.id": "g"})
+            while True:
+                message = consumer.poll(0)
+                if message is None:
+                    gevent.sleep(0.1)
+            """,
+        "a real thread of the hub's threadpool": """
+            import os
+            import gevent
+
+            gevent.get_hub().threadpool.apply(os.system, ("sync",))
+            """,
+        "another class's method of the same name": """
+            class Writer:
+                def flush(self):
+                    self.pending = []
+
+            def save(writer: Writer):
+                writer.flush()
+            """,
+        "a flag that asks not to wait": """
+            import fcntl
+
+            def lock(file):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            """,
+        "a wait callback makes the driver cooperative": """
+            import psycopg2
+            from psycogreen.gevent import patch_psycopg
+
+            patch_psycopg()
+            connection = psycopg2.connect("dbname=shop")
+            """,
+    }
+    INVALID = {
+        "a consumer waits in librdkafka": """
+            from confluent_kafka import Consumer
+
+            consumer = Consumer({"group.id": "g"})
+            while True:
+                message = consumer.poll(timeout=1.0)  # expect: blocking-call
+            """,
+        "kept on self by another method": """
+            import confluent_kafka
+
+            class Events:
+                def connect(self):
+                    self.producer = confluent_kafka.Producer({})
+
+                def close(self):
+                    self.producer.flush()  # expect: blocking-call
+            """,
+        "a function of the operating system": """
+            import os
+
+            os.system("sync")  # expect: blocking-call
+            """,
+        "a cursor of a connection": """
+            import psycopg2
+
+            with psycopg2.connect("dbname=shop") as connection:  # expect: blocking-call
+                cursor = connection.cursor()
+                cursor.execute("select pg_sleep(1)")  # expect: blocking-call
+            """,
+        "a bound method under another name": """
+            from confluent_kafka import Producer
+
+            flush = Producer({}).flush
+            flush(30)  # expect: blocking-call
+            """,
+    }

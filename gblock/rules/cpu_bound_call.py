@@ -1,0 +1,74 @@
+"""``cpu-bound-call``: a call that works in native code."""
+
+from __future__ import annotations
+
+from gblock.project.sites import Found
+from gblock.rule import BlockerRule
+
+
+class CpuBoundCall(BlockerRule):
+    """A call works in native code for so long that the other greenlets notice.
+
+    ## What it does
+
+    Reports password hashing, key derivation and key generation: calls that are slow on purpose,
+    whatever they are given. What depends on the size of its input (JSON, pickling, compression,
+    images, numeric work) is off unless it is selected, for a static rule cannot know the size.
+
+    ## Why it blocks the hub
+
+    The hub's thread computes. No greenlet runs until the call returns: a login with bcrypt at cost
+    12 is a quarter of a second in which the process serves nobody.
+
+    ## Use instead
+
+    `gevent.get_hub().threadpool.apply(function, arguments)` where the call releases the GIL; the
+    catalog says which do. Where it keeps the GIL a thread is no remedy: use another process.
+
+    ## Limits
+
+    Cost parameters are not read: `bcrypt.gensalt(4)` in a test is as guilty as the default.
+    """
+
+    name = "cpu-bound-call"
+    since = "0.1.0"
+    kinds = frozenset({"cpu"})
+
+    VALID = {
+        "a salt is cheap": """
+            import bcrypt
+
+            salt = bcrypt.gensalt()
+            """,
+        "in a native thread": """
+            import bcrypt
+            import gevent
+
+            def check(password, hashed):
+                return gevent.get_hub().threadpool.apply(bcrypt.checkpw, (password, hashed))
+            """,
+        "what depends on the size is off": """
+            import json
+
+            def load(text):
+                return json.loads(text)
+            """,
+    }
+    INVALID = {
+        "a password is hashed": """
+            import bcrypt
+
+            def register(password):
+                return bcrypt.hashpw(password, bcrypt.gensalt())  # expect: cpu-bound-call
+            """,
+        "a key is derived": """
+            from hashlib import pbkdf2_hmac as derive
+
+            def key(password, salt):
+                return derive("sha256", password, salt, 600_000)  # expect: cpu-bound-call
+            """,
+    }
+
+    def effect(self, found: Found) -> str:
+        """It does not wait: it works."""
+        return "works in native code, and the hub stands still until it returns"

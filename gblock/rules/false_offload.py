@@ -1,0 +1,112 @@
+"""``false-offload``: a blocker is handed to a thread that is a greenlet."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gblock.rule import Rule
+
+_KINDS = frozenset({"waits", "spawns", "cpu"})
+
+
+class FalseOffload(Rule):
+    """A blocker is handed to a thread that monkey patching has made a greenlet.
+
+    ## What it does
+
+    Reports `ThreadPoolExecutor.submit`, `threading.Thread`, `asyncio.to_thread`,
+    `run_in_executor`, `sync_to_async` and their like where what they are given blocks: a blocker
+    itself, a partial or a lambda of one, or a function of the project that calls one.
+
+    ## Why it blocks the hub
+
+    Under `monkey.patch_all()` threads are greenlets: they run on the hub's thread. A C call that
+    waits in one of them stops the hub as if it had been called directly.
+
+    ## Use instead
+
+    `gevent.get_hub().threadpool.apply(function, arguments)`, `gevent.threadpool.ThreadPool` or
+    `gevent.threadpool.ThreadPoolExecutor`: their threads are native. They help where the call
+    releases the GIL.
+
+    ## Limits
+
+    Follows a function one call deep. Takes it that threads are patched: where a process calls
+    `patch_all(thread=False)`, its threads are native and the report is a false alarm.
+    """
+
+    name = "false-offload"
+    since = "0.1.0"
+
+    VALID = {
+        "a native threadpool": """
+            from confluent_kafka import Consumer
+            from gevent.threadpool import ThreadPoolExecutor
+
+            consumer = Consumer({})
+            ThreadPoolExecutor(2).submit(consumer.poll, 1.0)
+            """,
+        "what is handed over does not block": """
+            from concurrent.futures import ThreadPoolExecutor
+            from confluent_kafka import Consumer
+
+            consumer = Consumer({})
+            ThreadPoolExecutor(2).submit(consumer.poll, 0)
+            """,
+    }
+    INVALID = {
+        "a bound method": """
+            from concurrent.futures import ThreadPoolExecutor
+            from confluent_kafka import Consumer
+
+            consumer = Consumer({})
+            executor = ThreadPoolExecutor(2)
+            executor.submit(consumer.poll, 1.0)  # expect: false-offload
+            """,
+        "a lambda": """
+            import asyncio
+            import os
+
+            async def sync():
+                await asyncio.to_thread(lambda: os.system("sync"))  # expect: false-offload
+            """,
+        "a function that blocks": """
+            import os
+            import threading
+
+            def work():
+                os.system("sync")  # expect: blocking-call
+
+            threading.Thread(target=work).start()  # expect: false-offload
+            """,
+        "a partial": """
+            import functools
+            import os
+            from threading import Thread
+
+            Thread(None, functools.partial(os.system, "sync")).start()  # expect: false-offload
+            """,
+    }
+
+    def visit_Call(self, node: cst.Call) -> None:
+        """A call that hands something over."""
+        site = self.source.site(node)
+        if site is None or site.handover is None or site.handover.offload.thread != "greenlet":
+            return
+        for found in self.source.handed(site):
+            if found.blocker.kind not in _KINDS or found.wait.immediate:
+                continue
+            offload = site.handover.offload.symbol
+            help = "Run it in a native thread: gevent.get_hub().threadpool.apply(function, args)."
+            if found.blocker.releases_gil is False:
+                help = found.blocker.instead
+            self.report(
+                node,
+                self.severity_of(found),
+                f"`{self.source.code(node)}` offloads nothing: under monkey patching {offload} "
+                f"runs a greenlet, in which {found.symbol} blocks the hub",
+                help,
+                found=found,
+                why=found.blocker.why,
+            )
+            return

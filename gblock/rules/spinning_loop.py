@@ -1,0 +1,337 @@
+"""``spinning-loop``: a loop that polls and never gives the hub a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import libcst as cst
+
+from gblock.diagnostics import Severity
+from gblock.rule import Rule
+
+_ON, _TURN, _BREAK, _GONE = "on", "turn", "break", "gone"
+"""How a block can be left: at its end, to the loop's head, behind the loop, out of the function."""
+
+
+class SpinningLoop(Rule):
+    """A loop polls without waiting and has a way round that never yields to the hub.
+
+    ## What it does
+
+    Reports a poll with a timeout of 0, or with a flag that asks not to wait, in a `while` loop that
+    can go round without calling anything that lets the hub run.
+
+    ## Why it blocks the hub
+
+    The timeout of 0 is the first half of the remedy. Without the second half, a sleep in the turns
+    that find nothing, the loop spins: it never waits, so the hub never runs another greenlet.
+
+    ## Use instead
+
+    `gevent.sleep(seconds)` in the turns that find nothing, as long as an answer may be late.
+
+    ## Limits
+
+    Any call that is not known to come back at once is taken for one that yields, so that a loop
+    that calls an unknown function in every turn is not reported. Only the turns that find nothing
+    count: a loop that never runs dry starves the hub, too, and is not reported.
+    """
+
+    name = "spinning-loop"
+    since = "0.1.0"
+    _results: set[str] = set()
+    """The names of what the polls of the loop that is looked at find."""
+
+    VALID = {
+        "sleeps when nothing came": """
+            import gevent
+            from confluent_kafka import Consumer
+
+            def run(consumer: Consumer):
+                while True:
+                    message = consumer.poll(0)
+                    if message is None:
+                        gevent.sleep(0.1)
+                        continue
+                    print(message)
+            """,
+        "leaves when nothing came": """
+            from confluent_kafka import Consumer
+
+            def drain(consumer: Consumer):
+                while True:
+                    message = consumer.poll(0)
+                    if message is None:
+                        break
+                    yield message
+            """,
+        "goes on while something comes": """
+            from confluent_kafka import Consumer
+
+            def drain(consumer: Consumer):
+                while (message := consumer.poll(0)) is not None:
+                    print(message)
+            """,
+        "flushes as the stories do": """
+            import gevent
+            from confluent_kafka import Producer
+
+            def flush(producer: Producer):
+                while len(producer):
+                    producer.poll(0)
+                    gevent.sleep(0.001)
+            """,
+    }
+    INVALID = {
+        "goes round when nothing came": """
+            from confluent_kafka import Consumer
+
+            def run(consumer: Consumer, handle):
+                while True:
+                    message = consumer.poll(0)  # expect: spinning-loop
+                    if message is None:
+                        continue
+                    handle(message)
+            """,
+        "waits for an empty queue": """
+            from confluent_kafka import Producer
+
+            def flush(producer: Producer):
+                while len(producer):
+                    producer.poll(0)  # expect: spinning-loop
+            """,
+        "again until something comes": """
+            from confluent_kafka import Consumer
+
+            def first(consumer: Consumer):
+                while not (message := consumer.poll(0)):  # expect: spinning-loop
+                    pass
+                return message
+            """,
+        "the sleep is on the other way": """
+            import gevent
+            from confluent_kafka import Consumer
+
+            def run(consumer: Consumer):
+                while True:
+                    message = consumer.poll(timeout=0)  # expect: spinning-loop
+                    if message:
+                        gevent.sleep(0)
+            """,
+    }
+
+    def visit_While(self, node: cst.While) -> None:
+        """One loop; loops inside it are visited by themselves."""
+        polls = self._calls(node, self._is_poll)
+        if not polls or self._yields(node.test):
+            return
+        self._results = _names_of(node, polls)
+        if self._when_nothing_came(node.test) is False:
+            return  # the loop ends when nothing comes
+        polled = self._polls(node.test)
+        for outcome, seen in self._block(node.body, polled):
+            if outcome in (_ON, _TURN) and seen:
+                self._report(polls[0])
+                return
+
+    def _report(self, call: cst.Call) -> None:
+        site = self.source.site(call)
+        found = site.found[0] if site else None
+        self.report(
+            call,
+            self.severity_of(found) if found else Severity.ERROR,
+            f"`{self.source.code(call)}` spins: the loop can go round without yielding to the hub",
+            "Call gevent.sleep(seconds) in the turns that find nothing.",
+            found=found,
+            why="It does not wait, so the hub never gets to run another greenlet.",
+        )
+
+    def _is_poll(self, call: cst.Call) -> bool:
+        """Whether a call would wait, but for its timeout of 0 or its flag."""
+        site = self.source.site(call)
+        return bool(
+            site
+            and not site.native
+            and any(
+                found.wait.immediate
+                and found.blocker.kind == "waits"
+                and (found.blocker.timeout or any(c.flags for c in found.blocker.unless))
+                for found in site.found
+            )
+        )
+
+    def _block(
+        self, body: cst.BaseSuite | Sequence[cst.CSTNode], polled: bool
+    ) -> set[tuple[str, bool]]:
+        """How a block can be left without yielding, and whether it has polled by then."""
+        statements = body.body if isinstance(body, cst.BaseSuite) else body
+        states = {(_ON, polled)}
+        for statement in statements:
+            going = [seen for outcome, seen in states if outcome == _ON]
+            states = {state for state in states if state[0] != _ON}
+            for seen in going:
+                states |= self._statement(statement, seen)
+        return states
+
+    def _statement(self, node: cst.CSTNode, polled: bool) -> set[tuple[str, bool]]:
+        if isinstance(node, cst.SimpleStatementLine):
+            return self._block(node.body, polled)
+        if isinstance(node, cst.If):
+            return self._branches(node.test, [node.body], node.orelse, polled)
+        if isinstance(node, cst.While):
+            return self._inner_loop(node.test, node.body, polled)
+        if isinstance(node, cst.For):
+            return self._inner_loop(node.iter, node.body, polled)
+        if isinstance(node, (cst.Try, cst.TryStar)):
+            return self._try(node, polled)
+        if isinstance(node, cst.With):
+            if any(self._yields(item.item) for item in node.items):
+                return set()
+            polled = polled or any(self._polls(item.item) for item in node.items)
+            return self._block(node.body, polled)
+        if isinstance(node, cst.Match):
+            return self._branches(node.subject, [case.body for case in node.cases], None, polled)
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            return {(_ON, polled)}
+        if self._yields(node):
+            return set()
+        polled = polled or self._polls(node)
+        if isinstance(node, cst.Continue):
+            return {(_TURN, polled)}
+        if isinstance(node, cst.Break):
+            return {(_BREAK, polled)}
+        if isinstance(node, (cst.Return, cst.Raise)):
+            return {(_GONE, polled)}
+        return {(_ON, polled)}
+
+    def _branches(
+        self,
+        test: cst.BaseExpression,
+        bodies: list[cst.BaseSuite],
+        orelse: cst.If | cst.Else | None,
+        polled: bool,
+    ) -> set[tuple[str, bool]]:
+        if self._yields(test):
+            return set()
+        polled = polled or self._polls(test)
+        nothing = self._when_nothing_came(test)
+        states: set[tuple[str, bool]] = set()
+        if nothing is not False:
+            states = states.union(*(self._block(body, polled) for body in bodies))
+        if nothing is True:
+            return states
+        if isinstance(orelse, cst.If):
+            return states | self._statement(orelse, polled)
+        if isinstance(orelse, cst.Else):
+            return states | self._block(orelse.body, polled)
+        return states | {(_ON, polled)}
+
+    def _when_nothing_came(self, test: cst.BaseExpression) -> bool | None:
+        """What a condition is in the turns that find nothing, None where it cannot be told."""
+        if isinstance(test, cst.Name):
+            return False if test.value in self._results else None
+        if isinstance(test, cst.Call):
+            return False if self._is_poll(test) else None
+        if isinstance(test, cst.NamedExpr):
+            return self._when_nothing_came(test.value)
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            found = self._when_nothing_came(test.expression)
+            return None if found is None else not found
+        if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+            return self._compared(test.left, test.comparisons[0])
+        if isinstance(test, cst.BooleanOperation):
+            sides = {self._when_nothing_came(test.left), self._when_nothing_came(test.right)}
+            decisive = isinstance(test.operator, cst.Or)
+            return decisive if decisive in sides else None if None in sides else not decisive
+        return None
+
+    def _compared(self, left: cst.BaseExpression, target: cst.ComparisonTarget) -> bool | None:
+        none = isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
+        if not none or self._when_nothing_came(left) is None:
+            return None
+        if isinstance(target.operator, (cst.Is, cst.Equal)):
+            return True
+        return False if isinstance(target.operator, (cst.IsNot, cst.NotEqual)) else None
+
+    def _inner_loop(
+        self, head: cst.BaseExpression, body: cst.BaseSuite, polled: bool
+    ) -> set[tuple[str, bool]]:
+        if self._yields(head):
+            return set()
+        polled = polled or self._polls(head)
+        if self._when_nothing_came(head) is False:
+            return {(_ON, polled)}
+        inside = self._block(body, polled)
+        after = {(_GONE if outcome == _GONE else _ON, seen) for outcome, seen in inside}
+        return after | {(_ON, polled)}
+
+    def _try(self, node: cst.Try | cst.TryStar, polled: bool) -> set[tuple[str, bool]]:
+        states = self._block(node.body, polled)
+        for handler in node.handlers:
+            for seen in {polled, *(seen for _, seen in states)}:
+                states = states | self._block(handler.body, seen)
+        if node.finalbody is None:
+            return states
+        ended: set[tuple[str, bool]] = set()
+        for outcome, seen in states:
+            for last, later in self._block(node.finalbody.body, seen):
+                ended.add((outcome if last == _ON else last, later))
+        return ended
+
+    def _polls(self, node: cst.CSTNode) -> bool:
+        return bool(self._calls(node, self._is_poll))
+
+    def _yields(self, node: cst.CSTNode) -> bool:
+        """Whether something in an expression may give the hub a turn."""
+        finder = _Finder(lambda call: not self.source.is_immediate(call))
+        node.visit(finder)
+        return finder.gives_way or bool(finder.found)
+
+    def _calls(self, node: cst.CSTNode, wanted: Callable[[cst.Call], bool]) -> list[cst.Call]:
+        finder = _Finder(wanted)
+        node.visit(finder)
+        return finder.found
+
+
+def _names_of(loop: cst.While, polls: list[cst.Call]) -> set[str]:
+    """The names that a loop gives to what its polls find."""
+    names: set[str] = set()
+
+    class Names(cst.CSTVisitor):
+        def visit_Assign(self, node: cst.Assign) -> None:
+            if node.value in polls:
+                targets = [target.target for target in node.targets]
+                names.update(t.value for t in targets if isinstance(t, cst.Name))
+
+        def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+            if node.value in polls and isinstance(node.target, cst.Name):
+                names.add(node.target.value)
+
+    loop.visit(Names())
+    return names
+
+
+class _Finder(cst.CSTVisitor):
+    """Finds calls, and ``yield`` and ``await``, that a piece of code makes itself."""
+
+    def __init__(self, wanted: Callable[[cst.Call], bool]) -> None:
+        super().__init__()
+        self.wanted = wanted
+        self.found: list[cst.Call] = []
+        self.gives_way = False
+
+    def visit_Call(self, node: cst.Call) -> None:
+        if self.wanted(node):
+            self.found.append(node)
+
+    def visit_Yield(self, node: cst.Yield) -> None:
+        self.gives_way = True
+
+    def visit_Await(self, node: cst.Await) -> None:
+        self.gives_way = True
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+    def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return False

@@ -1,0 +1,80 @@
+"""Which rules and blockers a run reports, from ``--select``, ``--ignore`` and the configuration."""
+
+from __future__ import annotations
+
+from gblock.errors import UserError
+from gblock.rules import NAMES
+from gblock.suggestion import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gblock.catalog import Blocker
+    from gblock.outline import Chunk
+    from gblock.rule import Rule
+
+GROUPS = ("default", "all")
+
+
+class Selection:
+    """What is on.
+
+    Args:
+        select: Names of rules, ids of blockers, ``default`` or ``all``; none means ``default``.
+        ignore: Names of rules and ids of blockers.
+        chunks: All blockers, for the names that may be used.
+
+    Raises:
+        UserError: for a name that does not exist, with a suggestion.
+    """
+
+    def __init__(self, select: Iterable[str], ignore: Iterable[str], chunks: list[Chunk]) -> None:
+        self.select = frozenset(select) or frozenset({"default"})
+        self.ignore = frozenset(ignore)
+        self.names = (*NAMES, *(chunk.id for chunk in chunks))
+        """Everything that can be selected, ignored or suppressed."""
+        known = frozenset(self.names)
+        for option, named in (("--select", self.select), ("--ignore", self.ignore)):
+            for name in sorted(named - known - frozenset(GROUPS)):
+                message = f"there is no rule or blocker {name}{did_you_mean(name, self.names)}"
+                raise UserError(option, message)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether all that is on by default is on."""
+        return bool(self.select & {"default", "all"}) and not self.ignore
+
+    def may_report(self, chunk: Chunk) -> bool:
+        """Whether a blocker can be on, as far as its text tells."""
+        if chunk.id in self.ignore:
+            return False
+        if chunk.id in self.select or "all" in self.select or self.select & frozenset(NAMES):
+            return True
+        return "default" in self.select and not chunk.opt_in
+
+    def reports(self, blocker: Blocker, rule: type[Rule] | None) -> bool:
+        """Whether a blocker is on.
+
+        Args:
+            blocker: The blocker.
+            rule: The rule that reports its kind.
+        """
+        if blocker.id in self.ignore or (rule is not None and rule.name in self.ignore):
+            return False
+        if blocker.id in self.select or "all" in self.select:
+            return True
+        if rule is not None and rule.name in self.select:
+            return True
+        on = rule is None or rule.on_by_default
+        return "default" in self.select and blocker.level != "opt-in" and on
+
+    def runs(self, rule: type[Rule]) -> bool:
+        """Whether a rule looks at files: it is on, or one of the blockers that it reports is."""
+        if rule.name in self.ignore:
+            return False
+        if rule.name in self.select or "all" in self.select:
+            return True
+        if rule.kinds and self.select - frozenset(NAMES) - frozenset(GROUPS):
+            return True
+        return "default" in self.select and rule.on_by_default

@@ -1,0 +1,206 @@
+"""One file that has something to report, and every question that a rule may ask about it.
+
+Only the statements in which a candidate call stands are given to libcst, each by itself: parsing
+and positions cost it a hundred times what ``ast`` costs for a whole file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from gblock.diagnostics import Location
+from gblock.project.inference import Place
+from gblock.project.repetition import handled, repeated
+from gblock.project.sites import Found, Site, Sites
+from gblock.project.summary import Call, ModuleSummary
+
+_SHORT = 60
+"""The longest excerpt of code in a message, in characters."""
+
+
+class Source:
+    """A file with sites.
+
+    Args:
+        path: The file.
+        filename: The name to report.
+        text: Its text.
+        summary: Its declarations and calls.
+        sites: Its sites, and how to find out more.
+        finder: What found the sites; rules ask it about what is handed over.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        filename: str,
+        text: str,
+        summary: ModuleSummary,
+        sites: list[Site],
+        finder: Sites,
+    ) -> None:
+        self.path = path
+        self.filename = filename
+        self.lines = [line + "\n" for line in text.split("\n")]
+        self.summary = summary
+        self.finder = finder
+        self._sites = {self._span(site.call): site for site in sites}
+        self._positions: dict[cst.CSTNode, tuple[Location, Location]] = {}
+
+    # -- what libcst reads
+
+    def fragments(self) -> Iterator[MetadataWrapper]:
+        """The statements that hold sites, in order.
+
+        Raises:
+            libcst.ParserSyntaxError: where libcst cannot read what ``ast`` can.
+        """
+        rows = sorted({self._statement_around(site) for site in self._sites.values()})
+        last = 0
+        for first, end in rows:
+            if first <= last:  # two statements on one line
+                continue
+            last = end
+            yield self._fragment(first, end)
+
+    def _statement_around(self, site: Site) -> tuple[int, int]:
+        """The statement in the body of the nearest class that is in no function, or the module."""
+        scopes = self.summary.scopes
+        chain = [site.call.scope]
+        while chain[-1] > 0:
+            chain.append(scopes[chain[-1]].parent)
+        home = 0
+        for index in reversed(chain):
+            if scopes[index].kind not in ("module", "class"):
+                break
+            home = index
+        for first, last in scopes[home].statements:
+            if first <= site.call.row <= last:
+                return first, last
+        return self._header_of(home, site)
+
+    def _header_of(self, home: int, site: Site) -> tuple[int, int]:
+        """A call in a class's own header, such as a base class: all of the class."""
+        scopes = self.summary.scopes
+        for first, last in scopes[scopes[home].parent].statements:
+            if first <= site.call.row <= last:
+                return first, last
+        return site.call.statement
+
+    def _fragment(self, first: int, last: int) -> MetadataWrapper:
+        text = "".join(self.lines[first - 1 : last])
+        shift = first - 1
+        if text[:1] in (" ", "\t", "\f"):
+            text = "if 1:\n" + text  # keeps the columns as they are
+            shift -= 1
+        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+        for node, where in wrapper.resolve(PositionProvider).items():
+            self._positions[node] = (
+                Location(where.start.line + shift, where.start.column + 1),
+                Location(where.end.line + shift, where.end.column + 1),
+            )
+        return wrapper
+
+    # -- what rules ask
+
+    def site(self, node: cst.CSTNode, kind: str = "call") -> Site | None:
+        """What is known of a call, or of the expression behind ``with`` or ``for``.
+
+        Args:
+            node: The call, or the expression.
+            kind: ``call``, ``with`` or ``for``.
+        """
+        where = self._positions.get(node)
+        return self._sites.get((*where, kind)) if where else None
+
+    def range(self, node: cst.CSTNode) -> tuple[Location, Location]:
+        """Where a node begins and ends."""
+        return self._positions[node]
+
+    def code(self, node: cst.CSTNode) -> str:
+        """A node's source on one line, shortened."""
+        (row, column), (end_row, end_column) = self._positions[node]
+        lines = self.lines[row - 1 : end_row]
+        lines[-1] = lines[-1][: end_column - 1]
+        lines[0] = lines[0][column - 1 :]
+        text = " ".join(line.strip() for line in lines)
+        return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+
+    def handed(self, site: Site) -> list[Found]:
+        """The blockers that a site hands over to another thread."""
+        return self.finder.handed(site.handover) if site.handover else []
+
+    def symbols(self, node: cst.Call) -> set[str]:
+        """The dotted names of what a call calls, where they can be told."""
+        call = self._calls.get((*self._positions[node], "call"))
+        if call is None:
+            return set()
+        place = Place(self.path, call.scope, call.path)
+        return self.finder.inference.callee_symbols(call.expression[1], place)
+
+    def is_immediate(self, node: cst.Call) -> bool:
+        """Whether a call is known to come back at once, without giving the hub a turn."""
+        site = self.site(node)
+        if site is not None and site.found:
+            return all(found.wait.immediate for found in site.found)
+        symbols = self.symbols(node)
+        immediate = self.finder.inference.catalog.immediate
+        return bool(symbols) and all(
+            symbol.startswith("builtins.") or symbol in immediate for symbol in symbols
+        )
+
+    def repeats(self, site: Site) -> str:
+        """``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
+        return repeated(self.summary, site.call)
+
+    def handler(self, site: Site) -> str:
+        """``task`` or ``request`` where the function around a call runs once for each, else ''."""
+        return handled(self.summary, site.call, self.finder.inference)
+
+    def statement(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The first and last row of the statement around a call, where a comment may hide it."""
+        span = self._positions[node]
+        for kind in ("call", "with", "for"):
+            call = self._calls.get((*span, kind))
+            if call is not None:
+                return call.statement
+        return span[0].row, span[1].row
+
+    def handed_to_greenlet(self, site: Site) -> bool:
+        """Whether a call stands in a lambda that ``false-offload`` reports as a whole."""
+        offloading = self.finder.offloading
+        scopes = self.summary.scopes
+        if scopes[site.call.scope].kind != "lambda":
+            return False
+        for call, place, _ in self.finder.inference.handovers(self.path, site.call.scope):
+            handover = offloading.handover(call, place)
+            if handover is not None and handover.offload.thread == "greenlet":
+                return True
+        return False
+
+    # -- positions
+
+    @cached_property
+    def _calls(self) -> dict[tuple[Location, Location, str], Call]:
+        return {self._span(call): call for call in self.summary.calls}
+
+    def _span(self, call: Call) -> tuple[Location, Location, str]:
+        return (
+            Location(call.row, self._column(call.row, call.column)),
+            Location(call.end_row, self._column(call.end_row, call.end_column)),
+            call.node,
+        )
+
+    def _column(self, row: int, offset: int) -> int:
+        """A column in characters from 1, for one in bytes of UTF-8 from 0."""
+        if row > len(self.lines):
+            return offset + 1
+        line = self.lines[row - 1]
+        if line.isascii():
+            return offset + 1
+        return len(line.encode()[:offset].decode(errors="ignore")) + 1
+

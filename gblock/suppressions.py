@@ -1,0 +1,164 @@
+"""The comments ``# gblock: ignore`` and ``# gblock: ignore[name, blocker-id]`` of one file."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from typing import TYPE_CHECKING, NamedTuple
+
+from gblock.diagnostics import Location
+from gblock.suggestion import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from gblock.diagnostics import Diagnostic
+
+_MARK = "gblock:"
+# Another comment may stand before it in the same line, such as a `type: ignore`.
+_COMMENT = re.compile(r"#[ \t]*gblock:[ \t]*([^#]*)", re.IGNORECASE)
+# The instruction, and the first character after it. Once that and the brackets are read, a reason
+# may follow: `# gblock: ignore[blocking-call] runs before the hub starts`.
+_INSTRUCTION = re.compile(r"([\w-]*)[ \t]*(.?)")
+
+
+class Unused(NamedTuple):
+    """A comment, or some of its names, that did nothing."""
+
+    location: Location
+    end_location: Location
+    names: tuple[str, ...]
+    """The names that hid nothing; empty where the whole comment is meant."""
+    message: str
+    help: str
+
+
+class _Comment:
+    """One comment, and which of its names hid something."""
+
+    __slots__ = ("end_location", "error", "location", "names", "used")
+
+    def __init__(self, location: Location, end_location: Location, instruction: str) -> None:
+        self.location = location
+        self.end_location = end_location
+        # None: every name. A comment with an error hides nothing.
+        self.names, self.error = _names(instruction)
+        self.used: set[str | None] = set()
+
+    def hides(self, diagnostic: Diagnostic) -> bool:
+        if self.error:
+            return False
+        if self.names is None:
+            # A comment for every rule cannot hide that it hides nothing.
+            if diagnostic.code == "unused-ignore":
+                return False
+            self.used.add(None)
+            return True
+        hiding = {diagnostic.code, diagnostic.blocker}.intersection(self.names)
+        self.used |= hiding
+        return bool(hiding)
+
+    def unused(self, known: Collection[str], judged: Collection[str] | None) -> Iterator[Unused]:
+        if self.error:
+            yield self._report((), self.error, "Write # gblock: ignore[name] with a rule's name.")
+        elif self.names is None:
+            if not self.used and judged is None:
+                yield self._report((), "this comment hides nothing", "Delete it.")
+        else:
+            idle = []
+            for name in self.names:
+                if name not in known:
+                    message = f"there is no rule or blocker {name}{did_you_mean(name, known)}"
+                    yield self._report((name,), message, "Correct the name or delete it.")
+                elif name in self.used or name == "unused-ignore":
+                    continue
+                elif judged is None or name in judged:
+                    idle.append(name)
+            if idle:
+                which = "the comment" if len(idle) == len(self.names) else "what hides nothing"
+                message = f"ignore[{', '.join(idle)}] hides nothing"
+                yield self._report(tuple(idle), message, f"Delete {which}.")
+
+    def _report(self, names: tuple[str, ...], message: str, advice: str) -> Unused:
+        return Unused(self.location, self.end_location, names, message, advice)
+
+
+class Suppressions:
+    """What one file's comments hide, and what they turn out not to hide."""
+
+    def __init__(self, comments: Iterator[_Comment]) -> None:
+        self._comments: dict[int, list[_Comment]] = {}
+        for comment in comments:
+            self._comments.setdefault(comment.location.row, []).append(comment)
+
+    def __bool__(self) -> bool:
+        """Whether there is a comment at all."""
+        return bool(self._comments)
+
+    def hides(self, diagnostic: Diagnostic, first_row: int, last_row: int) -> bool:
+        """Tell whether a comment hides it, on the first or last row of its statement.
+
+        The comment counts as used from then on.
+        """
+        hidden = False
+        for row in {first_row, last_row}:
+            for comment in self._comments.get(row, ()):
+                hidden |= comment.hides(diagnostic)
+        return hidden
+
+    def unused(
+        self, known: Collection[str], judged: Collection[str] | None = None
+    ) -> Iterator[Unused]:
+        """Give every comment that hid nothing, after all diagnostics were asked about.
+
+        Args:
+            known: The names of all rules and the ids of all blockers.
+            judged: Those that the run looked for, None for all of them: a comment for a rule
+                that is off is not unused, and neither is one for all rules in such a run.
+        """
+        for row in sorted(self._comments):
+            for comment in self._comments[row]:
+                yield from comment.unused(known, judged)
+
+
+def read(text: str) -> Suppressions:
+    """Read the comments of a file, as far as it can be split into tokens."""
+    return Suppressions(_comments(text) if _MARK in text.lower() else iter(()))
+
+
+def _comments(text: str) -> Iterator[_Comment]:
+    # Line ends of all kinds are one character then, as for the parsers.
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
+    try:
+        for token in tokenize.generate_tokens(lines.readline):
+            if token.type == tokenize.COMMENT:
+                row, start = token.start
+                for match in _COMMENT.finditer(token.string):
+                    column = start + match.start() + 1
+                    end_column = column + len(match[0].rstrip())
+                    place = Location(row, column), Location(row, end_column)
+                    yield _Comment(*place, match[1].rstrip())
+    except (tokenize.TokenError, SyntaxError):
+        # The parser reports the place; what stands before it has been read.
+        return
+
+
+def _names(instruction: str) -> tuple[list[str] | None, str]:
+    """Return the names in the brackets, None where all are meant, and what is wrong with them."""
+    match = _INSTRUCTION.match(instruction)
+    assert match is not None, "every part of the expression may be empty"
+    word, following = match.groups()
+    if not word:
+        return None, "nothing stands after gblock:"
+    if word.lower() != "ignore":
+        return None, f"{word} is no instruction to gblock{did_you_mean(word, ['ignore'])}"
+    if following == "[":
+        inside, closed, _ = instruction[match.end() :].partition("]")
+        names = [name.strip() for name in inside.split(",") if name.strip()]
+        if not closed:
+            return None, "the bracket after ignore is not closed"
+        return names, "" if names else "no name stands in the brackets"
+    if following and following in "({<=:":
+        return None, f"{following} after ignore: names stand in square brackets"
+    return None, ""

@@ -1,0 +1,82 @@
+"""Compare what gblock reports with call sites that were labelled by hand in real services.
+
+    python tests/ecosystem/labels.py LABELS.jsonl CHECKOUTS [--all] [--repo NAME]
+
+LABELS.jsonl holds one call site a line: repo, commit, path, line, name_line, call, target, verdict
+(blocks, safe or debatable) and tags. CHECKOUTS is a directory with a checkout of each repository,
+at the commit that the labels name, in a directory called OWNER__NAME. None of it is part of gblock.
+Exits 1 if a label comes out wrong that no tag excuses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from gblock.config import Config
+from gblock.diagnostics import Diagnostic
+from gblock.engine import check
+
+# Blocks only through an ORM, or only in a process whose patching is understood.
+BEYOND_CALLS = {"orm", "partial_patch", "missing_patch", "entrypoint"}
+# Safe because of the process that runs it.
+BEYOND_FILES = {"non_gevent"}
+
+
+def reported(root: Path) -> dict[tuple[str, int], Diagnostic]:
+    """What gblock reports of a checkout, by path and by every row that a label may name."""
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = {}
+    for diagnostic in check([str(root)], config).diagnostics:
+        path = str(Path(diagnostic.filename).resolve().relative_to(root.resolve()))
+        for row in range(diagnostic.location.row, diagnostic.end_location.row + 1):
+            found.setdefault((path, row), diagnostic)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("labels", type=Path)
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("--all", action="store_true", help="show excused labels, too")
+    parser.add_argument("--repo", default="", help="only repositories with this in their name")
+    options = parser.parse_args()
+    labels = [json.loads(line) for line in options.labels.read_text().splitlines()]
+    wrong, excused = 0, 0
+    total: Counter[str] = Counter()
+    for repo in sorted({label["repo"] for label in labels if options.repo in label["repo"]}):
+        root = options.checkouts / repo.replace("/", "__")
+        if not root.is_dir():
+            print(f"{repo}: no checkout at {root}")
+            wrong += 1
+            continue
+        start = time.perf_counter()
+        found = reported(root)
+        seconds = time.perf_counter() - start
+        tally: Counter[str] = Counter()
+        for label in (one for one in labels if one["repo"] == repo):
+            rows = range(label["line"], label["name_line"] + 1)
+            got = next((d for row in rows if (d := found.get((label["path"], row)))), None)
+            verdict = label["verdict"]
+            tally[f"{verdict}, {'reported' if got else 'silent'}"] += 1
+            if verdict == "debatable" or (verdict == "blocks") == (got is not None):
+                continue
+            excuse = set(label["tags"]) & (BEYOND_CALLS if verdict == "blocks" else BEYOND_FILES)
+            excused += bool(excuse)
+            wrong += not excuse
+            if options.all or not excuse:
+                what = "missed" if verdict == "blocks" else f"false alarm ({got.code})"
+                why = f" [{', '.join(sorted(excuse))}]" if excuse else ""
+                print(f"  {what}{why}: {label['path']}:{label['line']} {label['call']}")
+        total.update(tally)
+        print(f"{repo}: {dict(sorted(tally.items()))}, {seconds:.1f} s")
+    print(f"all: {dict(sorted(total.items()))}; wrong: {wrong}, excused by tags: {excused}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
