@@ -113,6 +113,8 @@ class Library(_Table):
     returns: dict[str, str] = {}
     attributes: dict[str, str] = {}
     elements: dict[str, str] = {}
+    conditions: dict[str, tuple[Condition, ...]] = {}
+    """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
 
@@ -153,12 +155,15 @@ class Catalog:
         offloads: tuple[Offload, ...] = (),
         handlers: tuple[Handler, ...] = (),
         measured_on: dict[str, str] | None = None,
+        off: tuple[Blocker, ...] = (),
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
         self.offloads = offloads
         self.handlers = handlers
         self.measured_on = measured_on or {}
+        self.off = off
+        """Blockers that are not looked for; what they say of arguments still tells types."""
         self._canonical: dict[str, str] = {}
 
     @cached_property
@@ -271,7 +276,7 @@ class Catalog:
             found.update(bases)
         for symbol in (*self.by_symbol, *self.returns, *self.attributes, *self.offload_by_symbol):
             owner = symbol.rpartition(".")[0]
-            if owner.rpartition(".")[2][:1].isupper():
+            if "." in owner and owner.rpartition(".")[2][:1].isupper():
                 found.add(owner)
         return frozenset(found)
 
@@ -297,10 +302,23 @@ class Catalog:
 
     def only(self, kept: Callable[[Blocker], bool]) -> Catalog:
         """The same catalog with fewer blockers."""
-        blockers = tuple(blocker for blocker in self.blockers if kept(blocker))
-        return Catalog(
-            blockers, self.libraries, self.offloads, self.handlers, self.measured_on
-        )
+        on = tuple(blocker for blocker in self.blockers if kept(blocker))
+        off = tuple(blocker for blocker in self.blockers if not kept(blocker))
+        return Catalog(on, self.libraries, self.offloads, self.handlers, self.measured_on, off)
+
+    @cached_property
+    def conditions(self) -> dict[str, tuple[Condition, ...]]:
+        """By symbol, the arguments with which a call gives something else than usual."""
+        found = {
+            self.canonical(symbol): blocker.unless
+            for blocker in (*self.blockers, *self.off)
+            if blocker.unless
+            for symbol in blocker.symbols
+        }
+        for library in self.libraries:
+            for symbol, conditions in library.conditions.items():
+                found[self.canonical(symbol)] = conditions
+        return found
 
 
 def load(extensions: tuple[str, ...] = (), roots: frozenset[str] | None = None) -> Catalog:

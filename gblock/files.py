@@ -43,7 +43,11 @@ class Found:
 
 
 def find(
-    paths: Iterable[str], exclude: Sequence[str] = (), root: str = "", *, force_exclude: bool = False
+    paths: Iterable[str],
+    exclude: Sequence[str] = (),
+    root: str = "",
+    *,
+    force_exclude: bool = False,
 ) -> Found:
     """Collect the Python files.
 
@@ -66,7 +70,9 @@ def find(
             continue
         if exclude and excluded is None and (force_exclude or stat.S_ISDIR(mode)):
             excluded = _excluded(exclude, root)
-        if force_exclude and _is_excluded(os.path.abspath(path), stat.S_ISDIR(mode), excluded, root):
+        if force_exclude and _is_excluded(
+            os.path.abspath(path), stat.S_ISDIR(mode), excluded, root
+        ):
             continue
         if stat.S_ISREG(mode):
             shown.setdefault(os.path.abspath(path), os.path.normpath(path))
@@ -191,10 +197,13 @@ def _is_excluded(path: str, is_directory: bool, excluded: Patterns | None, root:
     if not path.startswith(os.path.join(root, "")):
         return False
     names = path[len(root) :].strip("/").split("/")
+    part = root.rstrip("/")
     for depth, name in enumerate(names, 1):
         below = is_directory or depth < len(names)
-        part = os.path.join(root, *names[:depth], "" if below else ".").removesuffix("/.")
-        if (below and name in ALWAYS_EXCLUDED) or (excluded and excluded.verdict(part)):
+        part = f"{part}/{name}"
+        if below and name in ALWAYS_EXCLUDED:
+            return True
+        if excluded is not None and excluded.verdict(f"{part}/" if below else part):
             return True
     return False
 

@@ -693,11 +693,9 @@ class Inference:
         special = self._known_callable(symbol, expression, place)
         if special is not None:
             return special
-        for blocker in self.catalog.by_symbol.get(symbol, ()):
-            if blocker.unless and any(
-                self.holds(condition, expression, place) for condition in blocker.unless
-            ):
-                return NOTHING  # what this call gives is not what the catalog knows
+        conditions = self.catalog.conditions.get(symbol, ())
+        if any(self.holds(condition, expression, place) for condition in conditions):
+            return NOTHING  # what this call gives is not what the catalog knows
         return self._returned(symbol)
 
     def _returned(self, symbol: str) -> Values:

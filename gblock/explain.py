@@ -1,0 +1,204 @@
+"""The pages of rules and blockers: what ``gblock explain`` prints and ``docs/`` holds."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+from gblock import catalog, rules
+from gblock.catalog import Blocker, Catalog, Evidence, Timeout
+from gblock.errors import UserError
+from gblock.rule import Rule
+from gblock.suggestion import did_you_mean
+
+_KINDS = {
+    "waits": "waits in native code",
+    "cpu": "works in native code",
+    "costly": "cheap once, dear in numbers",
+    "spawns": "starts something that stops the hub",
+    "foreign": "runs code that nobody knows",
+}
+_LEVELS = {
+    "error": "reported as an error",
+    "warning": "reported as a warning",
+    "opt-in": "off unless selected",
+}
+
+
+def page(name: str) -> str:
+    """The page of a rule, by its name, or of a blocker, by its id or one of its symbols.
+
+    Raises:
+        UserError: if there is neither, with a suggestion.
+    """
+    if name in rules.NAMES:
+        return rule_page(rules.load(name))
+    known = catalog.load()
+    if name in known.by_id:
+        return blocker_page(known.by_id[name], known)
+    found = known.lookup(name)
+    if found:
+        return "\n".join(blocker_page(blocker, known) for blocker in found)
+    names = (*rules.NAMES, *known.by_id, *known.by_symbol)
+    raise UserError("gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}")
+
+
+def listed_rules() -> list[tuple[str, bool, str]]:
+    """Each rule's name, whether it is on by default, and what it is about."""
+    return [(rule.name, rule.on_by_default, _title(rule)) for rule in rules.load_all()]
+
+
+def listed_blockers() -> list[tuple[str, str, str, str, str]]:
+    """Each blocker's id, distribution, kind, level and reason."""
+    return [(b.id, b.distribution, b.kind, b.level, b.why) for b in catalog.load().blockers]
+
+
+def _title(rule: type[Rule]) -> str:
+    return (inspect.getdoc(rule) or "").partition("\n")[0]
+
+
+def rule_page(rule: type[Rule]) -> str:
+    """A rule's documentation in Markdown."""
+    state = "on by default" if rule.on_by_default else "off unless selected"
+    lines = [f"# {rule.name}", "", f"Since {rule.since}; {state}.", "", inspect.getdoc(rule) or ""]
+    for heading, examples in (("Reported", rule.INVALID), ("Not reported", rule.VALID)):
+        lines += ["", f"## {heading}"]
+        for title, snippet in examples.items():
+            code = textwrap.dedent(snippet).strip()
+            lines += ["", f"{title[0].upper()}{title[1:]}:", "", "```python", code, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def blocker_page(blocker: Blocker, known: Catalog) -> str:
+    """A blocker's documentation in Markdown."""
+    package = "the standard library" if blocker.distribution == "stdlib" else blocker.distribution
+    if blocker.versions:
+        package += f" {blocker.versions}"
+    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds)
+    lines = [
+        f"# {blocker.id}",
+        "",
+        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule.name}.",
+        "",
+        *(f"- `{symbol}`" for symbol in blocker.symbols),
+        "",
+        blocker.why,
+        "",
+        f"Instead: {blocker.instead}",
+    ]
+    facts = _facts(blocker)
+    if facts:
+        lines += ["", *(f"- {fact}" for fact in facts)]
+    lines += ["", *_proof(blocker.evidence, known.measured_on)]
+    return "\n".join(lines) + "\n"
+
+
+def _facts(blocker: Blocker) -> list[str]:
+    facts = []
+    if blocker.timeout is not None:
+        facts.append(_bound(blocker.timeout))
+    for condition in blocker.unless:
+        which = _argument(condition.position, condition.keyword)
+        values = [*map(repr, condition.values), *condition.flags]
+        facts.append(f"It does not block where {which} is {' or '.join(f'`{v}`' for v in values)}.")
+    if blocker.cooperative_after:
+        remedies = " or ".join(f"`{symbol}`" for symbol in blocker.cooperative_after)
+        facts.append(f"Cooperative once the project calls {remedies}.")
+    if blocker.releases_gil is not None:
+        verb = "releases" if blocker.releases_gil else "keeps"
+        tail = "can help" if blocker.releases_gil else "does not help"
+        facts.append(f"It {verb} the GIL: the threadpool {tail}.")
+    if blocker.seconds_each is not None:
+        facts.append(f"One call costs {blocker.seconds_each * 1e6:.2g} µs.")
+    return facts
+
+
+def _argument(position: int | None, keyword: str | None) -> str:
+    if keyword:
+        return f"`{keyword}`"
+    return f"the argument at position {position}"
+
+
+def _bound(timeout: Timeout) -> str:
+    which = _argument(timeout.position, timeout.keyword)
+    unit = "milliseconds" if timeout.unit == "ms" else "seconds"
+    if timeout.default is None or timeout.default < 0:
+        missing = "without it there is no end to the wait"
+    elif timeout.default == 0:
+        missing = "without it there is no wait"
+    else:
+        missing = f"without it, {timeout.default:g}"
+    return f"The wait is bounded by {which}, in {unit}: 0 is no wait, {missing}."
+
+
+def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
+    """What was measured, or that nothing was."""
+    lines = []
+    if evidence.measured:
+        python = evidence.python or measured_on.get("python", "?")
+        gevent = evidence.gevent or measured_on.get("gevent", "?")
+        version = f"version {evidence.version}, " if evidence.version else ""
+        lines.append(f"Measured with {version}Python {python}, gevent {gevent}:")
+        lines.append("")
+        lines.append("| what ran | seconds | the hub's longest gap |")
+        lines.append("|---|---|---|")
+        ended = "" if evidence.returned else " (stopped)"
+        gap = f"{evidence.max_gap:.3f} s" if evidence.max_gap is not None else "?"
+        lines.append(f"| {_cell(evidence.call)} | {evidence.elapsed:.3f}{ended} | {gap} |")
+        if evidence.remedy:
+            gap = "not measured"
+            if evidence.remedy_max_gap is not None:
+                gap = f"{evidence.remedy_max_gap:.3f} s"
+            lines.append(f"| remedy: {_cell(evidence.remedy)} | | {gap} |")
+    else:
+        lines.append("Not measured.")
+    if evidence.reference:
+        lines += ["", f"Reference: {evidence.reference}"]
+    return lines
+
+
+def _cell(text: str | None) -> str:
+    return (text or "?").replace("|", "\\|")
+
+
+def rules_document() -> str:
+    """``docs/rules.md``."""
+    table = ["| rule | default | what it is about |", "|---|---|---|"]
+    for name, on, title in listed_rules():
+        table.append(f"| [{name}](#{name}) | {'on' if on else 'off'} | {title} |")
+    pages = [_nested(rule_page(rule)) for rule in rules.load_all()]
+    return "\n".join(["# Rules", "", _GENERATED, "", *table, "", *pages])
+
+
+def blockers_document() -> str:
+    """``docs/blockers.md``."""
+    known = catalog.load()
+    measured = sum(blocker.evidence.measured for blocker in known.blockers)
+    lines = ["# Blockers", "", _GENERATED, ""]
+    lines.append(
+        f"{len(known.blockers)} entries, {measured} of them measured. `gblock explain ID` prints one "
+        "with its figures."
+    )
+    for distribution in sorted({b.distribution for b in known.blockers}, key=str.lower):
+        lines += ["", f"## {distribution}", "", "| id | kind | level | hub's gap | instead |"]
+        lines.append("|---|---|---|---|---|")
+        for blocker in known.blockers:
+            if blocker.distribution == distribution:
+                gap = blocker.evidence.max_gap
+                lines.append(
+                    f"| `{blocker.id}` | {blocker.kind} | {blocker.level} "
+                    f"| {f'{gap:.2f} s' if gap is not None else '–'} | {_cell(blocker.instead)} |"
+                )
+    return "\n".join(lines) + "\n"
+
+
+def _nested(markdown: str) -> str:
+    """The same page one heading deeper; what stands in code stays."""
+    lines, in_code = [], False
+    for line in markdown.splitlines():
+        in_code ^= line.startswith("```")
+        lines.append(f"#{line}" if line.startswith("#") and not in_code else line)
+    return "\n".join(lines) + "\n"
+
+
+_GENERATED = "Generated by `pytest --update` from the code: do not edit."

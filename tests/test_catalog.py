@@ -1,0 +1,166 @@
+"""The catalog: its schema, its order, and that each symbol is found in code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from harness import report_of
+
+from gblock import catalog, outline
+from gblock.errors import UserError
+
+BUILT_IN = catalog.load()
+TEXT = Path(outline.BUILT_IN).read_text(encoding="utf-8")
+
+HEAD = '[measured-on]\npython = "3.11.7"\n'
+BLOCK = """
+[[blocker]]
+id = "shop-wait"
+distribution = "shop"
+symbols = ["shop.wait"]
+kind = "waits"
+level = "error"
+why = "It waits."
+instead = "Do not."
+[blocker.evidence]
+reference = "https://example.org"
+"""
+
+
+def test_blockers_stand_in_the_order_of_their_ids():
+    ids = [blocker.id for blocker in BUILT_IN.blockers]
+
+    assert sorted(set(ids)) == ids
+
+
+def test_the_catalog_is_as_broad_as_it_claims():
+    measured = [blocker for blocker in BUILT_IN.blockers if blocker.evidence.measured]
+
+    assert len(BUILT_IN.blockers) >= 200
+    assert len(measured) >= 170
+
+
+@pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
+def test_a_blocker_is_well_formed(blocker):
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", blocker.id)
+    assert all(re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*(\.\*)?", symbol) for symbol in blocker.symbols)
+    assert blocker.why.endswith(".")
+    assert blocker.instead.endswith(".")
+    assert "\n" not in blocker.why + blocker.instead
+    assert blocker.evidence.measured or blocker.evidence.reference
+
+
+@pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
+def test_what_was_measured_did_block_the_hub(blocker):
+    evidence = blocker.evidence
+    if blocker.kind == "costly":
+        assert blocker.seconds_each
+    elif evidence.measured and blocker.level != "opt-in":
+        assert evidence.max_gap >= 0.05 or not evidence.returned
+
+
+@pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
+def test_the_threadpool_is_offered_only_where_it_helps(blocker):
+    if blocker.releases_gil is False:
+        offers = re.search(r"(?<!not )(?:in|use|with) (?:the hub's )?threadpool", blocker.instead)
+
+        assert not (offers and "does not" not in blocker.instead), blocker.instead
+
+
+def test_no_symbol_stands_in_two_blocks():
+    double = {s: [b.id for b in found] for s, found in BUILT_IN.by_symbol.items() if len(found) > 1}
+
+    assert {} == double
+
+
+def test_the_outline_and_the_catalog_read_the_same_symbols():
+    chunks = outline.read().chunks
+    outlined = {c.id: (set(c.symbols), c.opt_in) for c in chunks if c.kind == "blocker"}
+    parsed = {b.id: (set(b.symbols), b.level == "opt-in") for b in BUILT_IN.blockers}
+
+    assert parsed == outlined
+
+
+def _functions():
+    for blocker in BUILT_IN.blockers:
+        for symbol in blocker.symbols:
+            parts = symbol.split(".")
+            if "builtins" in parts or parts[-1] == "*" or parts[-1].startswith("__"):
+                continue
+            yield pytest.param(blocker, symbol, id=symbol)
+
+
+@pytest.mark.parametrize(("blocker", "symbol"), [*_functions()])
+def test_a_symbol_is_found_where_it_is_called(blocker, symbol, tmp_path):
+    """`import M; M.f()` for functions, an annotated parameter for methods: no fixture by hand."""
+    owner, _, name = symbol.rpartition(".")
+    is_method = owner in BUILT_IN.classes
+    if is_method:
+        module, _, cls = owner.rpartition(".")
+        code = f"from {module} import {cls} as Known\n\ndef f(known: Known, *args):\n"
+        call = f"known.{name}(*args)"
+    else:
+        code = f"import {owner}\n\ndef f(*args):\n"
+        call = f"{owner}.{name}(*args)"
+    code += f"    for _ in range(2):\n        {call}\n"
+    report = report_of(tmp_path, code, select=["default", blocker.id])
+
+    assert [(blocker.id, 5)] == [(d.blocker, d.location.row) for d in report.diagnostics], code
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('kind = "waits"', 'kind = "weights"'), "'shop-wait': kind: Invalid enum value"),
+        (('level = "error"', "level = 3"), "'shop-wait': level: Expected `str`, got `int`"),
+        (("instead =", "insted ="), "unknown key 'insted'; did you mean 'instead'?"),
+        (("instead =", "hopeless ="), "unknown key 'hopeless'; known keys: "),
+        (("reference =", "refrence ="), "unknown key 'refrence' in evidence; did you mean"),
+        (('why = "It waits."\n', ""), "'shop-wait': Object missing required field `why`"),
+        (('why = "It waits."', "why = It waits."), "Invalid value"),
+    ],
+)
+def test_a_wrong_block_is_an_error_that_names_it(change, message, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(HEAD + BLOCK.replace(*change))
+
+    with pytest.raises(UserError) as caught:
+        catalog.load((str(path),))
+
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:")
+
+
+def test_a_catalog_of_the_users_own_adds_to_the_built_in_one(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(HEAD + BLOCK + BLOCK.replace("shop-wait", "os-system"))
+    known = catalog.load((str(path),))
+
+    assert "shop" == known.by_id["shop-wait"].distribution
+    assert "shop" == known.by_id["os-system"].distribution
+    assert len(BUILT_IN.blockers) + 1 == len(known.blockers)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_a_catalog_that_cannot_be_read_is_an_error(content, tmp_path):
+    path = tmp_path / "mine.toml"
+    if content is not None:
+        path.write_bytes(content)
+
+    with pytest.raises(UserError, match="mine.toml"):
+        catalog.load((str(path),))
+
+
+def test_aliases_in_a_circle_come_to_an_end():
+    library = catalog.Library(distribution="x", aliases={"a.b": "a.c", "a.c": "a.b"})
+    known = catalog.Catalog((), (library,))
+
+    assert known.canonical("a.b.f") in ("a.b.f", "a.c.f")
+
+
+def test_a_method_is_looked_up_along_the_bases_of_its_class():
+    found = BUILT_IN.lookup("ldap.ldapobject.ReconnectLDAPObject.search_s")
+
+    assert "python-ldap-search" == found[0].id

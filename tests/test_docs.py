@@ -1,0 +1,68 @@
+"""The pages that are generated are up to date, and what is written by hand is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gblock import catalog, explain, rules
+from gblock.errors import UserError
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("rules.md", explain.rules_document), ("blockers.md", explain.blockers_document)],
+)
+def test_a_generated_page_is_up_to_date(name, make, request):
+    path = ROOT / "docs" / name
+    if request.config.getoption("--update"):
+        path.write_text(make(), encoding="utf-8")
+
+    assert path.read_text(encoding="utf-8") == make(), "run pytest --update"
+
+
+def test_every_rule_is_named_in_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert [] == [name for name in rules.NAMES if f"`{name}`" not in readme]
+
+
+def test_the_readme_links_only_to_files_that_exist():
+    for document in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        text = (ROOT / document).read_text(encoding="utf-8")
+        links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+
+        assert [] == [link for link in links if not (ROOT / link).exists()], document
+
+
+@pytest.mark.parametrize("name", rules.NAMES)
+def test_a_rule_is_explained(name):
+    page = explain.page(name)
+
+    assert page.startswith(f"# {name}\n")
+    assert "```python" in page
+
+
+def test_every_blocker_is_explained():
+    known = catalog.load()
+    for blocker in known.blockers:
+        page = explain.blocker_page(blocker, known)
+
+        assert page.startswith(f"# {blocker.id}\n")
+        assert blocker.instead in page
+        assert "Measured with" in page or "Not measured." in page
+
+
+def test_a_blocker_is_explained_by_its_symbol():
+    page = explain.page("confluent_kafka.Producer.flush")
+
+    assert page.startswith("# confluent-kafka-producer-flush\n")
+
+
+def test_an_unknown_name_is_an_error_with_a_suggestion():
+    with pytest.raises(UserError, match="did you mean blocking-call"):
+        explain.page("blocking-cal")

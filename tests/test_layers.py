@@ -1,0 +1,149 @@
+"""Imports run downwards only: design.md, section 3."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import gblock
+
+PACKAGE = Path(gblock.__file__).parent
+# From the ground up. A layer may import those above it in this list, and its own modules where
+# the name is that of a folder; what the plain values need, they have to bring themselves.
+LAYERS = (
+    {"diagnostics", "errors", "suggestion", "progress", "decoding", "__init__"},
+    {"patterns", "outline"},
+    {"files", "config", "catalog", "suppressions", "output"},
+    {"project"},
+    {"source"},
+    {"rule"},
+    {"rules"},
+    {"selection"},
+    {"inspection"},
+    {"engine"},
+    {"explain", "options"},
+    {"cli"},
+    {"__main__"},
+)
+ALONE = {"runtime_probe"}
+
+
+def modules():
+    return sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+
+
+def dotted(path):
+    """The module's name below gblock: ``output.text``, and ``output`` for its __init__."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def imports(path, *, for_types):
+    """Every module that a file imports, at its top or in a function, or for its types alone."""
+    tree = ast.parse((PACKAGE / path).read_bytes())
+    for_checker = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not for_types and id(node) in for_checker:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            for alias in node.names:
+                inner = PACKAGE.parent.joinpath(*node.module.split("."), alias.name)
+                is_module = inner.is_dir() or inner.with_suffix(".py").is_file()
+                yield f"{node.module}.{alias.name}" if is_module else node.module
+
+
+def own(path, **options):
+    """What a file imports of gblock, by the name below it; gblock itself is its __init__."""
+    for name in imports(path, **options):
+        if name == "gblock":
+            yield "__init__"
+        elif name.startswith("gblock."):
+            yield name.removeprefix("gblock.")
+
+
+def level(module):
+    head = module.partition(".")[0]
+    (found,) = [index for index, layer in enumerate(LAYERS) if head in layer] or [None]
+    return found
+
+
+def test_every_module_has_its_layer():
+    missing = {dotted(path).partition(".")[0] for path in modules()} - set().union(*LAYERS)
+    assert missing <= ALONE | LATER
+
+
+LATER = {"baseline", "observations", "trial", "report", "fixes"}
+
+
+@pytest.mark.parametrize("path", modules(), ids=str)
+def test_a_module_imports_from_layers_below_it_or_from_its_own_folder(path):
+    here = dotted(path)
+    if here.partition(".")[0] in ALONE | LATER:
+        return
+    for other in own(path, for_types=False):
+        same_folder = here.partition(".")[0] == other.partition(".")[0]
+        assert same_folder or level(other) < level(here), f"{here} imports {other}"
+
+
+def test_the_plain_values_import_nothing_of_gblock():
+    assert list(own(Path("diagnostics.py"), for_types=True)) == []
+
+
+def test_output_knows_the_plain_values_alone():
+    for path in (PACKAGE / "output").glob("*.py"):
+        for other in own(path.relative_to(PACKAGE), for_types=True):
+            assert other == "diagnostics" or other.startswith("output"), f"{path.name}: {other}"
+
+
+def test_rules_never_import_one_another():
+    for path in (PACKAGE / "rules").glob("*.py"):
+        if path.name != "__init__.py":
+            for other in own(path.relative_to(PACKAGE), for_types=True):
+                assert not other.startswith("rules"), f"{path.name}: {other}"
+
+
+def test_the_project_is_read_without_libcst():
+    for path in (PACKAGE / "project").rglob("*.py"):
+        for name in imports(path.relative_to(PACKAGE), for_types=True):
+            assert name.partition(".")[0] != "libcst", path.name
+            assert not name.startswith(("gblock.rule", "gblock.source")), path.name
+
+
+def test_the_probe_imports_nothing_of_gblock():
+    for path in modules():
+        if path.name == "runtime_probe.py":
+            assert list(own(path, for_types=True)) == []
+
+
+def test_gevent_is_imported_by_the_probe_and_the_trial_alone():
+    importing = {
+        dotted(path)
+        for path in modules()
+        for name in imports(path, for_types=True)
+        if name.partition(".")[0] in ("gevent", "greenlet")
+    }
+    assert importing <= {"runtime_probe", "trial"}
+
+
+def test_the_command_line_prints_and_nothing_else_does():
+    for path in modules():
+        tree = ast.parse((PACKAGE / path).read_bytes())
+        calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        assert "print" not in calls, path
+        if path.name not in ("cli.py", "progress.py"):
+            assert not [call for call in calls if call.startswith(("sys.stdout", "sys.stderr"))]
+
+
+def test_nothing_is_called_utils():
+    names = {part for path in modules() for part in path.with_suffix("").parts}
+    assert set() == names & {"utils", "helpers", "common", "misc"}
