@@ -9,14 +9,14 @@ from gblock.errors import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
     from gblock.config import Config
     from gblock.diagnostics import Report
+    from gblock.options import Options
 
 CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
-_RULE_COLUMNS = ("name", "severity", "default", "summary")
+_RULE_COLUMNS = ("name", "default", "summary")
 _BLOCKER_COLUMNS = ("id", "distribution", "kind", "level", "why")
 
 
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    from gblock.options import parse
+    from gblock.argv import parse
 
     options = parse(argv)
     if options.command == "check":
@@ -51,11 +51,11 @@ def _run(argv: list[str]) -> int:
     if options.command == "explain":
         return _write(explain.page(options.name))
     if options.command == "rules":
-        return _write(listing(_RULE_COLUMNS, explain.rules(), options.output_format))
-    return _write(listing(_BLOCKER_COLUMNS, explain.blockers(), options.output_format))
+        return _write(listing(_RULE_COLUMNS, explain.listed_rules(), options.output_format))
+    return _write(listing(_BLOCKER_COLUMNS, explain.listed_blockers(), options.output_format))
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: Options) -> int:
     if options.statistics and options.output_format == "github":
         raise UserError("gblock check", "--statistics is written as text, concise or json")
     stdin = _stdin(options)
@@ -79,17 +79,17 @@ def _check(options: argparse.Namespace) -> int:
     return DIAGNOSTICS if report.diagnostics and not options.exit_zero else CLEAN
 
 
-def _stdin(options: argparse.Namespace) -> tuple[str, bytes] | None:
-    if options.paths not in ([], ["-"]) and (options.stdin_filename or "-" in options.paths):
-        raise UserError("gblock check", "standard input is checked alone, without other paths")
-    if options.stdin_filename is None and options.paths != ["-"]:
+def _stdin(options: Options) -> tuple[str, bytes] | None:
+    if options.stdin_filename is None and "-" not in options.paths:
         return None
+    if len(options.paths) > 1 or not set(options.paths) <= {"-"}:
+        raise UserError("gblock check", "standard input is checked alone, without other paths")
     if sys.stdin is None:
         raise UserError("gblock check", "standard input is closed")
     return options.stdin_filename or "-", sys.stdin.buffer.read()
 
 
-def _config(options: argparse.Namespace) -> Config:
+def _config(options: Options) -> Config:
     from gblock import config
 
     if options.isolated:
@@ -100,7 +100,7 @@ def _config(options: argparse.Namespace) -> Config:
     return config.find(options.stdin_filename or (named[0] if named else "."))
 
 
-def _report(options: argparse.Namespace, config: Config, stdin: tuple[str, bytes] | None) -> Report:
+def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -> Report:
     from gblock import engine
 
     progress = None
@@ -139,7 +139,8 @@ def _is_coloured(choice: str) -> bool:
 def _width() -> int:
     import shutil
 
-    return shutil.get_terminal_size((100, 24)).columns
+    # Python 3.10 hands on the 0 of a terminal that has no size, such as docker's or expect's.
+    return shutil.get_terminal_size().columns or 80
 
 
 def _source_of(stdin: tuple[str, bytes] | None) -> Callable[[str], str | None]:
@@ -159,7 +160,7 @@ def _source_of(stdin: tuple[str, bytes] | None) -> Callable[[str], str | None]:
     return source_of
 
 
-def _tell(options: argparse.Namespace, report: Report) -> None:
+def _tell(options: Options, report: Report) -> None:
     """Everything that is not a diagnostic, to stderr."""
     from gblock.output.place import place, printable
     from gblock.output.summary import summary
@@ -210,12 +211,10 @@ def _say(line: str) -> None:
 
 def _internal(error: Exception) -> str:
     """One line for a fault of gblock's own, with the place that a report of it needs."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = "?"
-    if trace is not None:
-        place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    import traceback
+
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
     text = " ".join(str(error).split())
     return (
         f"error: gblock itself failed at {place}: {type(error).__name__}: {text}; "

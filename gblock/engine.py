@@ -7,6 +7,7 @@ import os
 from gblock import files, outline
 from gblock.project.modules import Modules
 from gblock.project.triage import Triage
+from gblock.project.vocabulary import Vocabulary
 from gblock.selection import Selection
 
 TYPE_CHECKING = False
@@ -57,7 +58,8 @@ class Run:
         chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
-        found = files.find(paths, config.exclude, config.root)
+        self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
+        found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
         self.notes = found.notes
@@ -89,7 +91,7 @@ class Run:
         """Do it."""
         from gblock.diagnostics import Report, Severity
 
-        triage = Triage(self.modules, self.chunks)
+        triage = Triage(self.modules, self.vocabulary)
         chosen = self._chosen(triage)
         readable = [path for path in self.reported if self._readable(path, chosen)]
         commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
@@ -124,13 +126,12 @@ class Run:
 
     def _chosen(self, triage: Triage) -> set[str]:
         """The files to inspect. The rest of the project is found only if there may be some."""
-        everything = frozenset(triage.symbols)
-        if not triage.select_alone(self.reported):
+        if not triage.any_may_matter(self.reported):
             return set()
         if not self.covers_project:
             for path in files.find(self._rest(), self.config.exclude, self.config.root).files:
                 self.modules.add(os.path.abspath(path))
-        roots = triage.roots(self.modules.files) & everything
+        roots = triage.roots(self.modules.files)
         return set(triage.select(self.reported, roots))
 
     def _rest(self) -> list[str]:

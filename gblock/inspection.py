@@ -16,6 +16,7 @@ from gblock.suppressions import Suppressions, read
 
 if TYPE_CHECKING:
     from gblock.engine import Run
+    from gblock.outline import Outline
     from gblock.project.triage import Triage
     from gblock.rule import Rule
 
@@ -43,7 +44,7 @@ class Inspection:
             (Patterns(run.config.root, [pattern]), frozenset(names))
             for pattern, names in run.config.per_file_ignores
         ]
-        roots = triage.roots(self.modules.files)
+        roots = triage.roots(self.modules.files) | _threads(run.outlines)
         kept = {chunk.id for chunk in run.chunks}
         loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
         if not self.selection.is_default:
@@ -63,7 +64,11 @@ class Inspection:
             path: The file.
             chosen: Whether triage chose it; if not, only its comments matter.
         """
-        found = self._found(path) if chosen else []
+        try:
+            found = self._found(path) if chosen else []
+        except RecursionError:
+            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
+            found = []
         data = self.modules.data(path)
         comments = None
         if b"gblock:" in data:
@@ -104,6 +109,7 @@ class Inspection:
         """Let the rules look; only here libcst is imported."""
         import libcst
 
+        from gblock.rule import Together
         from gblock.source import Source
 
         summary, text = self.modules.summary(path), self.modules.text(path)
@@ -113,16 +119,15 @@ class Inspection:
             self._rules = [rule for rule in rules.load_all() if self.selection.runs(rule)]
         source = Source(path, relative_name(path), text, summary, sites, self._sites)
         looking = [rule(source) for rule in self._rules]
+        together = Together(looking)
         try:
             for fragment in source.fragments():
-                fragment.visit_batched(looking)
+                fragment.module.visit(together)
         except libcst.ParserSyntaxError as error:
             self.modules.problems[path] = (
                 f"libcst cannot read what Python can: {error.message}; exclude it, and tell us",
                 (error.raw_line, error.raw_column + 1),
             )
-        except RecursionError:
-            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
         return [one for rule in looking for one in rule.diagnostics]
 
     def _unused(self, path: str, comments: Suppressions) -> list[Diagnostic]:
@@ -149,3 +154,8 @@ class Inspection:
         ids = [blocker.id for blocker in self._sites.inference.catalog.blockers]
         return frozenset((*running, *ids))
 
+
+def _threads(outlines: list[Outline]) -> frozenset[str]:
+    """The packages that run code elsewhere: a project need import nothing else of the catalog."""
+    chunks = [chunk for one in outlines for chunk in one.chunks if chunk.kind == "offload"]
+    return frozenset[str]().union(*(chunk.roots for chunk in chunks))

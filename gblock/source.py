@@ -13,7 +13,7 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from gblock.diagnostics import Location
-from gblock.project.inference import Place
+from gblock.project.inference import Place, last_name
 from gblock.project.repetition import handled, repeated
 from gblock.project.sites import Found, Site, Sites
 from gblock.project.summary import Call, ModuleSummary
@@ -48,7 +48,10 @@ class Source:
         self.lines = [line + "\n" for line in text.split("\n")]
         self.summary = summary
         self.finder = finder
-        self._sites = {self._span(site.call): site for site in sites}
+        self._sites = {self._span(site.call): site for site in sites if not site.call.quoted}
+        self._quoted_sites = {id(site.call): site for site in sites if site.call.quoted}
+        self._matched: dict[cst.CSTNode, Call] = {}
+        """The calls in f-strings, whose positions Python before 3.12 gets wrong."""
         self._positions: dict[cst.CSTNode, tuple[Location, Location]] = {}
 
     # -- what libcst reads
@@ -59,7 +62,8 @@ class Source:
         Raises:
             libcst.ParserSyntaxError: where libcst cannot read what ``ast`` can.
         """
-        rows = sorted({self._statement_around(site) for site in self._sites.values()})
+        sites = [*self._sites.values(), *self._quoted_sites.values()]
+        rows = sorted({self._statement_around(site) for site in sites})
         last = 0
         for first, end in rows:
             if first <= last:  # two statements on one line
@@ -78,8 +82,9 @@ class Source:
             if scopes[index].kind not in ("module", "class"):
                 break
             home = index
+        row = _row(site.call)
         for first, last in scopes[home].statements:
-            if first <= site.call.row <= last:
+            if first <= row <= last:
                 return first, last
         return self._header_of(home, site)
 
@@ -87,7 +92,7 @@ class Source:
         """A call in a class's own header, such as a base class: all of the class."""
         scopes = self.summary.scopes
         for first, last in scopes[scopes[home].parent].statements:
-            if first <= site.call.row <= last:
+            if first <= _row(site.call) <= last:
                 return first, last
         return site.call.statement
 
@@ -103,7 +108,26 @@ class Source:
                 Location(where.start.line + shift, where.start.column + 1),
                 Location(where.end.line + shift, where.end.column + 1),
             )
+        if self._quoted_sites:
+            self._match(wrapper.module, first, last)
         return wrapper
+
+    def _match(self, tree: cst.Module, first: int, last: int) -> None:
+        """Find the calls in f-strings again: by statement, name and order."""
+        finder = _InStrings()
+        tree.visit(finder)
+        taken: set[int] = set()
+        for call in self.summary.calls:
+            if not call.quoted or not first <= _row(call) <= last:
+                continue
+            start, end = call.statement
+            for number, node in enumerate(finder.found):
+                row = self._positions[node][0].row
+                if number not in taken and start <= row <= end:
+                    if _called_name(node) == last_name(call.expression[1]):
+                        taken.add(number)
+                        self._matched[node] = call
+                        break
 
     # -- what rules ask
 
@@ -114,6 +138,9 @@ class Source:
             node: The call, or the expression.
             kind: ``call``, ``with`` or ``for``.
         """
+        quoted = self._matched.get(node)
+        if quoted is not None:
+            return self._quoted_sites.get(id(quoted))
         where = self._positions.get(node)
         return self._sites.get((*where, kind)) if where else None
 
@@ -136,7 +163,7 @@ class Source:
 
     def symbols(self, node: cst.Call) -> set[str]:
         """The dotted names of what a call calls, where they can be told."""
-        call = self._calls.get((*self._positions[node], "call"))
+        call = self._matched.get(node) or self._calls.get((*self._positions[node], "call"))
         if call is None:
             return set()
         place = Place(self.path, call.scope, call.path)
@@ -153,6 +180,16 @@ class Source:
             symbol.startswith("builtins.") or symbol in immediate for symbol in symbols
         )
 
+    def is_excused(self, site: Site) -> bool:
+        """Whether it is a flag or another argument than the timeout that makes a call immediate."""
+        expression, place = site.call.expression, site.place
+        holds = self.finder.inference.holds
+        return any(
+            holds(condition, expression, place)
+            for found in site.found
+            for condition in found.blocker.unless
+        )
+
     def repeats(self, site: Site) -> str:
         """``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
         return repeated(self.summary, site.call)
@@ -164,6 +201,8 @@ class Source:
     def statement(self, node: cst.CSTNode) -> tuple[int, int]:
         """The first and last row of the statement around a call, where a comment may hide it."""
         span = self._positions[node]
+        if node in self._matched:
+            return self._matched[node].statement
         for kind in ("call", "with", "for"):
             call = self._calls.get((*span, kind))
             if call is not None:
@@ -186,7 +225,7 @@ class Source:
 
     @cached_property
     def _calls(self) -> dict[tuple[Location, Location, str], Call]:
-        return {self._span(call): call for call in self.summary.calls}
+        return {self._span(call): call for call in self.summary.calls if not call.quoted}
 
     def _span(self, call: Call) -> tuple[Location, Location, str]:
         return (
@@ -204,3 +243,33 @@ class Source:
             return offset + 1
         return len(line.encode()[:offset].decode(errors="ignore")) + 1
 
+
+class _InStrings(cst.CSTVisitor):
+    """Finds the calls in f-strings, the inner ones first, as ``summary`` lists them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[cst.Call] = []
+        self._depth = 0
+
+    def visit_FormattedString(self, node: cst.FormattedString) -> None:
+        self._depth += 1
+
+    def leave_FormattedString(self, original_node: cst.FormattedString) -> None:
+        self._depth -= 1
+
+    def leave_Call(self, original_node: cst.Call) -> None:
+        if self._depth:
+            self.found.append(original_node)
+
+
+def _called_name(node: cst.Call) -> str:
+    """The last identifier of what is called, as `last_name` tells it."""
+    if isinstance(node.func, cst.Name):
+        return node.func.value
+    return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+
+
+def _row(call: Call) -> int:
+    """The row by which to look for the statement around a call."""
+    return call.statement[0] if call.quoted else call.row

@@ -1,7 +1,8 @@
 """One snippet, or a small project, against the ``# expect:`` markers on its lines.
 
 The whole list of (file, row, rule) must be equal: a wrong row, a second report or a report of
-another rule fails. ``# todo-expect: name`` marks a known miss, and fails the day it is found.
+another rule fails. Two markers hold known limits, and fail the day that the limit is gone:
+``# todo-expect: name`` a miss, ``# todo-silent: name`` a false alarm.
 """
 
 from __future__ import annotations
@@ -14,17 +15,28 @@ from gblock.config import Config
 from gblock.diagnostics import Report
 from gblock.engine import check
 
-_EXPECT = re.compile(r"#\s*expect:\s*([\w, -]+)")
+_MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
 
 
 def expected(text: str) -> list[tuple[int, str]]:
-    """The rows and names that a text's markers ask for, sorted."""
+    """The rows and names that are reported of a text today, by its markers, sorted."""
+    return _marked(text, ("expect", "todo-silent"))
+
+
+def _marked(text: str, kinds: tuple[str, ...]) -> list[tuple[int, str]]:
     return sorted(
         (row, name.strip())
         for row, line in enumerate(text.splitlines(), 1)
-        for marker in _EXPECT.findall(line)
-        for name in marker.split(",")
+        for kind, names in _MARKER.findall(line)
+        if kind in kinds
+        for name in names.split(",")
     )
+
+
+def _overcome(text: str, got: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The known limits of a text that hold no longer: their markers are to be changed."""
+    found = [one for one in _marked(text, ("todo-expect",)) if one in got]
+    return found + [one for one in _marked(text, ("todo-silent",)) if one not in got]
 
 
 def report_of(directory: Path, text: str, **options: object) -> Report:
@@ -41,6 +53,7 @@ def assert_exactly(directory: Path, text: str, **options: object) -> None:
     got = sorted((d.location.row, d.code) for d in report.diagnostics)
 
     assert not report.problems, report.problems
+    assert not _overcome(text, got), "a limit is gone: change its todo marker"
     assert expected(text) == got, "\n".join(f"{d.location.row}: {d}" for d in report.diagnostics)
 
 
@@ -52,11 +65,16 @@ def assert_project(root: Path, **options: object) -> None:
         for path in files
         for row, name in expected(path.read_text(encoding="utf-8"))
     ]
-    report = check([str(root)], Config(root=str(root)), **options)
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    report = check([str(root)], config, **options)
     got = [
         (str(Path(d.filename).resolve().relative_to(root.resolve())), d.location.row, d.code)
         for d in report.diagnostics
     ]
 
     assert not report.problems, report.problems
+    for path in files:
+        name = str(path.relative_to(root))
+        here = [(row, code) for filename, row, code in got if filename == name]
+        assert not _overcome(path.read_text(encoding="utf-8"), here), f"{name}: a limit is gone"
     assert sorted(wanted) == sorted(got), "\n".join(map(str, report.diagnostics))

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import gblock
-from gblock import cli
+from gblock import argv as short_way
+from gblock import cli, parser
 from gblock.config import Config
 from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, Severity
 from gblock.errors import UserError
@@ -137,6 +139,20 @@ class TestArguments:
 
     def test_the_version_is_that_of_the_package(self, capsys):
         assert run(capsys, "--version") == (0, f"gblock {gblock.__version__}\n", "")
+
+    @pytest.mark.parametrize(
+        "argv",
+        [
+            [],
+            ["a.py"],
+            ["a.py", "src/", "b.py"],
+            ["-q", "a.py", "--force-exclude", "b.py"],
+            ["--quiet"],
+        ],
+    )
+    def test_the_short_way_through_the_arguments_leads_where_argparse_does(self, argv):
+        expected = vars(parser.parse(["check", *argv]))
+        assert expected == vars(short_way.parse(["check", *argv]))
 
     def test_everything_is_handed_to_the_engine(self, capsys, engine, tree):
         root = tree({"gblock.toml": "", "strict.toml": 'ignore = ["x"]', "src/a.py": ""})
@@ -310,6 +326,41 @@ class TestStreams:
         monkeypatch.setattr("sys.stderr", Closed())
         assert cli.main(["check"]) == 0
 
+    @pytest.mark.parametrize(
+        ("error", "code", "expected"),
+        [
+            (BrokenPipeError(), 1, ""),
+            (
+                OSError(28, "No space left"),
+                2,
+                "error: the report cannot be written: No space left\n",
+            ),
+        ],
+    )
+    def test_a_report_that_cannot_be_written_is_no_traceback(
+        self, capsys, engine, monkeypatch, tmp_path, error, code, expected
+    ):
+        class Full(io.FileIO):
+            def write(self, content):
+                raise error
+
+        with open(tmp_path / "full", "wb") as file:
+            raw = Full(os.dup(file.fileno()), "w")
+        engine.result = Report((diagnostic(),))
+        stdout = io.TextIOWrapper(io.BufferedWriter(raw))
+        monkeypatch.setattr("sys.stdout", stdout)
+        assert code == cli.main(["check", "-q"])
+        assert expected == capsys.readouterr().err
+        # What Python does at its end is silent, too.
+        raw.write = lambda content: len(content)
+        stdout.close()
+
+    def test_the_package_runs_as_a_module(self, monkeypatch, capsys):
+        monkeypatch.setattr("sys.argv", ["gblock", "--version"])
+        with pytest.raises(SystemExit) as end:
+            runpy.run_module("gblock", run_name="__main__")
+        assert end.value.code == 0
+
 
 class TestProcess:
     """What only a process of its own shows."""
@@ -362,9 +413,10 @@ class TestProcess:
             cwd=root,
             env={"PYTHONPATH": str(ROOT), "TERM": "xterm", "PATH": os.environ["PATH"]},
         ) as run:
-            os.close(follower)
-            first = os.read(leader, 1000)
+            # Some kernels drop what is unread once the last follower is closed: ours comes later.
             run.wait(timeout=20)
+        first = os.read(leader, 1000)
+        os.close(follower)
         os.close(leader)
         assert run.returncode == 1
         assert first.startswith(b"\x1b[1ma.py:3:1\x1b[0m: \x1b[1;31merror")
@@ -427,8 +479,8 @@ class TestPages:
         stand_in(
             "explain",
             page=page,
-            rules=lambda: [("blocking-call", "error", True, "Waits in native code.")],
-            blockers=lambda: [("plyvel-db-get", "plyvel", "waits", "opt-in", "In LevelDB.")],
+            listed_rules=lambda: [("blocking-call", True, "Waits in native code.")],
+            listed_blockers=lambda: [("plyvel-db-get", "plyvel", "waits", "opt-in", "In LevelDB.")],
         )
 
     def test_explain_prints_a_page(self, capsys, explain):
@@ -437,7 +489,7 @@ class TestPages:
         assert (2, "", expected) == run(capsys, "explain", "zzz")
 
     def test_rules_and_blockers_are_listed(self, capsys, explain):
-        assert run(capsys, "rules")[1] == "blocking-call  error  on  Waits in native code.\n"
+        assert run(capsys, "rules")[1] == "blocking-call  on  Waits in native code.\n"
         assert run(capsys, "blockers")[1] == "plyvel-db-get  plyvel  waits  opt-in  In LevelDB.\n"
         assert json.loads(run(capsys, "blockers", "--output-format", "json")[1]) == [
             {
@@ -449,6 +501,16 @@ class TestPages:
             }
         ]
         assert json.loads(run(capsys, "rules", "--output-format", "json")[1])[0]["default"] is True
+
+    def test_the_real_pages_and_lists_can_be_had(self, capsys):
+        code, rules, err = run(capsys, "rules")
+        assert (code, err) == (0, "")
+        for line in rules.splitlines():
+            name = line.split()[0]
+            assert name in run(capsys, "explain", name)[1]
+        listed = json.loads(run(capsys, "blockers", "--output-format", "json")[1])
+        assert len(listed) >= 150
+        assert run(capsys, "explain", "blocking-cal")[2].endswith("; did you mean blocking-call?\n")
 
 
 def test_the_defaults_of_the_configuration_are_those_of_an_isolated_run(capsys, engine, tree):

@@ -171,9 +171,9 @@ def test_a_path_that_does_not_exist_is_looked_up_from_where_it_would_stand(tree)
             "gblock.toml:1:1: min-severity: expected one of note, warning and error, got 'eror'",
         ),
         (
-            '[per-file-ignores]\n"a" = "b"',
-            "gblock.toml:1:2: per-file-ignores: expected a table of patterns with lists of names, "
-            "got {'a': 'b'}",
+            '[per-file-ignores]\n"a" = 1',
+            "gblock.toml:1:2: per-file-ignores: expected a table of patterns with lists of names"
+            ", got {'a': 1}",
         ),
         (
             f"select = {[10**30] * 5}",
@@ -279,8 +279,9 @@ def test_any_value_is_taken_or_refused_in_one_line(key, value):
     source = config._Source("gblock.toml", "/root", "", "")
     try:
         found = config._config({key: value}, source)
-    except UserError as error:
-        assert "\n" not in str(error)
-        assert key in str(error)
+    except UserError as caught:
+        error = str(caught)
     else:
-        assert found.filename == "gblock.toml"
+        error = found.filename + key
+    assert "\n" not in error
+    assert key in error

@@ -151,7 +151,8 @@ def test_without_a_repository_they_count_up_to_the_working_directory(tree, monke
 def test_git_ignores_the_same_files(tree):
     root = tree(
         {
-            ".gitignore": "*.log\n/only_top.py\ndeep/**/x.py\n[ab].py\n!b.py\n\\#c.py\nd d.py \n!\n",
+            ".gitignore": "*.log\n/only_top.py\ndeep/**/x.py\n[ab].py\n!b.py\n"
+            "\\#c.py\nd d.py \n!\n",
             "only_top.py": "",
             "sub/only_top.py": "",
             "deep/x.py": "",

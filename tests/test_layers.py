@@ -13,7 +13,7 @@ PACKAGE = Path(gblock.__file__).parent
 # From the ground up. A layer may import those above it in this list, and its own modules where
 # the name is that of a folder; what the plain values need, they have to bring themselves.
 LAYERS = (
-    {"diagnostics", "errors", "suggestion", "progress", "decoding", "__init__"},
+    {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "__init__"},
     {"patterns", "outline"},
     {"files", "config", "catalog", "suppressions", "output"},
     {"project"},
@@ -23,7 +23,8 @@ LAYERS = (
     {"selection"},
     {"inspection"},
     {"engine"},
-    {"explain", "options"},
+    {"explain", "parser"},
+    {"argv"},
     {"cli"},
     {"__main__"},
 )

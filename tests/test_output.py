@@ -93,6 +93,10 @@ def test_colours_write_what_was_recorded(snapshot, width):
     snapshot(f"report.{width}.ansi", render("text", REPORT, source_of, width))
 
 
+def test_a_terminal_without_a_size_gets_the_whole_report(snapshot):
+    snapshot("report.40.ansi", render("text", REPORT, source_of, 0))
+
+
 def test_colours_do_not_depend_on_the_environment(snapshot, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # How much of a source line stands in a report that no terminal wraps.
 _PLAIN_ROOM = 120
+# A terminal that says less is taken to be wrong: rich leaves out what does not fit.
+_NARROWEST = 40
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -81,6 +83,7 @@ def _coloured(report: Report, sources: _Sources, width: int) -> str:
 
     # That there is colour has been decided; the eight standard ones follow the user's own theme.
     page = io.StringIO()
+    width = max(width, _NARROWEST)
     console = Console(
         file=page,
         force_terminal=True,
@@ -102,14 +105,14 @@ def _coloured(report: Report, sources: _Sources, width: int) -> str:
         )
         console.print(title, soft_wrap=True)
         gutter = f"{diagnostic.location.row:>5}"
-        shown = _excerpt(diagnostic, sources, max(width - len(gutter) - 3, 20))
+        shown = _excerpt(diagnostic, sources, width - len(gutter) - 3)
         if shown is not None:
             line = Text.assemble((f"{gutter} | ", "blue"), shown[0])
             carets = Text.assemble((f"{'':>{len(gutter)}} | ", "blue"), (shown[1], style))
             console.print(line, soft_wrap=True)
             console.print(carets, soft_wrap=True)
         for name, sentence in _sentences(diagnostic):
-            wrapped = Text(sentence).wrap(console, max(width - 12, 20))
+            wrapped = Text(sentence).wrap(console, width - 12)
             for index, part in enumerate(wrapped):
                 part.rstrip()
                 head = f"{name:>10}: " if index == 0 else " " * 12

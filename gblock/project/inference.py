@@ -22,13 +22,19 @@ from gblock.project.reaching import END, reaching
 from gblock.project.summary import Binding, Call, Expr, ModuleSummary, Path, Scope
 from gblock.project.values import NOTHING, Value, Values
 
-_DEPTH = 60
+_DEPTH = 40
 """How many declarations in a row are followed."""
 _WIDTH = 12
 """How many values an expression may have before gblock gives up on it: a wide set is a guess."""
 _NEVER = 1 << 30
 _FEW = 12
 """In more files than this a name is common: then only those near its definition are read."""
+_ALIASES = 5
+"""Over how many imports a type's other name is followed."""
+_MANY = 30
+"""In more files than this a function is called with anything: only its own file is asked."""
+ALLOWANCE = 60
+"""How many files are read in search of callers, for each file that is inspected."""
 _CALLERS = 60
 """How many calls of one function are asked for what they pass."""
 
@@ -84,6 +90,9 @@ _KEYED = {
     "WeakValueDictionary",
 }
 _ENTERED = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
+_KEYED_TAKERS = {"get", "pop", "setdefault", "__getitem__"}
+_MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap"}
+"""Methods that call a function with each element of what they are given."""
 _TAKERS = {
     "get",
     "pop",
@@ -112,12 +121,18 @@ class Inference:
     def __init__(self, modules: Modules, catalog: Catalog) -> None:
         self.modules = modules
         self.catalog = catalog
+        self.allowance = ALLOWANCE
+        """How many files may still be read in search of callers."""
         self._known: dict[Hashable, Values] = {}
         self._assumed: dict[Hashable, tuple[Values, int]] = {}
         self._active: dict[Hashable, int] = {}
         self._open_since = _NEVER
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._attributes: dict[tuple[str, int], dict[str, list[Binding]]] = {}
+        self._set_on_others: dict[str, dict[str, list[tuple[str, list[Binding]]]]] = {}
+        self._aliases: dict[str, dict[str | int, set[str]]] = {}
+        self._kept: list[Expr] = []
+        self._named: dict[tuple[str, bool], list[str]] = {}
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._callers: dict[tuple[str, int], list[tuple[Call, Place]]] = {}
 
@@ -128,7 +143,7 @@ class Inference:
         if expression is None:
             return NOTHING
         return self._solved(
-            (place.path, id(expression)), lambda: self._expression(expression, place)
+            (place.path, place.scope, id(expression)), lambda: self._expression(expression, place)
         )
 
     def _solved(self, key: Hashable, solve: Callable[[], Values]) -> Values:
@@ -185,19 +200,21 @@ class Inference:
         if tag == tags.SEQUENCE:
             return self._holding(self._all(expression[1], place))
         if tag == tags.MAPPING:
-            return self._holding(self._all([value for _, value in expression[1]], place))
+            return frozenset([self._mapping(expression[1], place)])
         if tag == tags.SUBSCRIPT:
             return self._subscript(expression, place)
         if tag == tags.EITHER:
             return self._all(expression[1], place)
         if tag == tags.BIT_OR:
-            return self._all(expression[1:], place)
+            return self._combined(expression, place)
         if tag == tags.AWAIT:
             return self.infer(expression[1], place)
         if tag == tags.LAMBDA:
             return frozenset([(v.FUNCTION, place.path, expression[1], None)])
         if tag == tags.COMPREHENSION:
-            return self._holding(self.infer(expression[2], place._replace(scope=expression[1])))
+            elements = self.infer(expression[2], place._replace(scope=expression[1]))
+            is_mapping = expression[3]
+            return frozenset([(v.MAPPING, (), elements)]) if is_mapping else self._holding(elements)
         if tag == tags.NEGATED:
             return frozenset(
                 v.literal(-value[2])
@@ -216,6 +233,37 @@ class Inference:
             else:
                 found |= self.infer(expression, place)
         return frozenset(found)
+
+    def _mapping(self, items: tuple[tuple[Expr, Expr], ...], place: Place) -> Value:
+        """A dict display, or what several stores make of a dict."""
+        known: dict[Hashable, Values] = {}
+        others: set[Value] = set()
+        for key, value in items:
+            if value is not None and value[0] == tags.STAR:
+                for merged in self.infer(value[1], place):
+                    if merged[0] == v.MAPPING:
+                        known.update(merged[1])
+                        others |= merged[2]
+                    elif merged[0] == v.ELEMENTS:
+                        others |= merged[1]
+            elif key is not None and key[0] == tags.CONSTANT:
+                known[key[1]] = self.infer(value, place)
+            else:
+                others |= self.infer(value, place)
+        return (v.MAPPING, tuple(known.items()), frozenset(others))
+
+    def _combined(self, expression: Expr, place: Place) -> Values:
+        """``left | right``: flags, else anything that either side can be."""
+        left, right = self.infer(expression[1], place), self.infer(expression[2], place)
+        if not left | right or any(
+            value[0] not in (v.EXTERNAL, v.LITERAL, v.COMBINED) for value in left | right
+        ):
+            return left | right
+        return frozenset(
+            (v.COMBINED, _flags(one) | _flags(other))
+            for one in left or [v.literal(0)]
+            for other in right or [v.literal(0)]
+        )
 
     def _holding(self, elements: Values) -> Values:
         return frozenset([(v.ELEMENTS, elements)])
@@ -259,12 +307,14 @@ class Inference:
 
     def _subscript(self, expression: Expr, place: Place) -> Values:
         _, base, index = expression
+        constant = _constant(index)
         found: set[Value] = set()
         for value in self.infer(base, place):
-            if value[0] == v.TUPLE and index is not None and index[0] == tags.CONSTANT:
-                position = index[1]
-                if isinstance(position, int) and -len(value[1]) <= position < len(value[1]):
-                    found |= value[1][position]
+            if value[0] == v.TUPLE and isinstance(constant, int):
+                if -len(value[1]) <= constant < len(value[1]):
+                    found |= value[1][constant]
+            elif value[0] == v.MAPPING:
+                found |= self._under(value, index)
             elif value[0] == v.TUPLE or value[0] == v.ELEMENTS:
                 found |= self.elements(frozenset([value]))
             elif value[0] == v.EXTERNAL:
@@ -274,6 +324,14 @@ class Inference:
             elif value[0] == v.INSTANCE:
                 found |= self._external_elements(value[1])
         return frozenset(found)
+
+    def _under(self, mapping: Value, key: Expr) -> Values:
+        """What a dict holds under a key."""
+        if key is None or key[0] != tags.CONSTANT:
+            return v.contents(mapping)
+        known: dict[Hashable, Values] = dict(mapping[1])
+        others: Values = mapping[2]
+        return known.get(key[1], others)
 
     # -- names
 
@@ -310,21 +368,31 @@ class Inference:
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, name, summary.filename)
-        if stored:
-            held = self._stored(stored, name, summary.filename)
-            if held:
-                found.add((v.ELEMENTS, held))
-        return frozenset(found)
+        return frozenset(found) | self._stored(stored, name, summary.filename)
 
     def _stored(self, bindings: list[Binding], name: str, path: str) -> Values:
-        return frozenset().union(*(self.bound(b, name, path) for b in bindings))
+        """The containers that hold what is stored under a name."""
+        held: set[Value] = set()
+        by_key: dict[str, Values] = {}
+        for binding in bindings:
+            values, key = self.bound(binding, name, path), binding.detail
+            if key is not None and key[0] == tags.CONSTANT and isinstance(key[1], str):
+                by_key[key[1]] = by_key.get(key[1], NOTHING) | values
+            else:
+                held |= values
+        found: set[Value] = set()
+        if held:
+            found.add((v.ELEMENTS, frozenset(held)))
+        if any(by_key.values()):
+            found.add((v.MAPPING, tuple(by_key.items()), NOTHING))
+        return frozenset(found)
 
     def _star_imported(self, summary: ModuleSummary, name: str) -> Values:
         for binding in summary.scopes[0].bindings.get("*", ()):
             module, _, level = binding.value
             path = self.modules.resolve(module, level, summary.filename)
             if path is not None:
-                if path != summary.filename and self.modules.is_module(path):
+                if path != summary.filename and self._exports(path, name):
                     found = self._once(("star", path, name), path, name)
                     if found:
                         return found
@@ -333,6 +401,17 @@ class Inference:
                 if self._is_catalogued(symbol):
                     return frozenset([(v.EXTERNAL, symbol)])
         return NOTHING
+
+    def _exports(self, path: str, name: str) -> bool:
+        """Whether ``from module import *`` gives a name."""
+        summary = self.modules.summary(path) if self.modules.is_module(path) else None
+        if summary is None:
+            return False
+        declared = summary.scopes[0].bindings.get("__all__", ())
+        if not declared:
+            return not name.startswith("_")
+        # What is put together step by step is taken to hold every name.
+        return summary.exports is None or len(declared) > 1 or name in summary.exports
 
     def _once(self, key: Hashable, path: str, name: str) -> Values:
         """A module's name, unless that is what is being asked already."""
@@ -379,7 +458,8 @@ class Inference:
         if kind == tags.ENTERED:
             return self._unpacked(self.entered(self.infer(value, place)), binding.detail)
         if kind == tags.IMPORTED:
-            return self.imported(*value, path)
+            module, imported, level = value
+            return self.imported(module, imported, level, path)
         if kind == tags.DEFINED:
             return self._defined(path, value)
         if kind == tags.ANNOTATED:
@@ -417,8 +497,7 @@ class Inference:
             return self._submodule(path, name)
         if path == importer:  # ``from . import name`` in the package's own __init__
             directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
-            found = self._submodule(directory, name) if directory else NOTHING
-            return found
+            return self._submodule(directory, name) if directory else NOTHING
         found = self._once(("name", path, name), path, name)
         if not found and path.endswith("__init__.py"):
             found = self._submodule(path[: -len("/__init__.py")], name)
@@ -448,8 +527,8 @@ class Inference:
             return self._class_attribute(value, name)
         if kind == v.PARENT:
             return self._inherited(value[1], value[2], name, (v.OBJECT, value[1], value[2]))
-        if kind == v.ELEMENTS and name in _TAKERS:
-            return frozenset([(v.TAKER, value[1], name)])
+        if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
+            return frozenset([(v.TAKER, value, name)])
         return NOTHING
 
     def _external_attribute(self, value: Value, name: str) -> Values:
@@ -488,13 +567,43 @@ class Inference:
                 else:
                     found.add(one)
         bindings = self._attribute_bindings(summary, index).get(name, [])
-        held = self._stored([b for b in bindings if b.kind == tags.ELEMENT], name, path)
+        bindings = [*bindings, *self._set_from_outside(summary, index, name)]
         for binding in bindings:
             if binding.kind != tags.ELEMENT:
                 found |= self.bound(binding, name, path)
-        if held:
-            found.add((v.ELEMENTS, held))
-        return frozenset(found)
+        stored = [b for b in bindings if b.kind == tags.ELEMENT]
+        return frozenset(found) | self._stored(stored, name, path)
+
+    def _set_from_outside(
+        self, summary: ModuleSummary, class_index: int, name: str
+    ) -> list[Binding]:
+        """What the module sets on objects of a class that are not ``self``."""
+        path = summary.filename
+        by_name = self._set_on_others.get(path)
+        if by_name is None:
+            by_name = self._set_on_others[path] = {}
+            for index, scope in enumerate(summary.scopes):
+                receiver = self._receiver(summary, index)
+                for (owner, attribute), bindings in scope.attributes.items():
+                    if owner != receiver and "." not in owner:
+                        by_name.setdefault(attribute, []).append((owner, bindings))
+        found: list[Binding] = []
+        for owner, bindings in by_name.get(name, ()):
+            place = Place(path, bindings[0].scope, bindings[0].path)
+            for value in self.name(owner, place):
+                if value[0] in (v.OBJECT, v.CLASS) and value[1:3] == (path, class_index):
+                    found.extend(bindings)
+                    break
+        return found
+
+    def _receiver(self, summary: ModuleSummary, index: int) -> str | None:
+        """The name of ``self`` in a method of any class, or in a function inside one."""
+        while index > 0:
+            scope = summary.scopes[index]
+            if scope.kind == "function" and summary.scopes[scope.parent].kind == "class":
+                return scope.parameters[0][0] if scope.parameters else None
+            index = scope.parent
+        return None
 
     def _bound_method(self, function: Value, receiver: Value) -> Values:
         _, path, index, _ = function
@@ -504,6 +613,8 @@ class Inference:
         decorators = self._decorators(summary, index)
         if decorators & _PROPERTIES or self._is_setter(summary.scopes[index]):
             return self.result(function)
+        if "builtins.staticmethod" in decorators:
+            return frozenset([function])
         return frozenset([(v.FUNCTION, path, index, receiver)])
 
     def _is_setter(self, scope: Scope) -> bool:
@@ -613,9 +724,16 @@ class Inference:
         summary = self.modules.summary(path)
         if summary is None:
             return []
+        name = summary.scopes[index].name
         target = (v.CLASS, path, index)
+        written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
+        derived = [
+            other
+            for other in self.modules.mentioning(name)
+            if written.search(self.modules.data(other))
+        ]
         found = []
-        for other in self.modules.mentioning(summary.scopes[index].name):
+        for other in self._affordable(derived if len(derived) <= _MANY else []):
             candidate = self.modules.summary(other)
             for number, scope in enumerate(candidate.scopes if candidate else ()):
                 if scope.kind == "class" and scope.bases and target in self.bases(other, number):
@@ -668,12 +786,19 @@ class Inference:
         if kind == v.PARTIAL:
             return self.called(value[1], expression, place)
         if kind == v.TAKER:
-            return self._taken(value[1], value[2])
+            return self._taken(value[1], value[2], expression, place)
         return NOTHING
 
-    def _taken(self, elements: Values, name: str) -> Values:
-        if name in ("values", "copy"):
+    def _taken(self, container: Value, name: str, expression: Expr, place: Place) -> Values:
+        """What a container's method gives."""
+        elements = v.contents(container)
+        if name == "copy":
+            return frozenset([container])
+        if name == "values":
             return self._holding(elements)
+        if container[0] == v.MAPPING and name in _KEYED_TAKERS and expression[2]:
+            default = expression[2][1] if len(expression[2]) > 1 else None
+            return self._under(container, expression[2][0]) | self.infer(default, place)
         if name == "items":
             return self._holding(frozenset([(v.TUPLE, (NOTHING, elements))]))
         if name == "popitem":
@@ -851,9 +976,16 @@ class Inference:
             elif value[0] == v.INSTANCE:
                 found |= self._external_elements(value[1])
             elif value[0] == v.OBJECT:
-                found |= self.elements(self._method_result(value, "__iter__"))
-                found |= self._method_result(value, "__next__")
+                found |= self._iterated(value)
         return frozenset(found)
+
+    def _iterated(self, value: Value) -> Values:
+        """What looping over an object of the project gives; its ``__iter__`` may return itself."""
+        return self._solved(
+            ("iterated", value),
+            lambda: self.elements(self._method_result(value, "__iter__"))
+            | self._method_result(value, "__next__"),
+        )
 
     def _external_elements(self, owner: str) -> Values:
         for base in self.catalog.lineage(owner):
@@ -879,24 +1011,26 @@ class Inference:
         outside = Place(path, scope.parent, scope.path)
         owner = summary.scopes[scope.parent] if scope.parent >= 0 else None
         method = owner is not None and owner.kind == "class" and scope.kind == "function"
+        decorators = self._decorators(summary, index) if method else set()
         if method and position == 0:
-            decorators = self._decorators(summary, index)
             if "builtins.classmethod" in decorators or scope.name == "__new__":
                 return frozenset([(v.CLASS, path, scope.parent)])
             if "builtins.staticmethod" not in decorators:
                 return frozenset([(v.OBJECT, path, scope.parent)])
         declared = self.annotated(annotation, outside)
+        if kind == "*":
+            return self._holding(declared) if declared else NOTHING
+        if kind == "**":
+            return frozenset([(v.MAPPING, (), declared)]) if declared else NOTHING
         if v.informative(declared):
             return declared
-        if kind in ("*", "**"):
-            return NOTHING
         found = set(self.infer(default, outside))
         for call, place in self.callers(path, index):
             shift = self._shift(summary, index, call, place)
             argument = passed(call.expression, position - shift, name)
             found |= self.infer(argument, place)
+        shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
-            shift = 1 if method else 0
             found |= self.infer(passed(expression, position - shift, name), place)
         return frozenset(found)
 
@@ -939,15 +1073,27 @@ class Inference:
             return []
         found: list[tuple[Call, Place]] = []
         named = summary.scopes[scope.parent] if word != scope.name else scope
-        for other in self._callable_from(path, named):
+        for other in self._affordable(self._callable_from(path, named)):
             by_name = self.calls_by_name(other)
-            for name in names | self._derived(other, target):
+            aliases = self.aliases(other).get(scope.name, set())
+            for name in sorted(names | aliases | self._derived(other, target)):
                 for call in by_name.get(name, ()):
                     place = Place(other, call.scope, call.path)
                     if self._is_call_of(call, place, target):
                         found.append((call, place))
                         if len(found) >= _CALLERS:
                             return found
+        return found
+
+    def _affordable(self, paths: list[str]) -> list[str]:
+        """Those of some files that have been read, or may still be for the file in question."""
+        found = []
+        for path in paths:
+            if not self.modules.is_read(path):
+                if self.allowance <= 0:
+                    continue
+                self.allowance -= 1
+            found.append(path)
         return found
 
     def _derived(self, path: str, target: Value) -> set[str]:
@@ -986,7 +1132,7 @@ class Inference:
 
     def _handed(self, path: str, index: int) -> list[tuple[Expr, Place]]:
         """What is passed along where the function itself is an argument: ``spawn(f, x)``."""
-        found = []
+        found: list[tuple[Expr, Place]] = []
         for call, place, position in self.handovers(path, index):
             _, _, positional, keywords = call.expression
             if position is not None:
@@ -994,11 +1140,24 @@ class Inference:
                 rest = positional[position + 1 :]
                 if packed is not None and packed[0] == tags.TUPLE:
                     found.append(((tags.CALL, None, packed[1], ()), place))
+                if last_name(call.expression[1]) in _MAPPED:
+                    rest = tuple(self._element_of(one) for one in rest)
                 found.append(((tags.CALL, None, rest, keywords), place))
-            for name, value in keywords:
-                if name == "args" and value is not None and value[0] in (tags.TUPLE, tags.SEQUENCE):
+            packed_too = dict(keywords)
+            for value in (packed_too.get("args"), packed_too.get("kwargs")):
+                if value is not None and value[0] in (tags.TUPLE, tags.SEQUENCE):
                     found.append(((tags.CALL, None, value[1], ()), place))
+                elif value is not None and value[0] == tags.MAPPING:
+                    found.append(((tags.CALL, None, (), _as_keywords(value)), place))
         return found
+
+    def _element_of(self, expression: Expr) -> Expr:
+        """An expression for any element of another one; kept, since it is known by its identity."""
+        if expression is None:
+            return None
+        element = (tags.SUBSCRIPT, expression, None)
+        self._kept.append(element)
+        return element
 
     def handovers(self, path: str, index: int) -> list[tuple[Call, Place, int | None]]:
         """The calls that take the function as an argument, and at which position."""
@@ -1006,18 +1165,37 @@ class Inference:
         if summary is None:
             return []
         scope = summary.scopes[index]
-        others = self._callable_from(path, scope)
-        word = scope.name if scope.kind == "function" else ""
+        named = scope.kind == "function"
         target = (v.FUNCTION, path, index)
         found: list[tuple[Call, Place, int | None]] = []
-        for other in others:
-            for call, position, argument in self._arguments_named(other).get(word, ()):
-                place = Place(other, call.scope, call.path)
-                for value in self.infer(argument, place):
-                    inner = value[1] if value[0] == v.PARTIAL else value
-                    if inner[:3] == target:
+        for other in self._callable_from(path, scope):
+            aliases = self.aliases(other).get(scope.name if named else index, set())
+            for word in sorted({scope.name if named else "", *aliases}):
+                for call, position, argument in self._arguments_named(other).get(word, ()):
+                    place = Place(other, call.scope, call.path)
+                    if any(_unwrapped(x)[:3] == target for x in self.infer(argument, place)):
                         found.append((call, place, position))
-                        break
+        return found
+
+    def aliases(self, path: str) -> dict[str | int, set[str]]:
+        """Other names that a module gives to functions and classes, by name; a lambda's by scope.
+
+        ``later = partial(f)`` and ``from module import f as later`` are told here by their names
+        only; whoever asks looks what they mean.
+        """
+        found = self._aliases.get(path)
+        if found is None:
+            found = self._aliases[path] = {}
+            summary = self.modules.summary(path)
+            for scope in summary.scopes if summary else ():
+                for name, bindings in scope.bindings.items():
+                    for binding in bindings:
+                        for original in _originals(binding):
+                            found.setdefault(original, set()).add(name)
+                for (_, name), bindings in scope.attributes.items():
+                    for binding in bindings:
+                        for original in _originals(binding):
+                            found.setdefault(original, set()).add(name)
         return found
 
     def _arguments_named(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
@@ -1042,12 +1220,7 @@ class Inference:
         if scope.kind != "function" and scope.kind != "class":
             return [path]
         tests = self.modules.is_test(path)  # they call the service with mocks, and one another
-        written = re.compile(rb"\b%s\s*[(,)\]}]" % re.escape(scope.name.encode()))
-        mentioning = [
-            other
-            for other in self.modules.mentioning(scope.name, tests=tests)
-            if written.search(self.modules.data(other))
-        ]
+        mentioning = self._naming(scope.name, tests)
         if len(mentioning) <= _FEW:
             return mentioning
         directory, name = os.path.split(path)
@@ -1055,7 +1228,26 @@ class Inference:
         near = {path, *self.modules.mentioning(os.path.basename(directory), tests=tests)}
         if stem != "__init__":
             near.update(self.modules.mentioning(stem, tests=tests))
-        return [other for other in mentioning if other in near]
+        mentioning = [other for other in mentioning if other in near]
+        if len(mentioning) > _MANY:
+            return [path] if path in mentioning else []
+        return mentioning
+
+    def _naming(self, word: str, tests: bool) -> list[str]:
+        """The files that write a name as if to call it, to hand it over or to rename it."""
+        key = (word, tests)
+        found = self._named.get(key)
+        if found is None:
+            name = re.escape(word.encode())
+            # Literal first characters, and what stands before them later: see `triage`.
+            used = rb"(?:\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$)"
+            written = re.compile(rb"%s(?<!\w%s)%s" % (name, name, used), re.MULTILINE)
+            found = self._named[key] = [
+                path
+                for path in self.modules.mentioning(word, tests=tests)
+                if written.search(self.modules.data(path))
+            ]
+        return found
 
     def calls_by_name(self, path: str) -> dict[str, list[Call]]:
         """A module's calls by the last name of what is called."""
@@ -1087,7 +1279,7 @@ class Inference:
             return NOTHING
         alias = self._type_alias(annotation, place)
         if alias is not None:
-            return self.annotated(alias, place)
+            return self._solved(("alias", *alias[1], id(alias[0])), lambda: self.annotated(*alias))
         found: set[Value] = set()
         for value in self.infer(annotation, place):
             if value[0] == v.CLASS:
@@ -1096,16 +1288,40 @@ class Inference:
                 found.add((v.INSTANCE, value[1]))
         return frozenset(found)
 
-    def _type_alias(self, annotation: Expr, place: Place) -> Expr:
-        """The type behind a module's ``Name = Union[…]``."""
-        summary = self.modules.summary(place.path)
-        if annotation[0] != tags.NAME or summary is None:
-            return None
-        for binding in summary.scopes[0].bindings.get(annotation[1], ()):
-            if binding.kind == tags.ASSIGNED and binding.value is not None:
-                if binding.value[0] in (tags.SUBSCRIPT, tags.BIT_OR):
-                    return binding.value
+    def _type_alias(self, annotation: Expr, place: Place) -> tuple[Expr, Place] | None:
+        """The type behind ``Name = Union[…]`` or a bound ``TypeVar``, and where that stands."""
+        name, path = last_name(annotation), place.path
+        if annotation[0] == tags.ATTRIBUTE:
+            paths = [x[1] for x in self.infer(annotation[1], place) if x[0] == v.MODULE]
+            if len(paths) != 1:
+                return None
+            path = paths[0]
+        for _ in range(_ALIASES):
+            summary = self.modules.summary(path)
+            bindings = summary.scopes[0].bindings.get(name, ()) if summary else ()
+            binding = next((b for b in bindings if b.kind in (tags.ASSIGNED, tags.IMPORTED)), None)
+            if binding is None:
+                return None
+            if binding.kind == tags.ASSIGNED:
+                value = self._aliased(binding.value)
+                return (value, Place(path, 0, binding.path)) if value is not None else None
+            module, name, level = binding.value
+            found = self.modules.resolve(module, level, path) if name else None
+            if found is None:
+                return None
+            path = found
         return None
+
+    def _aliased(self, value: Expr) -> Expr:
+        """The type in ``Union[…]``, ``A | B``, ``TypeVar("T", bound=A)``, ``NewType("N", A)``."""
+        if value is None or value[0] in (tags.SUBSCRIPT, tags.BIT_OR):
+            return value
+        if value[0] != tags.CALL:
+            return None
+        called = last_name(value[1])
+        if called == "TypeVar":
+            return dict(value[3]).get("bound")
+        return value[2][1] if called == "NewType" and len(value[2]) > 1 else None
 
     def _generic(self, annotation: Expr, place: Place) -> Values:
         _, base, index = annotation
@@ -1123,13 +1339,16 @@ class Inference:
         if name in _HOLDERS:
             return self._holding(self.annotated(inner[0], place))
         if name in _KEYED:
-            return self._holding(self.annotated(inner[-1], place))
+            return frozenset([(v.MAPPING, (), self.annotated(inner[-1], place))])
         if name in ("tuple", "Tuple"):
             if len(inner) == 2 and inner[1] == (tags.CONSTANT, None):
                 return self._holding(self.annotated(inner[0], place))
             return frozenset([(v.TUPLE, tuple(self.annotated(one, place) for one in inner))])
         if name in _ENTERED:
             return frozenset([(v.MANAGER, self.annotated(inner[0], place))])
+        if name == "Callable":
+            given = (v.ELEMENTS, self.annotated(inner[-1], place))
+            return frozenset([(v.TAKER, given, "__call__")])
         if name in ("Awaitable", "Coroutine"):
             return self.annotated(inner[-1], place)
         return self.annotated(base, place)
@@ -1161,14 +1380,14 @@ class Inference:
             return any(self.has_flag(part, flags, place) for part in argument[1:])
         names = {self.catalog.canonical(flag) for flag in flags}
         found = self.infer(argument, place)
-        if found and all(x[0] == v.EXTERNAL and x[1] in names for x in found):
+        if found and all(_flags(x) & names for x in found):
             return True
         if argument[0] == tags.NAME:
             return self._flag_in_variable(argument[1], flags, place)
         return False
 
     def _flag_in_variable(self, name: str, flags: tuple[str, ...], place: Place) -> bool:
-        """``flags |= NOBLOCK`` further up, ``flags = A | NOBLOCK``, or ``if flags & NOBLOCK``."""
+        """``flags |= NOBLOCK`` further up, or ``if flags & NOBLOCK`` around."""
         summary = self.modules.summary(place.path)
         if summary is None or name not in summary.scopes[place.scope].bindings:
             return False
@@ -1183,34 +1402,45 @@ class Inference:
             if test is not None and place.at[depth] == 0 and test[0] == tags.BIT_AND:
                 if test[1] == (tags.NAME, name) and self.has_flag(test[2], flags, place):
                     return True
-        bindings = reaching(summary, place.scope, name, place.at)
-        return bool(bindings) and all(
-            binding.kind == tags.ASSIGNED
-            and binding.value is not None
-            and binding.value[0] == tags.BIT_OR
-            and self.has_flag(binding.value, flags, place._replace(at=binding.path))
-            for binding in bindings
-        )
+        return False
 
     # -- what a call calls
 
     def symbols(self, call: Call, place: Place) -> list[str]:
         """The dotted names, in the catalog's spelling, of what a call can call."""
         if call.node == "with":
-            values = self.infer(call.expression, place)
-            return sorted({f"{x[1]}.__enter__" for x in values if x[0] == v.INSTANCE})
+            return sorted(self._entering(call.expression, place))
         if call.node == "for":
-            values = self.infer(call.expression, place)
-            return sorted({f"{x[1]}.__iter__" for x in values if x[0] == v.INSTANCE})
+            return sorted(self._methods(self.infer(call.expression, place), "__iter__"))
         if call.node == "decorator":
             return []
         return sorted(self.callee_symbols(call.expression[1], place))
+
+    def _entering(self, expression: Expr, place: Place) -> set[str]:
+        """What ``with`` calls: where the block begins, and where it ends."""
+        values = self.infer(expression, place)
+        wrappers = set()
+        if expression[0] == tags.CALL:
+            wrappers = self.callee_symbols(expression[1], place) & _PASS_THROUGH
+        if wrappers:
+            return self._methods(values, "close") if "contextlib.closing" in wrappers else set()
+        return self._methods(values, "__enter__") | self._methods(values, "__exit__")
+
+    def _methods(self, values: Values, name: str) -> set[str]:
+        """The dotted names of a method of some objects, where it is not the project's."""
+        return {
+            method[1]
+            for value in values
+            if value[0] in (v.INSTANCE, v.OBJECT)
+            for method in self.attribute(value, name)
+            if method[0] == v.EXTERNAL
+        }
 
     def callee_symbols(self, callee: Expr, place: Place) -> set[str]:
         """The dotted names of what an expression is, if it is called."""
         found: set[str] = set()
         for value in self.infer(callee, place):
-            inner = value[1] if value[0] == v.PARTIAL else value
+            inner = _unwrapped(value)
             if inner[0] == v.EXTERNAL:
                 found.add(inner[1])
             elif inner[0] == v.INSTANCE:
@@ -1278,6 +1508,51 @@ def last_name(expression: Expr) -> str:
         attribute: str = expression[2]
         return attribute
     return ""
+
+
+def _unwrapped(value: Value) -> Value:
+    """What a partial, or a partial of one, calls."""
+    while value[0] == v.PARTIAL:
+        value = value[1]
+    return value
+
+
+def _flags(value: Value) -> frozenset[str]:
+    """The dotted names of the flags that a value holds for sure."""
+    if value[0] == v.EXTERNAL:
+        return frozenset([value[1]])
+    held: frozenset[str] = value[1] if value[0] == v.COMBINED else frozenset()
+    return held
+
+
+def _constant(index: Expr) -> object:
+    """A subscript's constant, ``-1`` too; None for anything else."""
+    if index is None:
+        return None
+    if index[0] == tags.NEGATED and index[1][0] == tags.CONSTANT:
+        return -index[1][1] if isinstance(index[1][1], int) else None
+    constant: object = index[1] if index[0] == tags.CONSTANT else None
+    return constant
+
+
+def _as_keywords(mapping: Expr) -> tuple[tuple[str | None, Expr], ...]:
+    """A dict display as what ``**`` makes of it."""
+    return tuple(
+        (str(key[1]) if key is not None and key[0] == tags.CONSTANT else None, value)
+        for key, value in mapping[1]
+    )
+
+
+def _originals(binding: Binding) -> set[str | int]:
+    """The functions, by name, and the lambdas, by scope, that a binding may give another name."""
+    if binding.kind == tags.IMPORTED:
+        return {binding.value[1]} if binding.value[1] else set()
+    value = binding.value
+    if binding.kind != tags.ASSIGNED or value is None:
+        return set()
+    if value[0] == tags.LAMBDA:
+        return {value[1]}
+    return {name for name in _functions_named(value) if name}
 
 
 def _functions_named(argument: Expr) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import cached_property
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+_WORD = re.compile(rb"\w+")
+_SCANS = 300
+"""After so many searches for a word an index of all words costs less than the next ones."""
 
 
 class Modules:
@@ -36,6 +40,7 @@ class Modules:
         self._data: dict[str, bytes] = {}
         self._summaries: dict[str, ModuleSummary | None] = {}
         self._mentions: dict[tuple[str, bool], list[str]] = {}
+        self._words: dict[bytes, list[str]] | None = None
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._directories: set[str] = set()
@@ -90,6 +95,10 @@ class Modules:
             self._summaries[path] = self._summarize(path)
         return self._summaries[path]
 
+    def is_read(self, path: str) -> bool:
+        """Whether a file has been summarized."""
+        return path in self._summaries
+
     def _summarize(self, path: str) -> ModuleSummary | None:
         from gblock.project.summary import summarize  # a run that reads no module does without
 
@@ -121,11 +130,25 @@ class Modules:
         key = (word, tests)
         found = self._mentions.get(key)
         if found is None:
-            needle = word.encode()
-            files = self.files if tests else self.serving
-            found = [path for path in files if needle in self.data(path)]
-            self._mentions[key] = found
+            found = self._mentions[key] = self._find(word.encode(), tests)
         return found
+
+    def _find(self, word: bytes, tests: bool) -> list[str]:
+        if len(self._mentions) > _SCANS and word.replace(b"_", b"").isalnum():
+            if self._words is None:
+                self._words = self._index_words()
+            found = self._words.get(word, [])
+            return found if tests else [path for path in found if path in self._served]
+        files = self.files if tests else self.serving
+        return [path for path in files if word in self.data(path)]
+
+    def _index_words(self) -> dict[bytes, list[str]]:
+        """The files in which each word stands."""
+        index: dict[bytes, list[str]] = {}
+        for path in self.files:
+            for word in set(_WORD.findall(self.data(path))):
+                index.setdefault(word, []).append(path)
+        return index
 
     def is_test(self, path: str) -> bool:
         """Whether a file is a test and no part of the service."""
@@ -135,6 +158,10 @@ class Modules:
     def serving(self) -> list[str]:
         """The files that are no tests."""
         return [path for path in self.files if not self.is_test(path)]
+
+    @cached_property
+    def _served(self) -> frozenset[str]:
+        return frozenset(self.serving)
 
     # -- imports
 

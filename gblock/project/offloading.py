@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog import Offload
@@ -9,6 +10,10 @@ from gblock.project import summary as tags
 from gblock.project import values as v
 from gblock.project.inference import Inference, Place, is_passed, last_name, passed
 from gblock.project.summary import Call, Expr, ModuleSummary
+
+
+_DEPTH = 8
+"""How many callers in a row are followed."""
 
 
 class Handover(NamedTuple):
@@ -29,6 +34,7 @@ class Offloading:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._native: dict[tuple[str, int], bool] = {}
+        self._depth = 0
 
     def handover(self, call: Call, place: Place) -> Handover | None:
         """What a call hands over, if it is one that the catalog knows as an offload."""
@@ -72,6 +78,8 @@ class Offloading:
 
     def runs_natively(self, path: str, scope: int) -> bool:
         """Whether what stands in a scope only ever runs in a native thread."""
+        if not self._uses_native_threads:
+            return False
         summary = self.inference.modules.summary(path)
         while summary is not None and scope > 0:
             if summary.scopes[scope].kind in ("function", "lambda"):
@@ -80,11 +88,27 @@ class Offloading:
             scope = summary.scopes[scope].parent
         return False
 
+    @cached_property
+    def _uses_native_threads(self) -> bool:
+        """Whether the project mentions a module that starts native threads at all."""
+        modules = {
+            offload.symbol.split(".")[1]
+            for offload in self.inference.catalog.offloads
+            if offload.thread == "native"
+        }
+        return any(self.inference.modules.mentioning(module) for module in modules)
+
     def _only_native(self, summary: ModuleSummary, index: int) -> bool:
         key = (summary.filename, index)
         if key not in self._native:
+            if self._depth > _DEPTH:
+                return False
             self._native[key] = False  # a function that hands over itself proves nothing
-            self._native[key] = self._decide(summary, index)
+            self._depth += 1
+            try:
+                self._native[key] = self._decide(summary, index)
+            finally:
+                self._depth -= 1
         return self._native[key]
 
     def _decide(self, summary: ModuleSummary, index: int) -> bool:

@@ -47,7 +47,11 @@ def reaching(summary: ModuleSummary, home: int, name: str, use: Path) -> list[Bi
     here.sort(key=lambda binding: binding.path)
     found: list[Binding] = []
     last: Path | None = None
+    passed = _passed(here, use, scope)
     for binding in reversed(here):
+        if passed is not None and binding.path < passed:
+            last = passed
+            break
         if not _precedes(binding, use):
             continue
         if _excluded(binding.path, use, scope) or _lost(binding.path, use, scope):
@@ -64,6 +68,37 @@ def reaching(summary: ModuleSummary, home: int, name: str, use: Path) -> list[Bi
     if not found:  # a walrus in the same statement
         found = [binding for binding in here if binding.path == use]
     return [*found, *declared, *elsewhere]
+
+
+def _passed(bindings: list[Binding], use: Path, scope: Scope) -> Path | None:
+    """The last statement before a use whichever of whose blocks runs binds the name."""
+    statements = {
+        binding.path[:depth]
+        for binding in bindings
+        for depth in range(1, len(binding.path) - 1, 2)
+    }
+    for statement in sorted(statements, reverse=True):
+        if statement < use and use[: len(statement)] != statement and _dominates(statement, use):
+            if _binds_always(statement, bindings, scope):
+                return statement
+    return None
+
+
+def _binds_always(statement: Path, bindings: list[Binding], scope: Scope) -> bool:
+    """Whether each of a statement's blocks, of which one always runs, binds or leaves."""
+    blocks = scope.complete.get(statement, 0)
+    return blocks > 0 and all(
+        (*statement, block) in scope.dead_ends
+        or any(_binds_in((*statement, block), binding.path, bindings, scope) for binding in bindings)
+        for block in range(blocks)
+    )
+
+
+def _binds_in(block: Path, binding: Path, bindings: list[Binding], scope: Scope) -> bool:
+    depth = len(block)
+    if binding[:depth] != block:
+        return False
+    return len(binding) == depth + 1 or _binds_always(binding[: depth + 1], bindings, scope)
 
 
 def _precedes(binding: Binding, use: Path) -> bool:

@@ -9,10 +9,10 @@ from gblock.catalog import Blocker
 from gblock.project import summary as tags
 from gblock.project.arguments import Wait, wait
 from gblock.project.cooperation import Cooperation
-from gblock.project.inference import Inference, Place, last_name
+from gblock.project.inference import ALLOWANCE, Inference, Place, last_name
 from gblock.project.offloading import Handover, Offloading
 from gblock.project.repetition import handled, repeated
-from gblock.project.summary import Call, Expr, ModuleSummary
+from gblock.project.summary import Binding, Call, Expr, ModuleSummary
 
 
 class Found(NamedTuple):
@@ -69,40 +69,59 @@ class Sites:
         if summary is None:
             return []
         kept = self._kept(summary)
+        self.inference.allowance = ALLOWANCE
         found = []
         for call in summary.calls:
             site = self._site(call, path, kept)
             if site is not None:
                 found.append(site)
-        return found
+        return self._once(found, summary)
+
+    def _once(self, sites: list[Site], summary: ModuleSummary) -> list[Site]:
+        """Without ``with connect():`` where ``connect()`` itself is told of already."""
+        if all(site.call.node == "call" for site in sites):
+            return sites
+        told = {
+            _span(site.call)
+            for site in sites
+            if site.call.node == "call" and self.can_be_reported(site, summary)
+        }
+        return [s for s in sites if s.call.node == "call" or _span(s.call) not in told]
 
     def _kept(self, summary: ModuleSummary) -> set[str]:
         """The names under which a module may keep something that the catalog speaks of."""
-        wanted = self._wanted
         found: set[str] = set()
-        for scope in summary.scopes:
-            for name, bindings in scope.bindings.items():
-                for binding in bindings:
-                    if binding.kind == tags.IMPORTED:
-                        if binding.value[1] in wanted and binding.value[1] != name:
-                            found.add(name)
-                    elif _keeps(binding.value, wanted):
+        while True:
+            before = len(found)
+            wanted = self._wanted | found
+            for scope in summary.scopes:
+                for name, bindings in scope.bindings.items():
+                    if any(self._renames(binding, name, wanted) for binding in bindings):
                         found.add(name)
-            for (_, name), bindings in scope.attributes.items():
-                if any(_keeps(binding.value, wanted) for binding in bindings):
-                    found.add(name)
-        return found
+                for (_, name), bindings in scope.attributes.items():
+                    if any(_keeps(binding.value, wanted) for binding in bindings):
+                        found.add(name)
+                for name, _, default, _ in scope.parameters:
+                    if _keeps(default, wanted):
+                        found.add(name)
+            if len(found) == before:
+                return found
+
+    def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
+        if binding.kind == tags.IMPORTED:
+            return binding.value[1] in wanted and binding.value[1] != name
+        return _keeps(binding.value, wanted)
 
     def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
         if call.node != "call":
-            found = self._found(call, place, call.expression)
+            found = self._found(call, place, _WITHOUT_ARGUMENTS)
             native = bool(found) and self.offloading.runs_natively(path, call.scope)
             return Site(call, place, found, None, native) if found else None
         callee = call.expression[1]
         name = last_name(callee)
         if not self.whatever and name not in self._wanted and name not in kept:
-            if callee[0] != tags.NAME or name in _PLAIN:
+            if callee[0] == tags.ATTRIBUTE or name in _PLAIN:
                 return None
         found = self._found(call, place, call.expression)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
@@ -176,11 +195,16 @@ class Sites:
         return found
 
 
+_WITHOUT_ARGUMENTS: Expr = (tags.CALL, None, (), ())
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
     "ValueError TypeError KeyError RuntimeError Exception".split()
 )
+
+
+def _span(call: Call) -> tuple[int, int, int, int]:
+    return call.row, call.column, call.end_row, call.end_column
 
 
 def _keeps(value: Expr, wanted: set[str]) -> bool:

@@ -28,7 +28,7 @@ STAR = "star"  # (STAR, value)
 CONSTANT = "constant"  # (CONSTANT, value)
 TUPLE = "tuple"  # (TUPLE, elements)
 SEQUENCE = "sequence"  # (SEQUENCE, elements): a list or a set
-MAPPING = "mapping"  # (MAPPING, ((key, value), …)): the key of ``**other`` is None
+MAPPING = "mapping"  # (MAPPING, ((key, value), …)): ``**other`` is (None, (STAR, other))
 SUBSCRIPT = "subscript"  # (SUBSCRIPT, base, index)
 EITHER = "either"  # (EITHER, values): a ternary, ``or``, ``and``
 BIT_OR = "bit-or"  # (BIT_OR, left, right): flags, and unions in annotations
@@ -55,6 +55,7 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
+_WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
 _MERGES = {"extend", "update"}
@@ -105,6 +106,8 @@ class Scope(NamedTuple):
     """Blocks that end in ``return`` or ``raise``: what they bind does not get out of them."""
     tries: dict[Path, int]
     """For ``try`` statements the number of the ``finally`` block: what is between is one of."""
+    complete: dict[Path, int]
+    """How many first blocks of a statement there are of which one always runs to its end."""
     statements: list[tuple[int, int]]
     """First and last row of each statement right in a module's or class's body."""
     is_async: bool = False
@@ -128,6 +131,8 @@ class Call(NamedTuple):
     awaited: bool
     node: str = "call"
     """``call``; or ``for``, ``with``, ``decorator`` where the language makes the call."""
+    quoted: bool = False
+    """Whether it stands in an f-string and this Python gets positions in those wrong."""
 
 
 class Loop(NamedTuple):
@@ -173,7 +178,9 @@ class _Reader:
         self.path: Path = ()
         self.statement = (0, 0)
         self.fallback = False
-        self.globals: list[set[str]] = []
+        self.quoted = False
+        self.elsewhere: list[dict[str, int]] = []
+        """For each scope the names that ``global`` and ``nonlocal`` bind further out."""
 
     def read(self, tree: ast.Module) -> ModuleSummary:
         self.open_scope("module", "", (1, sys.maxsize))
@@ -187,14 +194,32 @@ class _Reader:
         parent = self.scope if index else -1
         self.scopes.append(
             Scope(
-                kind, name, parent, rows, self.path, {}, {}, [], [], [], [], [], [], {}, {}, set(), {}, []
+                kind,
+                name,
+                parent,
+                rows,
+                self.path,
+                bindings={},
+                attributes={},
+                parameters=[],
+                returns=[],
+                yields=[],
+                decorators=[],
+                bases=[],
+                annotation=[],
+                branches={},
+                tests={},
+                dead_ends=set(),
+                tries={},
+                complete={},
+                statements=[],
             )
         )
-        self.globals.append(set())
+        self.elsewhere.append({})
         return index
 
     def bind(self, name: str, kind: str, value: Expr, row: int, detail: Any = None) -> None:
-        home = 0 if name in self.globals[self.scope] else self.scope
+        home = self.elsewhere[self.scope].get(name, self.scope)
         if home == self.scope and self.scopes[home].kind == "comprehension" and kind != LOOPED:
             home = self.function_around(home)  # a walrus binds in the function
         self.scopes[home].bindings.setdefault(name, []).append(
@@ -238,7 +263,8 @@ class _Reader:
                     self.bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
         elif isinstance(target, ast.Subscript):
             self.expression(target.slice)
-            self.store(target.value, value if kind == ASSIGNED and not detail else None, row)
+            held = value if kind == ASSIGNED and not detail else None
+            self.store(target.value, held, row, _key(target.slice))
             self.expression(target.value)
 
     def bind_unpacked_attribute(
@@ -250,24 +276,37 @@ class _Reader:
             Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
         )
 
-    def store(self, container: ast.expr, value: Expr, row: int) -> None:
-        """Note that a container that has a name holds a value."""
+    def store(self, container: ast.expr, value: Expr, row: int, key: Expr = None) -> None:
+        """Note that a container that has a name holds a value.
+
+        Args:
+            container: What holds it.
+            value: What is held.
+            row: Where.
+            key: For a mapping, the key: ``(CONSTANT, …)``, or another expression.
+        """
         if value is None:
             return
         if isinstance(container, ast.Name):
             home = self.home_of(container.id)
             self.scopes[home].bindings.setdefault(container.id, []).append(
-                Binding(ELEMENT, value, self.scope, self.path, row)
+                Binding(ELEMENT, value, self.scope, self.path, row, key)
             )
         elif isinstance(container, ast.Attribute):
             owner = _dotted(container.value)
             if owner is not None:
-                self.bind_attribute(owner, container.attr, ELEMENT, value, row)
+                home = self.function_around(self.scope)
+                self.scopes[home].attributes.setdefault((owner, container.attr), []).append(
+                    Binding(ELEMENT, value, self.scope, self.path, row, key)
+                )
+        elif isinstance(container, ast.Subscript):  # a container in a container
+            inner = (SEQUENCE, (value,)) if key is None else (MAPPING, ((key, value),))
+            self.store(container.value, inner, row, _key(container.slice))
 
     def home_of(self, name: str) -> int:
         """The scope whose name a container is: the nearest that has bound it so far."""
-        if name in self.globals[self.scope]:
-            return 0
+        if name in self.elsewhere[self.scope]:
+            return self.elsewhere[self.scope][name]
         scope = self.scope
         while scope > 0:
             if name in self.scopes[scope].bindings and self.scopes[scope].kind != "class":
@@ -361,6 +400,9 @@ class _Reader:
         if node.value is not None:
             self.bind_target(node.target, ASSIGNED, self.expression(node.value))
 
+    def type_alias(self, node: Any) -> None:
+        self.bind_target(node.name, ASSIGNED, self.quiet(node.value))
+
     def augmented(self, node: ast.AugAssign) -> None:
         value = self.expression(node.value)
         if isinstance(node.target, ast.Name):
@@ -387,11 +429,28 @@ class _Reader:
                 self.expression(target)
 
     def global_(self, node: ast.Global) -> None:
-        self.globals[self.scope].update(node.names)
+        self.elsewhere[self.scope].update(dict.fromkeys(node.names, 0))
+
+    def nonlocal_(self, node: ast.Nonlocal) -> None:
+        outer = self.function_around(self.scopes[self.scope].parent)
+        for name in node.names:
+            self.elsewhere[self.scope][name] = self.binder_of(name, outer)
+
+    def binder_of(self, name: str, scope: int) -> int:
+        """The function that binds a name, from a scope outwards; the first where none does yet."""
+        inner = scope
+        while scope > 0:
+            entry = self.scopes[scope]
+            if entry.kind == "function" and name in entry.bindings:
+                return scope
+            scope = entry.parent
+        return inner
 
     def if_(self, node: ast.If) -> None:
         self.header(node, node.body)
         self.scopes[self.scope].tests[self.path] = self.expression(node.test)
+        if node.orelse:
+            self.scopes[self.scope].complete[self.path] = 2
         self.branches(node, "if", node.body, node.orelse)
 
     def loop(self, node: ast.While) -> None:
@@ -402,7 +461,8 @@ class _Reader:
     def for_(self, node: ast.For | ast.AsyncFor) -> None:
         self.header(node, node.body)
         value = self.expression(node.iter)
-        self.implicit_call(node.iter, value, "for")
+        if isinstance(node, ast.For):
+            self.implicit_call(node.iter, value, "for")
         path = self.path
         # The target is bound at the top of every turn.
         self.path = (*path, 0, -1)
@@ -414,9 +474,11 @@ class _Reader:
         self.header(node, node.body)
         for item in node.items:
             value = self.expression(item.context_expr)
-            self.implicit_call(item.context_expr, value, "with")
+            if isinstance(node, ast.With):
+                self.implicit_call(item.context_expr, value, "with")
             if item.optional_vars is not None:
                 self.bind_target(item.optional_vars, ENTERED, value)
+        self.scopes[self.scope].complete[self.path] = 1
         self.branches(node, "with", node.body)
 
     def implicit_call(self, node: ast.expr, value: Expr, kind: str) -> None:
@@ -428,6 +490,7 @@ class _Reader:
         path = self.path
         self.scopes[self.scope].branches[path] = "try"
         self.scopes[self.scope].tries[path] = len(node.handlers) + 2
+        self.scopes[self.scope].complete[path] = len(node.handlers) + 1
         self.block(node.body, (*path, 0))
         for number, handler in enumerate(node.handlers, 1):
             self.path = (*path, number)
@@ -448,6 +511,9 @@ class _Reader:
         subject = self.expression(node.subject)
         path = self.path
         self.scopes[self.scope].branches[path] = "if"
+        last = node.cases[-1]
+        if last.guard is None and isinstance(last.pattern, ast.MatchAs) and not last.pattern.pattern:
+            self.scopes[self.scope].complete[path] = len(node.cases)
         for number, case in enumerate(node.cases):
             self.path = (*path, number, -1)
             for pattern in ast.walk(case.pattern):
@@ -546,9 +612,17 @@ class _Reader:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.expression(child)
-            elif isinstance(child, (ast.keyword, ast.FormattedValue)):
-                self.expression(child.value)
         return None
+
+    def joined(self, node: ast.JoinedStr) -> None:
+        """An f-string tells nothing, but calls can stand in it."""
+        quoted, self.quoted = self.quoted, _WRONG_IN_STRINGS
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.expression(part.value)
+                if part.format_spec is not None:
+                    self.expression(part.format_spec)
+        self.quoted = quoted
 
     def name(self, node: ast.Name) -> Expr:
         return (NAME, node.id)
@@ -591,17 +665,23 @@ class _Reader:
                 self.statement,
                 False,
                 kind,
+                self.quoted,
             )
         )
 
     def note_store(self, func: ast.Attribute, positional: tuple[Expr, ...], row: int) -> None:
         if func.attr in _STORES and len(positional) > _STORES[func.attr]:
-            self.store(func.value, positional[_STORES[func.attr]], row)
+            key = (positional[0] or (TUPLE, ())) if func.attr == "setdefault" else None
+            self.store(func.value, positional[_STORES[func.attr]], row, key)
         elif func.attr in _MERGES:
             merged = positional[0]
             if merged is not None and merged[0] in (SEQUENCE, TUPLE):
                 for element in merged[1]:
                     self.store(func.value, element, row)
+            elif merged is not None and merged[0] == MAPPING:
+                for key, value in merged[1]:
+                    if value is not None and value[0] != STAR:
+                        self.store(func.value, value, row, key or (TUPLE, ()))
 
     def await_(self, node: ast.Await) -> Expr:
         before = len(self.calls)
@@ -620,7 +700,9 @@ class _Reader:
         return (
             MAPPING,
             tuple(
-                (self.expression(k) if k is not None else None, self.expression(v))
+                (self.expression(k), self.expression(v))
+                if k is not None
+                else (None, (STAR, self.expression(v)))
                 for k, v in zip(node.keys, node.values, strict=True)
             ),
         )
@@ -712,6 +794,11 @@ def _dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+def _key(node: ast.expr) -> Expr:
+    """A subscript where something is stored: the constant, or anything."""
+    return (CONSTANT, node.value) if isinstance(node, ast.Constant) else (TUPLE, ())
+
+
 def _strings(node: ast.expr) -> list[str] | None:
     if not isinstance(node, (ast.List, ast.Tuple)):
         return None
@@ -740,6 +827,7 @@ _STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Assert: _Reader.others,
     ast.Delete: _Reader.delete,
     ast.Global: _Reader.global_,
+    ast.Nonlocal: _Reader.nonlocal_,
     ast.If: _Reader.if_,
     ast.While: _Reader.loop,
     ast.For: _Reader.for_,
@@ -754,10 +842,13 @@ _STATEMENTS: dict[type[ast.AST], Any] = {
 }
 if sys.version_info >= (3, 11):
     _STATEMENTS[ast.TryStar] = _Reader.try_
+if sys.version_info >= (3, 12):
+    _STATEMENTS[ast.TypeAlias] = _Reader.type_alias
 
 _EXPRESSIONS: dict[type[ast.AST], Any] = {
     ast.Name: _Reader.name,
     ast.Constant: _Reader.constant,
+    ast.JoinedStr: _Reader.joined,
     ast.Attribute: _Reader.attribute,
     ast.Call: _Reader.call,
     ast.Await: _Reader.await_,

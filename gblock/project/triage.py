@@ -1,8 +1,8 @@
 """Which files can matter at all: bytes and import lines only, nothing is parsed.
 
 A file matters if it imports a package of the catalog and names something of it that can be
-reported, or if it names a method of such a package and is connected by imports, either way and over
-any number of files, to one that imports the package: objects travel along imports.
+reported, or if it names a method of such a package and objects of the package can get there:
+objects travel along imports.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 
-from gblock.outline import Chunk
 from gblock.project.modules import Modules
+from gblock.project.vocabulary import Vocabulary, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 # pattern that starts with an anchor.
 _FROM = re.compile(rb"from[ \t]+([\w.]+)[ \t]+import\b")
 _IMPORT = re.compile(rb"import[ \t]+([^\n#;]+)")
+_ATTRIBUTE = re.compile(rb"\.(\w+)")
 _WORD = re.compile(rb"\w+")
+_FEW = 50
+"""For fewer files than this their words are looked at before patterns are compiled."""
+_MUCH = 5_000_000
+"""Bytes: where more than this may matter, objects are followed over fewer imports."""
 
 
 class Triage:
@@ -29,22 +34,32 @@ class Triage:
 
     Args:
         modules: The project's files.
-        chunks: The blockers that can be reported.
+        vocabulary: What can be reported.
     """
 
-    def __init__(self, modules: Modules, chunks: Iterable[Chunk]) -> None:
+    def __init__(self, modules: Modules, vocabulary: Vocabulary) -> None:
         self.modules = modules
-        self.symbols: dict[str, set[str]] = {}
-        for chunk in chunks:
-            for symbol in chunk.symbols:
-                self.symbols.setdefault(symbol.partition(".")[0], set()).add(symbol)
+        self.vocabulary = vocabulary
+        self._known = {root.encode(): root for root in vocabulary.packages}
         self._roots_of_line: dict[bytes, frozenset[str]] = {}
-        self._roots = {root.encode(): root for root in self.symbols}
-        self._builtins = [
-            symbol.rpartition(".")[2].encode() + b"(" for symbol in self.symbols.get("builtins", ())
-        ]
+        self._words_of_line: dict[tuple[bytes, bytes], frozenset[bytes]] = {}
+        self._builtins = self._builtin_pattern()
+        package = vocabulary.packages.get("builtins")
+        self._builtin_calls = [f"{n}(".encode() for n in package.functions] if package else []
         self._imported: dict[str, frozenset[str]] = {}
-        self._patterns: dict[frozenset[str], re.Pattern[bytes] | None] = {}
+        self._functions: dict[frozenset[str], re.Pattern[bytes] | None] = {}
+        self._methods: dict[frozenset[str], re.Pattern[bytes] | None] = {}
+        self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
+
+    def _builtin_pattern(self) -> re.Pattern[bytes] | None:
+        package = self.vocabulary.packages.get("builtins")
+        if package is None or not package.functions:
+            return None
+        return re.compile(
+            rb"(?<![\w.])(?:%s)\(" % "|".join(sorted(package.functions)).encode()
+        )
+
+    # -- what a file imports
 
     def imported(self, path: str) -> frozenset[str]:
         """The packages of the catalog that a file's import lines name."""
@@ -59,8 +74,7 @@ class Triage:
         for line in _FROM.findall(data):
             found = known.get(line)
             if found is None:
-                first = line.partition(b".")[0]
-                found = known[line] = self._named((first,))
+                found = known[line] = self._named((line.partition(b".")[0],))
             if found:
                 roots |= found
         for line in _IMPORT.findall(data):
@@ -69,58 +83,101 @@ class Triage:
                 found = known[line] = self._named(_WORD.findall(line))
             if found:
                 roots |= found
-        for call in self._builtins:
-            if call in data:
+        if roots:
+            roots = frozenset([root for root in roots if self._is_meant(root, data)])
+        for call in self._builtin_calls:  # a substring is found far faster than a pattern
+            if call in data and self._builtins is not None and self._builtins.search(data):
                 return roots | {"builtins"}
         return roots
 
     def _named(self, words: Iterable[bytes]) -> frozenset[str]:
-        return frozenset([self._roots[word] for word in words if word in self._roots])
+        return frozenset([self._known[word] for word in words if word in self._known])
 
-    def matters(self, path: str) -> bool:
-        """Whether a file itself imports something and names something of it to report."""
-        roots = self.imported(path)
-        if not roots:
-            return False
-        if roots not in self._patterns:
-            self._patterns[roots] = self._direct(roots)
-        pattern = self._patterns[roots]
-        return pattern is not None and pattern.search(self.modules.data(path)) is not None
-
-    def _direct(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
-        """A pattern for the names of some packages, as a file that imports them writes them."""
-        words: set[str] = set()
-        for root in roots:
-            for symbol in self.symbols[root]:
-                parts = symbol.split(".")
-                if len(parts) == 2 and parts[0] != "builtins":
-                    # A function such as os.read, whose name alone stands everywhere.
-                    words.add(rf"{root}\s*\.\s*{parts[1]}\b")
-                    words.add(rf"from {root} import [^\n]*\b{parts[1]}\b")
-                    words.add(rf"from {root} import [(*]")
-                    words.add(rf"import {root} as ")
-                elif parts[-1] == "*":
-                    words.add(rf"\bimport {root}\b|from {root} import")
-                elif parts[-1].startswith("__"):
-                    words.add(rf"\b{re.escape(parts[-2])}\b")
-                    words.add(r"\bwith\b|\bfor\b")
-                else:
-                    words.add(rf"\b{parts[-1]}\b")
-        return re.compile("|".join(sorted(words)).encode()) if words else None
-
-    def select_alone(self, reported: Iterable[str]) -> bool:
-        """Whether any of these files may matter, whatever the rest of the project is."""
-        methods = self._methods(frozenset(self.symbols))
-        for path in reported:
-            if self.matters(path):
-                return True
-            if methods is not None and methods.search(self.modules.data(path)) is not None:
-                return True
-        return False
+    def _is_meant(self, root: str, data: bytes) -> bool:
+        """Whether a namespace that many packages share, such as google, leads to the right one."""
+        prefixes = self.vocabulary.packages[root].prefixes
+        if len(prefixes) != 1:
+            return True
+        (prefix,) = prefixes
+        _, _, second = prefix.partition(".")
+        return second.encode() in data
 
     def roots(self, paths: Iterable[str]) -> frozenset[str]:
         """The packages that any of these files imports."""
         return frozenset().union(*(self.imported(path) for path in paths))
+
+    # -- what matters by itself
+
+    def any_may_matter(self, paths: list[str]) -> bool:
+        """Whether any of these files may matter, whatever the rest of the project is."""
+        if len(paths) < _FEW:
+            # Compiling all names into patterns takes longer than a file or two.
+            words = {word.encode() for word in self.vocabulary.words()}
+            paths = [p for p in paths if not words.isdisjoint(_WORD.findall(self.modules.data(p)))]
+        methods = {
+            name.encode()
+            for package in self.vocabulary.packages.values()
+            for name in package.methods
+        }
+        for path in paths:
+            if self.calls_function(path) or (self.imported(path) and self.names_method(path)):
+                return True
+            if not methods.isdisjoint(_ATTRIBUTE.findall(self.modules.data(path))):
+                return True
+        return False
+
+    def calls_function(self, path: str) -> bool:
+        """Whether a file imports a package and names a function of it that can be reported."""
+        roots = self.imported(path)
+        if not roots:
+            return False
+        if roots not in self._functions:
+            self._functions[roots] = self._function_pattern(roots)
+        found = self._functions[roots]
+        return found is not None and found.search(self.modules.data(path)) is not None
+
+    def _function_pattern(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
+        """How functions are written; the name of ``os.read`` alone stands everywhere."""
+        parts = []
+        for root in roots:
+            package = self.vocabulary.packages[root]
+            names = "|".join(sorted(package.functions))
+            if root == "builtins":
+                if self._builtins is not None:
+                    parts.append(self._builtins.pattern.decode())
+            elif names:
+                parts.append(rf"\b{root}\s*\.\s*(?:{names})\b")
+                parts.append(rf"from[ \t]+{root}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])")
+                parts.append(rf"import[ \t]+{root}[ \t]+as\b")
+            if package.anything or (package.operators and not package.methods):
+                parts.append(rf"\b{root}\b")
+        return re.compile("|".join(parts).encode()) if parts else None
+
+    def names_method(self, path: str) -> bool:
+        """Whether a file imports a package, names a method of it, and what makes its objects."""
+        roots = self.imported(path)
+        found = self.method_pattern(roots)
+        data = self.modules.data(path)
+        return found is not None and self._makes(path, roots) and found.search(data) is not None
+
+    def method_pattern(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
+        """A pattern for the methods of some packages, None where there are none."""
+        if roots not in self._methods:
+            packages = [self.vocabulary.packages[root] for root in roots]
+            names = {name for package in packages for name in package.methods}
+            words = pattern(names).pattern if names else b""
+            if any(package.operators for package in packages):
+                words = b"|".join(filter(None, [words, rb"\b(?:with|for)\b"]))
+            self._methods[roots] = re.compile(words) if words else None
+        return self._methods[roots]
+
+    def _makes(self, path: str, roots: frozenset[str]) -> bool:
+        if roots not in self._makers:
+            packages = [self.vocabulary.packages[root] for root in roots]
+            self._makers[roots] = pattern({name for p in packages for name in p.makers} or {"$"})
+        return self._makers[roots].search(self.modules.data(path)) is not None
+
+    # -- what matters in a project
 
     def select(self, reported: Iterable[str], roots: frozenset[str]) -> list[str]:
         """The files to inspect, of those to report on.
@@ -129,43 +186,40 @@ class Triage:
             reported: The files that were asked about.
             roots: The packages that the project imports anywhere.
         """
-        methods = self._methods(roots)
-        connected = self._connected(roots) if methods is not None else set()
+        self.vocabulary.learn_makers()
+        self._makers.clear()
+        traveling = self._traveling(roots)
         chosen = []
         for path in reported:
-            if self.matters(path):
+            if self.calls_function(path) or path in traveling or self.names_method(path):
                 chosen.append(path)
-            elif methods is not None and path in connected:
-                if methods.search(self.modules.data(path)) is not None:
-                    chosen.append(path)
         return chosen
 
-    def _methods(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
-        """A pattern for the methods of some packages, called on an object from elsewhere."""
-        names = {
-            symbol.rpartition(".")[2]
-            for root in roots
-            for symbol in self.symbols.get(root, ())
-            if _is_method(symbol)
-        }
+    def _traveling(self, roots: frozenset[str]) -> set[str]:
+        """The files that name a method and that an object of its package may get to."""
+        with_methods = frozenset(r for r in roots if self.vocabulary.packages[r].methods)
+        names = {n for root in with_methods for n in self.vocabulary.packages[root].methods}
         if not names:
-            return None
-        return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
+            return set()
+        named = re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
+        data = self.modules.data
+        naming = {path for path in self.modules.files if named.search(data(path))}
+        seeds = [
+            path
+            for path in self.modules.files
+            if self.imported(path) & with_methods and self._makes(path, self.imported(path))
+        ]
+        if sum(len(data(path)) for path in naming) <= _MUCH:
+            return naming & self._connected(seeds)
+        return naming & self._near(seeds)
 
-    def _connected(self, roots: frozenset[str]) -> set[str]:
-        """The files that imports connect with one that imports a package with methods.
+    def _connected(self, seeds: list[str]) -> set[str]:
+        """The files that imports connect with some files: all that import them, over any number of
+        imports, and what those import.
 
         The connection is told from the last names on import lines, which can only err on the side
         of reading a file for nothing.
         """
-        with_methods = frozenset(
-            root
-            for root in roots
-            if any(_is_method(symbol) for symbol in self.symbols.get(root, ()))
-        )
-        seeds = [path for path in self.modules.files if self.imported(path) & with_methods]
-        if not seeds:
-            return set()
         stems: dict[bytes, list[str]] = {}
         words: dict[str, set[bytes]] = {}
         for path in self.modules.files:
@@ -178,20 +232,76 @@ class Triage:
                     importers.setdefault(word, []).append(path)
         found = set(seeds)
         queue = list(seeds)
-        while queue:  # upwards: who imports a file that holds such objects
+        while queue:
             for importer in importers.get(_stem(queue.pop()), ()):
                 if importer not in found:
                     found.add(importer)
                     queue.append(importer)
-        for path in list(found):  # and one step down: who is called by them
+        for path in list(found):
             for word in words[path]:
                 found.update(stems.get(word, ()))
         return found
 
+    def _near(self, seeds: list[str]) -> set[str]:
+        """The files that import one of some files, by its real path, or are imported by one."""
+        targets = set(seeds)
+        stems = {_stem(path) for path in seeds}
+        if not stems:
+            return set()
+        written = re.compile(
+            rb"import[^\n]*\b(?:%(s)s)\b|from[ \t]+[\w.]*\b(?:%(s)s)\b"
+            % {b"s": b"|".join(sorted(re.escape(stem) for stem in stems))}
+        )
+        found = set(seeds)
+        for path in self.modules.files:
+            if path not in found and written.search(self.modules.data(path)):
+                if not targets.isdisjoint(self._imports(path, stems)):
+                    found.add(path)
+        for path in seeds:
+            found.update(self._imports(path))
+        return found
 
-def _is_method(symbol: str) -> bool:
-    """Whether a symbol can be called on an object that comes from another file."""
-    return symbol.count(".") > 1 and not symbol.endswith(("__", "*"))
+    def _imports(self, path: str, stems: set[bytes] | None = None) -> set[str]:
+        """The files of the project that a file imports, as far as single lines tell.
+
+        Args:
+            path: The file.
+            stems: Only lines with one of these words are resolved; None for all.
+        """
+        found: set[str] = set()
+        for line in _FROM_NAMES.findall(self.modules.data(path)):
+            if stems is not None and stems.isdisjoint(self._words(line)):
+                continue
+            module, names = line
+            text = module.decode()
+            stripped = text.lstrip(".")
+            target = self.modules.resolve(stripped, len(text) - len(stripped), path)
+            if target is None:
+                continue
+            found.add(target)
+            if target.endswith("__init__.py"):
+                for name in _WORD.findall(names):
+                    inner = self.modules.inside(os.path.dirname(target), name.decode())
+                    if inner is not None:
+                        found.add(inner)
+        for words in _IMPORT.findall(self.modules.data(path)):
+            for name in re.findall(rb"[\w.]+", words):
+                if stems is None or not stems.isdisjoint(_WORD.findall(name)):
+                    target = self.modules.resolve(name.decode(), 0, path)
+                    if target is not None:
+                        found.add(target)
+        return found
+
+    def _words(self, line: tuple[bytes, bytes]) -> frozenset[bytes]:
+        """The words of an import line, remembered: the same lines stand in many files."""
+        found = self._words_of_line.get(line)
+        if found is None:
+            found = frozenset(_WORD.findall(b" ".join(line)))
+            self._words_of_line[line] = found
+        return found
+
+
+_FROM_NAMES = re.compile(rb"from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#(]*)")
 
 
 def _stem(path: str) -> bytes:

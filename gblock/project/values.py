@@ -23,7 +23,9 @@ LITERAL = "literal"  # (LITERAL, type name, value): 1, 1.0 and True are differen
 TUPLE = "tuple"  # (TUPLE, (Values, …))
 ELEMENTS = "elements"  # (ELEMENTS, Values): a container, or what can be looped over
 MANAGER = "manager"  # (MANAGER, Values): what ``with`` gives
-TAKER = "taker"  # (TAKER, Values, name): a container's method
+MAPPING = "mapping"  # (MAPPING, ((key, Values), …), Values): the last under keys not known
+TAKER = "taker"  # (TAKER, Value, name): a container's method
+COMBINED = "combined"  # (COMBINED, dotted names): flags in a ``|``
 PARTIAL = "partial"  # (PARTIAL, Value)
 PARENT = "parent"  # (PARENT, path, scope): what super() gives in a class
 
@@ -31,6 +33,16 @@ PARENT = "parent"  # (PARENT, path, scope): what super() gives in a class
 def literal(value: object) -> Value:
     """A constant as a value."""
     return (LITERAL, type(value).__name__, value)
+
+
+def contents(value: Value) -> Values:
+    """What a container holds, under whatever key."""
+    if value[0] == MAPPING:
+        return NOTHING.union(value[2], *(held for _, held in value[1]))
+    if value[0] == TUPLE:
+        return NOTHING.union(*value[1])
+    held: Values = value[1]
+    return held
 
 
 def informative(values: Values) -> bool:

@@ -9,8 +9,9 @@ import libcst as cst
 from gblock.diagnostics import Severity
 from gblock.rule import Rule
 
-_ON, _TURN, _BREAK, _GONE = "on", "turn", "break", "gone"
-"""How a block can be left: at its end, to the loop's head, behind the loop, out of the function."""
+_ON, _TURN, _BREAK, _GONE, _FOUND = "on", "turn", "break", "gone", "found"
+"""How a block can be left: at its end, to the loop's head, behind the loop, out of the function;
+or it goes on with what a poll has found, which is not looked at any further."""
 
 
 class SpinningLoop(Rule):
@@ -41,6 +42,8 @@ class SpinningLoop(Rule):
     since = "0.1.0"
     _results: set[str] = set()
     """The names of what the polls of the loop that is looked at find."""
+    _trying: int = 0
+    """How many ``try`` bodies of that loop are around what is looked at."""
 
     VALID = {
         "sleeps when nothing came": """
@@ -71,6 +74,19 @@ class SpinningLoop(Rule):
             def drain(consumer: Consumer):
                 while (message := consumer.poll(0)) is not None:
                     print(message)
+            """,
+        "sleeps where a flag makes it raise": """
+            import gevent
+            import zmq
+
+            def run(socket: zmq.Socket, handle):
+                while True:
+                    try:
+                        message = socket.recv(zmq.NOBLOCK)
+                    except zmq.Again:
+                        gevent.sleep(0.01)
+                    else:
+                        handle(message)
             """,
         "flushes as the stories do": """
             import gevent
@@ -160,6 +176,11 @@ class SpinningLoop(Rule):
             )
         )
 
+    def _is_raising(self, call: cst.Call) -> bool:
+        """Whether a poll raises where nothing came: it was asked by a flag, not by a timeout."""
+        site = self.source.site(call)
+        return site is not None and self._is_poll(call) and self.source.is_excused(site)
+
     def _block(
         self, body: cst.BaseSuite | Sequence[cst.CSTNode], polled: bool
     ) -> set[tuple[str, bool]]:
@@ -195,6 +216,8 @@ class SpinningLoop(Rule):
             return {(_ON, polled)}
         if self._yields(node):
             return set()
+        if self._trying and self._calls(node, self._is_raising):
+            return {(_FOUND, True)}
         polled = polled or self._polls(node)
         if isinstance(node, cst.Continue):
             return {(_TURN, polled)}
@@ -262,14 +285,21 @@ class SpinningLoop(Rule):
         if self._when_nothing_came(head) is False:
             return {(_ON, polled)}
         inside = self._block(body, polled)
-        after = {(_GONE if outcome == _GONE else _ON, seen) for outcome, seen in inside}
+        out = (_GONE, _FOUND)
+        after = {(outcome if outcome in out else _ON, seen) for outcome, seen in inside}
         return after | {(_ON, polled)}
 
     def _try(self, node: cst.Try | cst.TryStar, polled: bool) -> set[tuple[str, bool]]:
+        self._trying += 1
         states = self._block(node.body, polled)
+        self._trying -= 1
+        raised = {polled, *(seen for _, seen in states)}
+        if node.orelse is not None:
+            going = [seen for outcome, seen in states if outcome == _ON]
+            states = {state for state in states if state[0] != _ON}
+            states = states.union(*(self._block(node.orelse.body, seen) for seen in going))
         for handler in node.handlers:
-            for seen in {polled, *(seen for _, seen in states)}:
-                states = states | self._block(handler.body, seen)
+            states = states.union(*(self._block(handler.body, seen) for seen in raised))
         if node.finalbody is None:
             return states
         ended: set[tuple[str, bool]] = set()

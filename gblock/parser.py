@@ -1,0 +1,136 @@
+"""The whole command line, by argparse: one clear line where it makes no sense."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+
+from gblock.errors import UserError
+from gblock.options import Options
+from gblock.output import FORMATS
+from gblock.suggestion import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, but an error is one line with a suggestion, and nothing is abbreviated."""
+
+    def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=_formatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        if match := re.search(r"invalid choice: '?([^' ]*)'? \(choose from (.*)\)", message):
+            message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
+        elif message.startswith("unrecognized arguments: -"):
+            word = message.split()[2].partition("=")[0]
+            known = [name for action in self._actions for name in action.option_strings]
+            message += did_you_mean(word, known)
+        raise UserError(self.prog, message)
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # argparse makes one for every argument. Without a width it imports shutil to ask for the
+    # terminal's, and that alone is a fifth of the start-up.
+    return argparse.RawDescriptionHelpFormatter(prog, width=80)
+
+
+def parse(argv: list[str]) -> Options:
+    """Return the options of one command, its name among them.
+
+    Raises:
+        UserError: where the arguments make no sense.
+        SystemExit: after ``--help`` or ``--version``, whose text has been printed.
+    """
+    if argv and argv[0] in _COMMANDS:
+        description, arguments = _COMMANDS[argv[0]]
+        parser = _Parser(f"gblock {argv[0]}", description)
+        arguments(parser)
+        return parser.parse_intermixed_args(argv[1:], Options(argv[0]))
+    parser = _overview()
+    if not argv:
+        parser.error("no command was given; try gblock check, or gblock --help")
+    parser.parse_known_args(argv[:1])
+    word = argv[0]
+    if word.startswith("-"):
+        parser.error(f"unrecognized arguments: {word}")
+    meant = did_you_mean(word, _COMMANDS)
+    if os.path.exists(word):
+        meant = f"; did you mean gblock check {word}?"
+    raise UserError(parser.prog, f"{word} is no command{meant}")
+
+
+def _overview() -> _Parser:
+    from gblock import __version__
+
+    listed = "\n".join(
+        f"  {name:<10} {description}" for name, (description, _) in _COMMANDS.items()
+    )
+    description = "Find the calls that block the gevent hub."
+    parser = _Parser(
+        "gblock", description, f"commands:\n{listed}\n\ngblock COMMAND --help says more"
+    )
+    parser.usage = "gblock COMMAND [ARGUMENTS]"
+    parser.add_argument("--version", action="version", version=f"gblock {__version__}")
+    return parser
+
+
+def _check(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="files and directories; `-` reads standard input")
+    add("--output-format", choices=FORMATS, help="how diagnostics are written")
+    names = "names of rules or ids of blockers, with commas between them"
+    add("--select", type=_names, action="extend", metavar="NAME", help=names)
+    add("--ignore", type=_names, action="extend", metavar="NAME", help=names)
+    add("--min-severity", choices=("note", "warning", "error"), help="report nothing below it")
+    # A check is over before a second process would have started, so the limit is kept by itself.
+    add("--jobs", type=_jobs, metavar="N", help="use N processes at most; a check needs one")
+    add("--statistics", action="store_true", help="show how often, not where")
+    add("--exit-zero", action="store_true", help="exit 0 even if there are diagnostics")
+    add("--stdin-filename", metavar="PATH", help="read standard input and call it so")
+    add("--show-unresolved", action="store_true", help="list calls that could not be judged")
+    add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write diagnostics and errors only")
+
+
+def _explain(parser: _Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a rule's name or a blocker's id")
+
+
+def _list(parser: _Parser) -> None:
+    parser.add_argument("--output-format", choices=("text", "json"))
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
+    "check": ("Report the calls that block the hub.", _check),
+    "explain": ("Print the page of a rule or a blocker.", _explain),
+    "rules": ("List the rules.", _list),
+    "blockers": ("List the catalog of blockers.", _list),
+}
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("expected at least one name")
+    return names
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1, got {text!r}")
+    return int(text)

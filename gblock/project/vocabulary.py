@@ -1,0 +1,99 @@
+"""The words with which code writes what the catalog speaks of, told from the catalog's text."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gblock.outline import Chunk
+
+
+class Package:
+    """One top-level package of the catalog, under a name that code imports it by."""
+
+    def __init__(self) -> None:
+        self.functions: set[str] = set()
+        """What is called on the module itself: ``system`` of ``os.system``, ``Pool``."""
+        self.methods: set[str] = set()
+        """What is called on objects, which travel."""
+        self.operators = False
+        """Whether ``with``, ``for`` or a call of an object is a blocker."""
+        self.anything = False
+        """Whether all methods of some class are."""
+        self.makers: set[str] = set()
+        """Classes, factories and whatever else the catalog names on the way to an object."""
+        self.prefixes: set[str] = set()
+        """The first two names of its symbols, for a namespace that many packages share."""
+
+    def add(self, symbol: str) -> None:
+        """Take in the symbol of a blocker."""
+        _, *owners, name = symbol.split(".")
+        self.prefixes.add(".".join(symbol.split(".")[:2]))
+        self.makers.update(owners)
+        if name == "*":
+            self.anything = True
+        elif name.startswith("__"):
+            self.operators = True
+        elif owners:
+            self.methods.add(name)
+        else:
+            self.functions.add(name)
+
+    def merge(self, other: Package) -> None:
+        """Take in what another name of the same package stands for."""
+        self.functions |= other.functions
+        self.methods |= other.methods
+        self.makers |= other.makers
+        self.prefixes |= other.prefixes
+        self.operators |= other.operators
+        self.anything |= other.anything
+
+
+class Vocabulary:
+    """All packages of which something can be reported.
+
+    Args:
+        on: The blockers that can be reported.
+        chunks: All blocks of the catalog: libraries tell other names and what makes objects.
+    """
+
+    def __init__(self, on: Iterable[Chunk], chunks: Iterable[Chunk]) -> None:
+        self.packages: dict[str, Package] = {}
+        for chunk in on:
+            for symbol in chunk.symbols:
+                self.packages.setdefault(symbol.partition(".")[0], Package()).add(symbol)
+        self._libraries = [chunk for chunk in chunks if chunk.kind == "library"]
+        for library in self._libraries:
+            self._alias(library)
+
+    def _alias(self, library: Chunk) -> None:
+        """A package may be imported by another name than that of its blockers."""
+        for name, meaning in library.aliases:
+            root, other = name.partition(".")[0], meaning.partition(".")[0]
+            if root != other and other in self.packages:
+                self.packages.setdefault(root, Package()).merge(self.packages[other])
+
+    def learn_makers(self) -> None:
+        """Add what libraries name; only asked for where a project imports something at all."""
+        for library in self._libraries:
+            for name in library.names:
+                package = self.packages.get(name.partition(".")[0])
+                if package is not None:
+                    package.makers.update(name.split(".")[1:])
+
+    def words(self) -> set[str]:
+        """Every name that a file may call; a file with none of them has nothing to report."""
+        found: set[str] = set()
+        for root, package in self.packages.items():
+            found |= package.functions | package.methods
+            if package.anything or package.operators:
+                found |= {root, *package.makers}
+        return found
+
+
+def pattern(words: Iterable[str]) -> re.Pattern[bytes]:
+    """A pattern for any of some words."""
+    return re.compile(rb"\b(?:%s)\b" % "|".join(sorted(words)).encode())
