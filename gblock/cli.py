@@ -116,6 +116,8 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             select=options.select,
             ignore=options.ignore,
             min_severity=options.min_severity,
+            baseline=options.baseline,
+            write_baseline=options.write_baseline,
             force_exclude=options.force_exclude,
             on_progress=progress,
         )

@@ -22,7 +22,6 @@ class Config:
 
     __slots__ = (
         "assume_cooperative",
-        "assume_patched",
         "baseline",
         "exclude",
         "extend_catalog",
@@ -46,7 +45,6 @@ class Config:
         ignore: tuple[str, ...] = (),
         per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = (),
         extend_catalog: tuple[str, ...] = (),
-        assume_patched: bool = False,
         assume_cooperative: tuple[str, ...] = (),
         baseline: str | None = None,
         min_severity: str | None = None,
@@ -67,8 +65,6 @@ class Config:
         # (pattern, names), in the file's order.
         self.per_file_ignores: Final = per_file_ignores
         self.extend_catalog: Final = extend_catalog
-        # Every process is taken to be monkey patched first thing.
-        self.assume_patched: Final = assume_patched
         # Symbols and distributions that the project knows to be cooperative.
         self.assume_cooperative: Final = assume_cooperative
         self.baseline: Final = baseline
@@ -223,7 +219,6 @@ def _kinds() -> dict[str, tuple[Any, str]]:
         "ignore": strings,
         "per-file-ignores": (dict[str, tuple[str, ...]], "a table of patterns with lists of names"),
         "extend-catalog": strings,
-        "assume-patched": (bool, "true or false"),
         "assume-cooperative": strings,
         "baseline": (str, "a path as a string"),
         "min-severity": (Literal["note", "warning", "error"], "one of note, warning and error"),

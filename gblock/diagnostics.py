@@ -76,6 +76,8 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...] = ()
     suppressed: int = 0
     """Diagnostics that a ``# gblock: ignore`` comment hides."""
+    baselined: int = 0
+    """Diagnostics that the baseline knows."""
     below_severity: int = 0
     """Diagnostics under ``--min-severity``."""
     files_checked: int = 0

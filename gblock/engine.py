@@ -211,6 +211,8 @@ def check(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     min_severity: str | None = None,
+    baseline: str | None = None,
+    write_baseline: str | None = None,
     force_exclude: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -218,9 +220,11 @@ def check(
 
     Args:
         min_severity: ``note``, ``warning`` or ``error``.
+        baseline: A file that says what is known, instead of the configuration's.
+        write_baseline: A file to write what is reported to; all of it is known then.
 
     Raises:
-        UserError: for a name that does not exist, or a catalog that is wrong.
+        UserError: for a name that does not exist, a catalog or a baseline that is wrong.
     """
     run = Run(
         paths,
@@ -231,4 +235,18 @@ def check(
         force_exclude=force_exclude,
         on_progress=on_progress,
     )
-    return run.report(min_severity=min_severity)
+    report = run.report(min_severity=min_severity)
+    path = write_baseline or baseline or config.baseline
+    return report if path is None else _without_known(report, path, write_baseline is not None)
+
+
+def _without_known(report: Report, path: str, anew: bool) -> Report:
+    """A report without what a baseline knows; the baseline is written first if it is to be."""
+    from gblock import baseline
+
+    if anew:
+        baseline.save(report.diagnostics, path)
+    new = baseline.new(report.diagnostics, baseline.read(path), path)
+    return report._replace(
+        diagnostics=tuple(new), baselined=len(report.diagnostics) - len(new)
+    )

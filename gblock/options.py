@@ -18,7 +18,8 @@ class Options:
         self.select: list[str] = []
         self.ignore: list[str] = []
         self.min_severity: str | None = None
-        self.jobs: int | None = None
+        self.baseline: str | None = None
+        self.write_baseline: str | None = None
         self.statistics = False
         self.exit_zero = False
         self.stdin_filename: str | None = None

@@ -93,12 +93,13 @@ def _check(parser: _Parser) -> None:
     add("--select", type=_names, action="extend", metavar="NAME", help=names)
     add("--ignore", type=_names, action="extend", metavar="NAME", help=names)
     add("--min-severity", choices=("note", "warning", "error"), help="report nothing below it")
-    # A check is over before a second process would have started, so the limit is kept by itself.
-    add("--jobs", type=_jobs, metavar="N", help="use N processes at most; a check needs one")
     add("--statistics", action="store_true", help="show how often, not where")
     add("--exit-zero", action="store_true", help="exit 0 even if there are diagnostics")
     add("--stdin-filename", metavar="PATH", help="read standard input and call it so")
     add("--show-unresolved", action="store_true", help="list calls that could not be judged")
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
+    known.add_argument("--write-baseline", metavar="FILE", help="write what is reported, and hide it")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
     group = parser.add_mutually_exclusive_group()
@@ -129,8 +130,3 @@ def _names(text: str) -> list[str]:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
 
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1, got {text!r}")
-    return int(text)

@@ -119,7 +119,7 @@ class BlockerRule(Rule):
     def effect(self, found: Found) -> str:
         """The second half of the message: what the call does to the hub."""
         if found.wait.forever:
-            return "blocks the hub, for ever if nothing comes: no timeout bounds the wait"
+            return "blocks the hub, if need be for ever: no timeout bounds the wait"
         if found.wait.seconds is not None:
             return f"blocks the hub for up to {found.wait.seconds:g} s"
         return "blocks the hub until it returns"

@@ -11,9 +11,14 @@ import re
 import textwrap
 from pathlib import Path
 
+from gblock import catalog
 from gblock.config import Config
 from gblock.diagnostics import Report
 from gblock.engine import check
+from gblock.project.inference import Inference, Place
+from gblock.project.modules import Modules
+
+CATALOG = catalog.load()
 
 _MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
 
@@ -78,3 +83,24 @@ def assert_project(root: Path, **options: object) -> None:
         here = [(row, code) for filename, row, code in got if filename == name]
         assert not _overcome(path.read_text(encoding="utf-8"), here), f"{name}: a limit is gone"
     assert sorted(wanted) == sorted(got), "\n".join(map(str, report.diagnostics))
+
+
+def inferring(root: Path, files: dict[str, str], sources: tuple[str, ...] = ()) -> Inference:
+    """What can be told about a project of these files, with all of the catalog."""
+    paths = []
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        paths.append(str(path))
+    return Inference(Modules(str(root), paths, sources), CATALOG)
+
+
+def symbols(inference: Inference, path: Path) -> list[tuple[int, list[str]]]:
+    """The row of each call in a file, with the dotted names of what it can call."""
+    summary = inference.modules.summary(str(path))
+    return [
+        (call.row, found)
+        for call in summary.calls
+        if (found := inference.symbols(call, Place(str(path), call.scope, call.path)))
+    ]

@@ -92,14 +92,6 @@ class TestArguments:
                 "gblock check: argument --select: expected at least one name",
             ),
             (
-                ["check", "--jobs", "many"],
-                "gblock check: argument --jobs: expected a number from 1, got 'many'",
-            ),
-            (
-                ["check", "--jobs=0"],
-                "gblock check: argument --jobs: expected a number from 1, got '0'",
-            ),
-            (
                 ["check", "--isolated", "--config", "x"],
                 "gblock check: argument --config: not allowed with argument --isolated",
             ),
@@ -157,7 +149,7 @@ class TestArguments:
     def test_everything_is_handed_to_the_engine(self, capsys, engine, tree):
         root = tree({"gblock.toml": "", "strict.toml": 'ignore = ["x"]', "src/a.py": ""})
         argv = ["check", "src", "--select", "a,b", "more.py", "--select=c", "--ignore", "d"]
-        argv += ["--min-severity", "error", "--jobs", "3", "--force-exclude", "--", "-odd.py"]
+        argv += ["--min-severity", "error", "--baseline", "known.json", "--force-exclude", "--", "-odd.py"]
         assert run(capsys, *argv)[0] == 0
         assert engine.paths == ["src", "more.py", "-odd.py"]
         assert engine.config.filename == f"{root}/gblock.toml"
@@ -166,6 +158,8 @@ class TestArguments:
             "select": ["a", "b", "c"],
             "ignore": ["d"],
             "min_severity": "error",
+            "baseline": "known.json",
+            "write_baseline": None,
             "force_exclude": True,
             "on_progress": None,
         }

@@ -14,7 +14,6 @@ from gblock.errors import UserError
 
 SETTINGS = {
     "assume_cooperative",
-    "assume_patched",
     "baseline",
     "exclude",
     "extend_catalog",
@@ -44,7 +43,6 @@ def test_nothing_configured_gives_the_defaults(tree):
     assert root == found.root
     assert settings(found) == {
         "assume_cooperative": (),
-        "assume_patched": False,
         "baseline": None,
         "exclude": (),
         "extend_catalog": (),
@@ -66,7 +64,6 @@ def test_every_key_is_read_and_paths_start_at_the_file(tree):
                 select = ["blocking-call"]
                 ignore = ["uuid-heavy-path"]
                 extend-catalog = ["our_blockers.toml"]
-                assume-patched = true
                 assume-cooperative = ["pymysql"]
                 baseline = ".gblock-baseline.json"
                 min-severity = "warning"
@@ -81,7 +78,6 @@ def test_every_key_is_read_and_paths_start_at_the_file(tree):
     assert str(root) == found.root
     assert settings(found) == {
         "assume_cooperative": ("pymysql",),
-        "assume_patched": True,
         "baseline": str(root / ".gblock-baseline.json"),
         "exclude": ("generated/",),
         "extend_catalog": (str(root / "our_blockers.toml"),),
@@ -161,10 +157,6 @@ def test_a_path_that_does_not_exist_is_looked_up_from_where_it_would_stand(tree)
         ("\n\n  zzz = 1", "gblock.toml:3:3: zzz: there is no such setting"),
         ('select = "a"', "gblock.toml:1:1: select: expected a list of strings, got 'a'"),
         ("ignore = [1]", "gblock.toml:1:1: ignore: expected a list of strings, got [1]"),
-        (
-            'assume-patched = "yes"',
-            "gblock.toml:1:1: assume-patched: expected true or false, got 'yes'",
-        ),
         ("baseline = 3", "gblock.toml:1:1: baseline: expected a path as a string, got 3"),
         (
             'min-severity = "eror"',

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from gblock import catalog, explain, rules
+from gblock.cli import main
 from gblock.errors import UserError
 
 ROOT = Path(__file__).parent.parent
+DOCUMENTED = (3, 11)
+"""The Python whose help stands in the README."""
 
 
 @pytest.mark.parametrize(
@@ -66,3 +70,34 @@ def test_a_blocker_is_explained_by_its_symbol():
 def test_an_unknown_name_is_an_error_with_a_suggestion():
     with pytest.raises(UserError, match="did you mean blocking-call"):
         explain.page("blocking-cal")
+
+
+def _blocks(text):
+    """The blocks of the README that a command writes: the marker's kind and command, the text."""
+    return re.findall(r"<!-- (example|help): (.*?) -->\n```\n(.*?)```\n<!-- end -->", text, re.DOTALL)
+
+
+def _output(command, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    main(command.split()[1:])
+    out, err = capsys.readouterr()
+    return out + ("\n" + err if err else "")
+
+
+def test_the_readme_shows_what_the_commands_print(monkeypatch, capsys, request):
+    path = ROOT / "README.md"
+    text = path.read_text(encoding="utf-8")
+    shown = {command: block for _, command, block in _blocks(text)}
+    printed = {command: _output(command, monkeypatch, capsys) for command in shown}
+    if request.config.getoption("--update"):
+        for command, block in shown.items():
+            old = f": {command} -->\n```\n{block}```\n"
+            text = text.replace(old, f": {command} -->\n```\n{printed[command]}```\n")
+        path.write_text(text, encoding="utf-8")
+    elif sys.version_info[:2] != DOCUMENTED:
+        # argparse writes its help differently from version to version.
+        shown = {command: block for command, block in shown.items() if "--help" not in command}
+
+    assert len(printed) == 2
+    for command in shown:
+        assert printed[command] in path.read_text(encoding="utf-8"), "run pytest --update"

@@ -15,6 +15,7 @@ def summary(report: Report) -> str:
     first = " and ".join(filter(None, [", ".join(reported[:-1]), *reported[-1:]]))
     silences = [
         (report.suppressed, "suppressed"),
+        (report.baselined, "baselined"),
         (report.below_severity, "below --min-severity"),
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]

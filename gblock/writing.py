@@ -1,0 +1,35 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from gblock.errors import UserError
+
+
+def write(path: str, text: str) -> None:
+    """Put a text in the place of a file, in one step.
+
+    Raises:
+        UserError: if it cannot be written; what was there before is still there.
+    """
+    path = os.path.realpath(path)  # what a link points to is replaced, not the link
+    temporary = ""
+    try:
+        mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".gblock-")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise UserError(path, f"cannot be written: {error.strerror}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,117 @@
+"""How long a call waits, by its arguments."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from harness import inferring
+
+from gblock.catalog import Blocker
+from gblock.project.arguments import FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
+from gblock.project.inference import Place
+
+HEAD = "import a, flags\nFLAG = a.NB\nZERO = 0\nif x: MAYBE = 0\nelse: MAYBE = 5\n"
+
+
+def waits(tmp_path, call, timeout=None, unless=()):
+    block = {
+        "id": "x", "distribution": "x", "symbols": ("a.wait",), "kind": "waits", "level": "error",
+        "why": "w", "instead": "i", "evidence": {}, "unless": list(unless),
+    }
+    if timeout is not None:
+        block["timeout"] = timeout
+    inference = inferring(tmp_path, {"main.py": f"{HEAD}{call}"})
+    summary = inference.modules.summary(str(tmp_path / "main.py"))
+    found = next(c for c in summary.calls if c.expression[1] == ("name", "f"))
+    place = Place(summary.filename, found.scope, found.path)
+    return wait(msgspec.convert(block, Blocker), found.expression, place, inference)
+
+
+SECONDS = {"position": 0, "keyword": "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "call"),
+    [
+        (FOREVER, "f()"),
+        (FOREVER, "f(None)"),
+        (FOREVER, "f(-1)"),
+        (FOREVER, "f(timeout=-1)"),
+        (FOREVER, "f(other=1)"),
+        (IMMEDIATE, "f(0)"),
+        (IMMEDIATE, "f(0.0)"),
+        (IMMEDIATE, "f(timeout=0)"),
+        (IMMEDIATE, "f(ZERO)"),
+        (IMMEDIATE, "f(False)"),
+        (Wait(seconds=2.5), "f(2.5)"),
+        (Wait(seconds=5.0), "f(MAYBE)"),
+        (Wait(seconds=5.0), "f(int(5))"),
+        (UNKNOWN, "f(unknown)"),
+        (UNKNOWN, "f(a.b)"),
+        (UNKNOWN, "f('5')"),
+        (UNKNOWN, "f(*args)"),
+        (UNKNOWN, "f(**kwargs)"),
+        (UNKNOWN, "f(timeout=unknown)"),
+    ],
+)
+def test_a_timeout_bounds_the_wait(tmp_path, expected, call):
+    assert expected == waits(tmp_path, call, SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("expected", "call", "timeout"),
+    [
+        (Wait(seconds=2.0), "f(2000)", {"position": 0, "unit": "ms"}),
+        (Wait(seconds=3.0), "f()", {"position": 0, "default": 3}),
+        (IMMEDIATE, "f()", {"position": 0, "default": 0}),
+        (FOREVER, "f()", {"position": 0, "default": -1}),
+        (IMMEDIATE, "f(-1)", {"position": 0, "negative": "immediate"}),
+        (IMMEDIATE, "f(None)", {"position": 0, "none": "immediate"}),
+        (IMMEDIATE, "f(0.0001)", {"position": 0, "minimum": 0.001}),
+        (UNKNOWN, "f(3)", None),
+    ],
+)
+def test_what_a_number_means_is_the_catalogs_to_say(tmp_path, expected, call, timeout):
+    assert expected == waits(tmp_path, call, timeout)
+
+
+BLOCK = {"position": 1, "keyword": "block", "default": True, "values": [False]}
+WRITE = {"position": 1, "keyword": "write", "default": False, "values": [False]}
+FLAGS = {"position": 0, "keyword": "flags", "flags": ["a.NB"]}
+
+
+@pytest.mark.parametrize(
+    ("excused", "call", "condition"),
+    [
+        (True, "f(1, False)", BLOCK),
+        (True, "f(block=False)", BLOCK),
+        (False, "f(1, 0)", BLOCK),
+        (False, "f()", BLOCK),
+        (False, "f(1, True)", BLOCK),
+        (False, "f(1, unknown)", BLOCK),
+        (False, "f(*args)", BLOCK),
+        (True, "f()", WRITE),
+        (False, "f(*args)", WRITE),
+        (False, "f(**kwargs)", WRITE),
+        (False, "f(1, True)", WRITE),
+        (True, "f(a.NB)", FLAGS),
+        (True, "f(FLAG)", FLAGS),
+        (True, "f(a.EX | a.NB)", FLAGS),
+        (True, "f(a.EX | (unknown | FLAG))", FLAGS),
+        (True, "f(flags=2 | a.NB)", FLAGS),
+        (True, "g = a.EX\ng |= a.NB\nf(g)", FLAGS),
+        (True, "g = a.EX | a.NB\nf(g)", FLAGS),
+        (True, "if g & a.NB:\n    f(g)", FLAGS),
+        (True, "def h(g):\n    if g & a.NB:\n        f(g)", FLAGS),
+        (False, "def h(g):\n    if g & a.NB:\n        pass\n    else:\n        f(g)", FLAGS),
+        (False, "if x & a.NB:\n    f(g)", FLAGS),
+        (False, "g = a.EX\nif x:\n    g |= a.NB\nf(g)", FLAGS),
+        (False, "f(a.EX)", FLAGS),
+        (False, "f(a.EX & a.NB)", FLAGS),
+        (False, "f(a.NB if x else a.EX)", FLAGS),
+        (False, "f(g())", FLAGS),
+        (False, "f()", FLAGS),
+    ],
+)
+def test_an_argument_can_make_a_call_immediate(tmp_path, excused, call, condition):
+    assert (IMMEDIATE if excused else UNKNOWN) == waits(tmp_path, call, unless=[condition])

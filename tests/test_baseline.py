@@ -1,0 +1,96 @@
+"""What is known is hidden, what is new is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from gblock import baseline
+from gblock.cli import main
+from gblock.errors import UserError
+
+ONE = 'import os\nos.system("sync")\n'
+
+
+@pytest.fixture
+def known(tree):
+    root = tree({"app.py": ONE, "gblock.toml": "baseline = 'known.json'\n"})
+    assert main(["check", "-q", "--write-baseline", "known.json"]) == 0
+    return root
+
+
+def test_a_written_baseline_hides_what_was_there(known, capsys):
+    assert 0 == main(["check"])
+    assert "1 baselined" in capsys.readouterr().err
+
+
+def test_it_holds_no_rows(known):
+    (known / "app.py").write_text("# moved\n\n" + ONE)
+
+    assert 0 == main(["check", "-q"])
+    assert "row" not in (known / "known.json").read_text()
+
+
+def test_what_is_new_is_reported(known, capsys):
+    (known / "app.py").write_text(ONE + 'os.system("again")\n')
+
+    assert 1 == main(["check", "--output-format", "concise"])
+    out, err = capsys.readouterr()
+    assert "app.py:3:1" in out
+    assert "app.py:2:1" not in out
+    assert "1 baselined" in err
+
+
+def test_the_command_line_names_another_baseline(known):
+    baseline.save([], "empty.json")
+
+    assert 1 == main(["check", "-q", "--baseline", "empty.json"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"version": 2}', '{"version": 1, "diagnostics": [{}]}', "[" * 100_000],
+)
+def test_what_is_no_baseline_is_an_error(content, tmp_path):
+    path = tmp_path / "known.json"
+    path.write_text(content)
+
+    with pytest.raises(UserError, match="--write-baseline"):
+        baseline.read(str(path))
+
+
+def test_a_missing_baseline_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        baseline.read(str(tmp_path / "known.json"))
+
+
+def test_a_baseline_that_cannot_be_written_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="cannot be written"):
+        baseline.save([], str(tmp_path / "missing" / "known.json"))
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "known.json"
+    path.write_text("old")
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(UserError, match="No space left"):
+        baseline.save([], str(path))
+
+    assert ["known.json"] == os.listdir(tmp_path)
+    assert "old" == path.read_text()
+
+
+def test_a_write_keeps_the_mode_of_the_file(tmp_path):
+    path = tmp_path / "known.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    baseline.save([], str(path))
+
+    assert 0o640 == path.stat().st_mode & 0o777
+    assert {"version": 1, "diagnostics": []} == json.loads(path.read_text())

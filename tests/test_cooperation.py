@@ -1,0 +1,61 @@
+"""What the project, or its configuration, makes cooperative."""
+
+from __future__ import annotations
+
+import pytest
+from harness import assert_exactly, report_of
+
+from gblock.config import Config
+from gblock.engine import check
+
+COMMIT = "import psycopg2\nc = psycopg2.connect('')\nc.commit()\n"
+REMEDIES = {
+    "called": "import psycogreen.gevent\npsycogreen.gevent.patch_psycopg()\n",
+    "called under another name": "from psycogreen.gevent import patch_psycopg as green\ngreen()\n",
+    "called in a function": "def f():\n    from psycogreen.gevent import patch_psycopg\n    patch_psycopg()\n",
+    "a callback": "import psycopg2.extensions as e\ne.set_wait_callback(lambda c: None)\n",
+}
+NO_REMEDIES = {
+    "only imported": "from psycogreen.gevent import patch_psycopg\n",
+    "another module's": "from other import patch_psycopg\npatch_psycopg()\n",
+    "taken back": "import psycopg2.extensions as e\ne.set_wait_callback(None)\n",
+    "unparsable": "patch_psycopg(",
+}
+
+
+@pytest.mark.parametrize("remedy", REMEDIES.values(), ids=REMEDIES)
+def test_a_remedy_anywhere_in_the_project_covers_the_driver(tmp_path, remedy):
+    (tmp_path / "green.py").write_text(remedy)
+
+    assert_exactly(tmp_path, COMMIT)
+
+
+@pytest.mark.parametrize("text", NO_REMEDIES.values(), ids=NO_REMEDIES)
+def test_what_is_no_remedy_covers_nothing(tmp_path, text):
+    (tmp_path / "green.py").write_text(text)
+
+    assert [2, 3] == [d.location.row for d in report_of(tmp_path, COMMIT).diagnostics]
+
+
+def test_a_remedy_in_a_test_covers_nothing(tmp_path):
+    (tmp_path / "test_green.py").write_text(REMEDIES["called"])
+
+    assert [2, 3] == [d.location.row for d in report_of(tmp_path, COMMIT).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("assumed", "rows"),
+    [
+        ("psycopg2", []),
+        ("psycopg2.extensions", [2]),
+        ("psycopg2.connect", [3]),
+        ("psycopg2-connect", [3]),
+        ("psycopg2.conn", [2, 3]),
+    ],
+)
+def test_the_configuration_can_assume_it(tmp_path, assumed, rows):
+    path = tmp_path / "service.py"
+    path.write_text(COMMIT)
+    config = Config(root=str(tmp_path), assume_cooperative=(assumed,))
+
+    assert rows == [d.location.row for d in check([str(path)], config).diagnostics]

@@ -1,0 +1,252 @@
+"""What an expression can be: what the fixtures do not show."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from harness import inferring, symbols
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_summary import PROGRAMS
+
+from gblock.project import values as v
+from gblock.project.inference import Place, dotted, is_passed, last_name, passed, same
+
+HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
+FLUSH = "confluent_kafka.Producer.flush"
+
+
+def called(tmp_path, text, **files):
+    """The symbols of the last call in a module, besides constructors."""
+    names = {f"{name}.py": body for name, body in files.items()}
+    inference = inferring(tmp_path, {"main.py": HEAD + text, **names})
+    return symbols(inference, tmp_path / "main.py")[-1][1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = Producer({})\nx.flush()",
+        "x = {'a': {'b': Producer({})}}\nx['a']['b'].flush()",
+        "x = {}\nx['a'] = {'b': Producer({})}\nx['a']['b'].flush()",
+        "x = {}\nx.setdefault('a', []).append(1)\nx.setdefault('b', Producer({})).flush()",
+        "x = {}\nx['a'].append(Producer({}))\nx['a'][0].flush()",
+        "x = {}\nx.update({'a': Producer({})})\nx['a'].flush()",
+        "x = {}\nx.get('a', Producer({})).flush()",
+        "x = {'a': Producer({})}\nx.copy()['a'].flush()",
+        "x = {'a': Producer({})}\nx.popitem()[1].flush()",
+        "x = {1: Producer({})}\nx[n].flush()",
+        "x = dict(a=1) or {'a': Producer({})}\nx.pop('a').flush()",
+        "x = {**y, **{'a': Producer({})}}\nx['a'].flush()",
+        "x = [[Producer({})]]\nx[0][0].flush()",
+        "x = []\nx.extend([Producer({})])\nx[0].flush()",
+        "x = []\nx.insert(0, Producer({}))\nx[0].flush()",
+        "import itertools\nnext(itertools.cycle([Producer({})])).flush()",
+        "import itertools\nnext(itertools.chain([Producer({})], [])).flush()",
+        "import collections\nx = collections.deque([Producer({})])\nx.pop().flush()",
+        "import copy\ncopy.copy(Producer({})).flush()",
+        "import weakref\nweakref.proxy(Producer({})).flush()",
+        "class A:\n    pass\na = A()\na.x = Producer({})\na.x.flush()",
+        "class A:\n    def f(self): self.x.flush()\na = A()\na.x = Producer({})\nA().x.flush()",
+        "class A:\n    pass\nA.x = Producer({})\nA().x.flush()",
+        "def f():\n    def g(): return Producer({})\n    return g\nf()().flush()",
+        "T = typing.TypeVar('T', bound=Producer)\ndef f(x: T): x.flush()",
+        "N = typing.NewType('N', Producer)\ndef f(x: N): x.flush()",
+        "def f(x: typing.Callable[..., Producer]): x(1).flush()",
+        "def f(*x: Producer): x[0].flush()",
+        "def f(**x: Producer): x['a'].flush()",
+        "def f(x: typing.Optional['Producer']): x.flush()",
+        "def f(x: 'typing.Type[Producer]'): x({}).flush()",
+        "class A:\n    def __enter__(self): return Producer({})\nwith A() as x: x.flush()",
+        "class A:\n    def __iter__(self): yield Producer({})\nfor x in A(): x.flush()",
+        "class A:\n    def __iter__(self): return self\n    def __next__(self): return Producer({})\n"
+        "for x in A(): x.flush()",
+        "class A:\n    @staticmethod\n    def f(x): x.flush()\nA().f(Producer({}))\nA.f(Producer({}))",
+        "class A:\n    def f(self, x): x.flush()\nA.f(A(), Producer({}))",
+        "class A(Producer): pass\nA({}).flush()",
+        "def f(x): return x\nf(f(Producer({}))).flush()",
+        "class A:\n    def f(self, x): return x\nA().f(Producer({})).flush()",
+        "from functools import partial as p\np(p(Producer, {}))().flush()",
+        "x = Producer({}) if a else None\nx and x.flush()",
+        "x = None\nx = x or Producer({})\nx.flush()",
+        "def f(x): x.flush()\nimport threading\n"
+        "threading.Thread(target=f, kwargs={'x': Producer({})})",
+    ],
+)
+def test_an_object_is_followed(tmp_path, text):
+    inference = inferring(tmp_path, {"main.py": HEAD + text})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert FLUSH in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.flush()",
+        "x = unknown()\nx.flush()",
+        "for x in {'a': Producer({})}: x.flush()",
+        "x = {'a': 1, 'b': Producer({})}\nx['a'].flush()",
+        "x = (1, Producer({}))\nx[5].flush()",
+        "x = (1, Producer({}))\nx[0].flush()",
+        "class A:\n    def __iter__(self): return self\nfor x in A(): x.flush()",
+        "class A: pass\nclass B: pass\nB.x = Producer({})\nA().x.flush()",
+        "def f(x: 'not python('): x.flush()",
+        "def f(x: typing.Any): x.flush()",
+        "def f(*args): args.flush()",
+        "T = typing.TypeVar('T')\ndef f(x: T): x.flush()",
+        "T = T\ndef f(x: T): x.flush()",
+        "def f(x=None): x.flush()",
+        "def f(): return f()\nf().flush()",
+        "a = b\nb = a\na.flush()",
+        "class A(A): pass\nA().flush()",
+        "class A(B): pass\nclass B(A): pass\nA().flush()",
+        "getattr(Producer({}), name)()",
+        "super().flush()",
+        "Producer.flush.flush()",
+        "x = Producer({}).flush\nx.flush()",
+    ],
+)
+def test_what_cannot_be_told_stays_unknown(tmp_path, text):
+    inference = inferring(tmp_path, {"main.py": HEAD + text})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert FLUSH not in found
+
+
+def test_a_types_other_name_is_followed_over_modules(tmp_path):
+    text = "from types_ import Conn\nimport types_\ndef f(x: Conn): x.flush()\ndef g(x: types_.Conn): x.flush()"
+    types = "import typing\nfrom more import Conn"
+    more = "import typing\nfrom confluent_kafka import Producer\nConn = typing.Optional[Producer]"
+    inference = inferring(tmp_path, {"main.py": text, "types_.py": types, "more.py": more})
+
+    assert [[FLUSH], [FLUSH]] == [s for _, s in symbols(inference, tmp_path / "main.py")]
+
+
+def test_types_that_import_one_another_say_nothing(tmp_path):
+    text = "from other import T\ndef f(x: T): x.flush()"
+    inference = inferring(tmp_path, {"main.py": text, "other.py": "from main import T"})
+
+    assert [] == symbols(inference, tmp_path / "main.py")
+
+
+@pytest.mark.parametrize(
+    ("exports", "name", "seen"),
+    [
+        ("", "x", True),
+        ("", "_x", False),
+        ("__all__ = ['x']", "x", True),
+        ("__all__ = ['y']", "x", False),
+        ("__all__ = ['_x']", "_x", True),
+        ("__all__ = ['y']\n__all__ += ['x']", "x", True),
+        ("__all__ = names()", "_x", True),
+    ],
+)
+def test_a_star_import_gives_what_the_module_exports(tmp_path, exports, name, seen):
+    other = f"{HEAD}{exports}\n{name} = Producer({{}})"
+    files = {"main.py": f"from other import *\n{name}.flush()", "other.py": other}
+
+    assert seen == bool(symbols(inferring(tmp_path, files), tmp_path / "main.py"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("with Producer({}): pass", ["confluent_kafka.Producer.__enter__", "confluent_kafka.Producer.__exit__"]),
+        ("import contextlib\nwith contextlib.closing(Producer({})): pass", ["confluent_kafka.Producer.close"]),
+        ("import contextlib\nwith contextlib.nullcontext(Producer({})): pass", ["contextlib.nullcontext"]),
+        ("class A(Producer): pass\nwith A({}): pass", ["confluent_kafka.Producer.__enter__", "confluent_kafka.Producer.__exit__"]),
+        ("for x in Producer({}): pass", ["confluent_kafka.Producer.__iter__"]),
+        ("class A(Producer):\n    def __init__(self): pass\nA().poll()", ["confluent_kafka.Producer.poll"]),
+    ],
+)
+def test_statements_call_methods_of_their_objects(tmp_path, text, expected):
+    assert expected == called(tmp_path, text)
+
+
+def test_a_constructor_that_is_inherited_is_the_compiled_one(tmp_path):
+    assert ["confluent_kafka.Producer"] == called(tmp_path, "class A(Producer): pass\nA({})")
+    assert ["builtins.print"] == called(tmp_path, "class A(Producer):\n    def __init__(self): pass\nprint(1)\nA()")
+
+
+def test_a_wide_set_of_values_is_a_guess(tmp_path):
+    branches = "\n".join(f"if a: x = lib{i}.f" for i in range(20))
+    imports = "\n".join(f"import lib{i}" for i in range(20))
+    inference = inferring(tmp_path, {"main.py": f"{imports}\n{branches}\nx()"})
+
+    assert [] == symbols(inference, tmp_path / "main.py")
+
+
+def test_a_long_chain_of_names_ends(tmp_path):
+    text = "x0 = print\n" + "\n".join(f"x{i + 1} = x{i}" for i in range(200)) + "\nx200()"
+    inference = inferring(tmp_path, {"main.py": text})
+
+    assert [] == symbols(inference, tmp_path / "main.py")
+
+
+def test_a_module_that_cannot_be_parsed_says_nothing(tmp_path):
+    files = {"main.py": "from other import x\nx.flush()\nimport other\nother.f()", "other.py": "def f(:"}
+    inference = inferring(tmp_path, files)
+    path = str(tmp_path / "other.py")
+
+    assert [] == symbols(inference, tmp_path / "main.py")
+    assert v.NOTHING == inference.name("x", Place(path, 0, (0,)))
+    assert v.NOTHING == inference.parameter(path, 1, 0)
+    assert v.NOTHING == inference.result((v.FUNCTION, path, 1, None))
+    assert [] == inference.callers(path, 1)
+    assert [] == inference.handovers(path, 1)
+    assert [] == inference.bases(path, 1)
+    assert [] == inference.subclasses(path, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [(0, 0.0, True), (0, False, False), (True, True, True), (1, True, False), (None, None, True)],
+)
+def test_constants_are_one_where_a_reader_says_so(one, other, equal):
+    assert equal == same(one, other)
+
+
+NAME = ("name", "a")
+
+
+@pytest.mark.parametrize(
+    ("positional", "keywords", "given", "found"),
+    [
+        ((NAME,), (), True, NAME),
+        ((), (("k", NAME),), True, NAME),
+        ((("star", NAME),), (), True, None),
+        ((None,), (), True, None),
+        ((), ((None, NAME),), False, None),
+        ((), (), False, None),
+    ],
+)
+def test_arguments_are_found_by_position_and_by_name(positional, keywords, given, found):
+    call = ("call", NAME, positional, keywords)
+
+    assert given == is_passed(call, 0, "k")
+    assert found == passed(call, 0, "k")
+
+
+def test_names_of_expressions():
+    chain = ("attribute", ("attribute", NAME, "b"), "c")
+
+    assert dotted(chain) == "a.b.c"
+    assert last_name(chain) == "c"
+    assert dotted(("attribute", ("call", NAME, (), ()), "c")) is None
+    assert dotted(None) is None
+    assert last_name(None) == ""
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(PROGRAMS, min_size=2, max_size=3))
+def test_any_projects_calls_are_answered_however_its_modules_import_one_another(programs):
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        names = ["__init__.py", "b.py", "c.py"]
+        files = {f"a/{name}": text for name, text in zip(names, programs, strict=False)}
+        inference = inferring(root, files)
+        for name in files:
+            symbols(inference, root / name)

@@ -1,0 +1,123 @@
+"""Which file an import means, and what is said of files that cannot be read."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from gblock.project.modules import Modules
+
+FILES = [
+    "app/__init__.py", "app/a.py", "app/sub/__init__.py", "app/sub/b.py", "app/names/c.py",
+    "main.py", "src/lib/__init__.py", "src/lib/d.py", "python/deep/pkg/__init__.py",
+    "python/deep/pkg/e.py", "os.py", "one/x/f.py", "two/x/f.py", "app.d/g.py",
+]
+
+
+@pytest.fixture
+def modules(tmp_path):
+    paths = [str(tmp_path / name) for name in FILES]
+    return Modules(str(tmp_path), paths)
+
+
+@pytest.mark.parametrize(
+    ("expected", "module", "level", "importer"),
+    [
+        ("app/__init__.py", "app", 0, "main.py"),
+        ("app/a.py", "app.a", 0, "main.py"),
+        ("app/sub/b.py", "app.sub.b", 0, "app/a.py"),
+        ("app/names", "app.names", 0, "main.py"),
+        ("app/names/c.py", "app.names.c", 0, "main.py"),
+        ("app/a.py", "a", 1, "app/__init__.py"),
+        ("app/__init__.py", "", 1, "app/a.py"),
+        ("app/__init__.py", "", 2, "app/sub/b.py"),
+        ("app/a.py", "a", 2, "app/sub/b.py"),
+        (None, "missing", 1, "app/a.py"),
+        ("src/lib/d.py", "lib.d", 0, "main.py"),
+        ("python/deep/pkg/e.py", "pkg.e", 0, "main.py"),
+        (None, "e", 0, "main.py"),
+        (None, "x.f", 0, "main.py"),
+        ("one/x/f.py", "x.f", 0, "one/other.py"),
+        (None, "json", 0, "main.py"),
+        ("os.py", "os", 0, "main.py"),
+        (None, "requests", 0, "main.py"),
+    ],
+)
+def test_an_import_means_a_file(modules, expected, module, level, importer):
+    path = modules.resolve(module, level, os.path.join(modules.root, importer))
+
+    assert expected == (path and os.path.relpath(path, modules.root))
+
+
+def test_sources_can_be_named(tmp_path):
+    path = str(tmp_path / "backend" / "svc.py")
+    modules = Modules(str(tmp_path), [path], ("backend",))
+
+    assert path == modules.resolve("svc", 0, str(tmp_path / "main.py"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "place"),
+    [
+        (b"def f(:\n", "cannot be parsed", (1, 7)),
+        (b"x = 1\0", "null bytes", None),
+        (b"(" * 5000 + b")" * 5000, "", None),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_is_a_problem(tmp_path, content, message, place):
+    path = tmp_path / "a.py"
+    path.write_bytes(content)
+    modules = Modules(str(tmp_path), [str(path)])
+
+    assert modules.summary(str(path)) is None
+    assert not modules.compiles(str(path))
+    found, where = modules.problems[str(path)]
+    assert message in found
+    if place:
+        assert place == where
+
+
+def test_a_file_in_another_encoding_is_a_problem(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_bytes(b"# fine\nx = '\xe9'\n")
+    modules = Modules(str(tmp_path), [str(path)])
+
+    assert modules.text(str(path)) is None
+    message, place = modules.problems[str(path)]
+    assert "is not utf-8" in message
+    assert place == (2, 1)
+
+
+def test_a_file_that_is_gone_is_a_problem(tmp_path):
+    modules = Modules(str(tmp_path), [str(tmp_path / "a.py")])
+
+    assert b"" == modules.data(str(tmp_path / "a.py"))
+    assert "cannot be read" in modules.problems[str(tmp_path / "a.py")][0]
+
+
+def test_bytes_can_be_given(tmp_path):
+    modules = Modules(str(tmp_path), [])
+    modules.give(str(tmp_path / "a.py"), b"x = 1")
+
+    assert "x" in modules.summary(str(tmp_path / "a.py")).scopes[0].bindings
+    assert modules.text(str(tmp_path / "a.py")) == "x = 1"
+    assert modules.compiles(str(tmp_path / "a.py"))
+
+
+def test_the_files_that_mention_a_word_are_the_same_with_and_without_an_index(tmp_path, monkeypatch):
+    files = {"a.py": b"word other_word", "b.py": b"sword", "tests/test_c.py": b"word", "d.py": b"(word)"}
+    modules = Modules(str(tmp_path), [])
+    for name, data in files.items():
+        modules.give(str(tmp_path / name), data)
+    indexed = Modules(str(tmp_path), [])
+    monkeypatch.setattr("gblock.project.modules._SCANS", -1)
+    for name, data in files.items():
+        indexed.give(str(tmp_path / name), data)
+
+    served = [str(tmp_path / name) for name in ("a.py", "d.py")]
+    assert served == indexed.mentioning("word")
+    assert [*served[:1], str(tmp_path / "tests/test_c.py"), served[1]] == indexed.mentioning("word", tests=True)
+    monkeypatch.undo()
+    assert set(served) <= set(modules.mentioning("word"))
+    assert str(tmp_path / "tests/test_c.py") not in modules.mentioning("word")

@@ -1,0 +1,275 @@
+"""What one module's summary says, and that nothing that Python can read brings it down."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import textwrap
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gblock.project import summary as tags
+from gblock.project.summary import read_annotation, summarize
+
+
+def read(text):
+    return summarize("module.py", textwrap.dedent(text))
+
+
+def bindings(text, name, scope=0):
+    return [b.kind for b in read(text).scopes[scope].bindings.get(name, ())]
+
+
+def test_a_summary_can_be_pickled():
+    summary = read("import os\nclass A:\n    def f(self): return [os.system(x) for x in self.y]")
+
+    assert summary == pickle.loads(pickle.dumps(summary))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kinds"),
+    [
+        ("a = 1", "a", [tags.ASSIGNED]),
+        ("a: int", "a", [tags.ANNOTATED]),
+        ("a: int = 1", "a", [tags.ANNOTATED, tags.ASSIGNED]),
+        ("a, b = f()", "a", [tags.UNPACKED]),
+        ("a, *b = f()", "b", [tags.OPAQUE]),
+        ("a, *b = 1, 2, 3", "b", [tags.OPAQUE]),
+        ("(a, b), c = f()", "b", [tags.UNPACKED]),
+        ("for a in x: pass", "a", [tags.LOOPED]),
+        ("with x as a: pass", "a", [tags.ENTERED]),
+        ("with x as (a, b): pass", "b", [tags.ENTERED]),
+        ("import a", "a", [tags.IMPORTED]),
+        ("import a.b", "a", [tags.IMPORTED]),
+        ("import a.b as c", "c", [tags.IMPORTED]),
+        ("from a import b as c", "c", [tags.IMPORTED]),
+        ("from a import *", "*", [tags.STAR_IMPORTED]),
+        ("def a(): pass", "a", [tags.DEFINED]),
+        ("class a: pass", "a", [tags.DEFINED]),
+        ("a |= 1", "a", [tags.AUGMENTED]),
+        ("a += 1", "a", [tags.OPAQUE]),
+        ("a.append(1)", "a", [tags.ELEMENT]),
+        ("a[1] = 2", "a", [tags.ELEMENT]),
+        ("a['x'].append(1)", "a", [tags.ELEMENT]),
+        ("a['x']['y'] = 1", "a", [tags.ELEMENT]),
+        ("a.extend([1, 2])", "a", [tags.ELEMENT, tags.ELEMENT]),
+        ("a.update({'x': 1, **b})", "a", [tags.ELEMENT]),
+        ("a.setdefault('x', 1)", "a", [tags.ELEMENT]),
+        ("(a := 1)", "a", [tags.ASSIGNED]),
+        ("[(a := x) for x in y]", "a", [tags.ASSIGNED]),
+        ("try: pass\nexcept E as a: pass", "a", [tags.OPAQUE]),
+        ("match x:\n    case a: pass", "a", [tags.ASSIGNED]),
+        ("match x:\n    case [1, *a]: pass", "a", [tags.OPAQUE]),
+        ("match x:\n    case {**a}: pass", "a", [tags.ASSIGNED]),
+        ("def f():\n    global a\n    a = 1", "a", [tags.ASSIGNED]),
+        ("del a[f()]", "a", []),
+    ],
+)
+def test_each_way_to_bind_a_name_is_noted(text, name, kinds):
+    assert kinds == bindings(text, name)
+
+
+def test_nonlocal_binds_in_the_function_that_has_the_name():
+    text = """
+        def outer():
+            a = None
+            def middle():
+                def inner():
+                    nonlocal a
+                    a = 1
+        """
+
+    assert [tags.ASSIGNED, tags.ASSIGNED] == bindings(text, "a", scope=1)
+
+
+def test_nonlocal_binds_in_the_function_around_where_the_name_comes_later():
+    text = """
+        def outer():
+            def inner():
+                nonlocal a
+                a = 1
+                a.append(2)
+            a = None
+        """
+
+    assert [tags.ASSIGNED, tags.ELEMENT, tags.ASSIGNED] == bindings(text, "a", scope=1)
+
+
+def test_a_global_container_is_filled_from_inside_a_function():
+    text = "def f():\n    global a\n    a = []\n    a.append(1)\ndef g(): a.append(2)"
+
+    assert [tags.ASSIGNED, tags.ELEMENT, tags.ELEMENT] == bindings(text, "a")
+
+
+def test_an_import_behind_except_import_error_is_a_fallback():
+    text = "try:\n    import a\nexcept ImportError:\n    import b as a"
+
+    assert [False, True] == [b.fallback for b in read(text).scopes[0].bindings["a"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("__all__ = ['a', 'b']", ["a", "b"]),
+        ("__all__ = ('a',)", ["a"]),
+        ("__all__ = names()", None),
+        ("__all__ = [name]", None),
+        ("__all__ = []", []),
+        ("", None),
+    ],
+)
+def test_exports_are_read_where_they_are_plain(text, names):
+    assert names == read(text).exports
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("f()", [1]),
+        ("x = [f(),\n     g()]", [1, 2]),
+        ("@f(1)\ndef g(): pass", [1, 1]),
+        ("class A(f()): pass", [1]),
+        ("class A(metaclass=f()): pass", [1]),
+        ("def g(a=f()): pass", [1]),
+        ("def g(a: f()) -> f(): pass", []),
+        ("a: f() = 1", []),
+        ("a = f'{f()}'", [1]),
+        ("a = f'{1:{f()}}'", [1]),
+        ("a[f()]", [1]),
+        ("a[f():g()]", [1, 1]),
+        ("raise f() from g()", [1, 1]),
+        ("assert f(), g()", [1, 1]),
+        ("yield_ = lambda: f()", [1]),
+        ("f(**g())", [1, 1]),
+        ("-f()", [1]),
+        ("f() < g()", [1, 1]),
+        ("f() if g() else h()", [1, 1, 1]),
+        ("{f(): g(), **h()}", [1, 1, 1]),
+        ("{x: f(x) for x in g() if h()}", [1, 1, 1]),
+        ("(lambda: 0)()", [1]),
+        ("f()()", [1, 1]),
+        ("async def a():\n    await f()\n    async with g(): pass\n    async for x in h(): pass", [2, 3, 4]),
+    ],
+)
+def test_each_place_of_a_call_is_found(text, rows):
+    assert sorted(rows) == sorted(c.row for c in read(text).calls)
+
+
+def test_loops_and_with_blocks_call_without_a_call():
+    calls = read("for a in b:\n    with c as d, e:\n        pass").calls
+
+    assert ["for", "with", "with"] == [call.node for call in calls]
+
+
+def test_an_awaited_call_is_known_as_such():
+    calls = read("async def a():\n    await f(g())").calls
+
+    assert [("g", False), ("f", True)] == [(c.expression[1][1], c.awaited) for c in calls]
+
+
+def test_only_old_pythons_get_positions_in_strings_wrong():
+    assert [sys.version_info < (3, 12)] == [c.quoted for c in read("f'{f()}'").calls]
+    assert not read("f('')").calls[0].quoted
+
+
+def test_a_long_string_is_forgotten():
+    assert read(f"f('{'x' * 300}')").calls[0].expression[2] == (None,)
+
+
+if sys.version_info >= (3, 12):
+
+    def test_a_type_statement_gives_a_name():
+        assert bindings("type A = int | None", "A") == [tags.ASSIGNED]
+
+
+if sys.version_info >= (3, 11):
+
+    def test_exception_groups_are_read():
+        assert bindings("try: a = 1\nexcept* E: a = 2", "a") == [tags.ASSIGNED, tags.ASSIGNED]
+
+
+@pytest.mark.parametrize("text", ["f(", "", "x" * 10, "a b"])
+def test_an_annotation_that_is_no_expression_says_nothing(text):
+    assert read_annotation(text) is None or read_annotation(text)[0] == tags.NAME
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("def f(:", SyntaxError), ("\0", (ValueError, SyntaxError))],
+)
+def test_what_cannot_be_parsed_is_refused(text, error):
+    with pytest.raises(error):
+        summarize("module.py", text)
+
+
+NAMES = st.sampled_from(["a", "b", "c", "self", "os"])
+
+
+def expressions(depth):
+    """Source of expressions, nested to a depth."""
+    leaves = st.one_of(NAMES, st.sampled_from(["0", "None", "'x'", "...", "-1"]))
+    if depth == 0:
+        return leaves
+    inner = expressions(depth - 1)
+    return st.one_of(
+        leaves,
+        st.tuples(inner, NAMES).map(lambda t: f"({t[0]}).{t[1]}"),
+        st.tuples(inner, inner, NAMES).map(lambda t: f"({t[0]})({t[1]}, *a, {t[2]}=b, **c)"),
+        st.tuples(inner, inner).map(lambda t: f"({t[0]})[{t[1]}]"),
+        st.tuples(inner, inner).map(lambda t: f"[{t[0]}, *{{{t[1]}}}]"),
+        st.tuples(inner, inner).map(lambda t: f"{{**{{}}, ({t[0]}): {t[1]}}}"),
+        st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
+        st.tuples(inner, inner).map(lambda t: f"({t[0]} or {t[1]} | {t[0]})"),
+        st.tuples(NAMES, inner).map(lambda t: f"({t[0]} := {t[1]})"),
+        st.tuples(inner, NAMES).map(lambda t: f"(lambda {t[1]}=None: {t[0]})"),
+        inner.map(lambda t: f"[x for x in {t} if x]"),
+    )
+
+
+def statements(depth):
+    """Source of blocks of statements, nested to a depth."""
+    value = expressions(2)
+    simple = st.one_of(
+        st.tuples(NAMES, value).map(lambda t: f"{t[0]} = {t[1]}"),
+        st.tuples(NAMES, NAMES, value).map(lambda t: f"{t[0]}.{t[1]} = {t[2]}"),
+        st.tuples(NAMES, NAMES, value).map(lambda t: f"({t[0]}, *{t[1]}) = {t[2]}"),
+        st.tuples(NAMES, value).map(lambda t: f"{t[0]}.append({t[1]})"),
+        st.tuples(NAMES, value, value).map(lambda t: f"{t[0]}[{t[1]}] = {t[2]}"),
+        st.tuples(NAMES, NAMES).map(lambda t: f"from .{t[0]} import {t[1]}"),
+        st.tuples(NAMES, value).map(lambda t: f"{t[0]}: {t[1]}"),
+        st.sampled_from(["pass", "from .b import *", "import os", "del a", "raise a"]),
+    )
+    if depth == 0:
+        return st.lists(simple, min_size=1, max_size=3).map("\n".join)
+    block = statements(depth - 1).map(lambda text: textwrap.indent(text, "    "))
+    compound = st.one_of(
+        st.tuples(value, block, block).map(lambda t: f"if {t[0]}:\n{t[1]}\nelse:\n{t[2]}"),
+        st.tuples(value, block).map(lambda t: f"while {t[0]}:\n{t[1]}\n    continue"),
+        st.tuples(NAMES, value, block).map(lambda t: f"for {t[0]} in {t[1]}:\n{t[2]}\n    break"),
+        st.tuples(NAMES, value, block).map(lambda t: f"with {t[1]} as {t[0]}:\n{t[2]}"),
+        st.tuples(block, NAMES, block).map(
+            lambda t: f"try:\n{t[0]}\nexcept a as {t[1]}:\n{t[2]}\nfinally:\n{t[0]}"
+        ),
+        st.tuples(NAMES, NAMES, block, value).map(
+            lambda t: f"def {t[0]}({t[1]}):\n{t[2]}\n    return {t[3]}"
+        ),
+        st.tuples(NAMES, NAMES, block).map(lambda t: f"class {t[0]}({t[1]}):\n{t[2]}"),
+        st.tuples(value, NAMES, block).map(
+            lambda t: f"match {t[0]}:\n    case [{t[1]}]:\n{textwrap.indent(t[2], '    ')}"
+        ),
+    )
+    return st.lists(st.one_of(simple, compound), min_size=1, max_size=4).map("\n".join)
+
+
+PROGRAMS = statements(2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(PROGRAMS)
+def test_any_program_can_be_summarized(text):
+    summary = summarize("module.py", text)
+
+    assert summary.scopes[0].kind == "module"
+    assert all(0 <= call.scope < len(summary.scopes) for call in summary.calls)
