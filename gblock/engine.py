@@ -8,7 +8,7 @@ from gblock import files, outline
 from gblock.project.modules import Modules
 from gblock.project.triage import Triage
 from gblock.project.vocabulary import Vocabulary
-from gblock.selection import Selection
+from gblock.selection import GROUPS, Selection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Run:
         self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
         chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
+        self._verify(select, ignore)
         self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
         self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
@@ -81,11 +82,25 @@ class Run:
         self.reported = [path for path in reported if path not in skipped]
         self.covers_project = self.root in tops
 
+    def _verify(self, select: Sequence[str], ignore: Sequence[str]) -> None:
+        """Make sure that what was named exists."""
+        verify, settings = self.selection.verify, self.config.filename or "configuration"
+        verify(select, "--select", GROUPS)
+        verify(ignore, "--ignore")
+        verify(self.config.select, f"{settings}: select", GROUPS)
+        verify(self.config.ignore, f"{settings}: ignore")
+        for _, names in self.config.per_file_ignores:
+            verify(names, f"{settings}: per-file-ignores")
+
     def _is_test(self, path: str, tops: list[str]) -> bool:
+        """Whether a file that was found is a test; below a named directory of tests none is."""
         from gblock.project.testcode import is_test
 
         above = [top for top in tops if path.startswith(os.path.join(top, ""))]
-        return is_test(path, max(above, key=len, default=self.root), self.modules.data(path))
+        top = max(above, key=len, default=self.root)
+        if any(is_test(os.path.join(top, "x.py"), r) for r in (self.root, os.path.dirname(top))):
+            return False
+        return is_test(path, top, self.modules.data(path))
 
     def report(self, *, min_severity: str | None = None) -> Report:
         """Do it."""

@@ -24,9 +24,6 @@ class Selection:
         select: Names of rules, ids of blockers, ``default`` or ``all``; none means ``default``.
         ignore: Names of rules and ids of blockers.
         chunks: All blockers, for the names that may be used.
-
-    Raises:
-        UserError: for a name that does not exist, with a suggestion.
     """
 
     def __init__(self, select: Iterable[str], ignore: Iterable[str], chunks: list[Chunk]) -> None:
@@ -34,11 +31,21 @@ class Selection:
         self.ignore = frozenset(ignore)
         self.names = (*NAMES, *(chunk.id for chunk in chunks))
         """Everything that can be selected, ignored or suppressed."""
-        known = frozenset(self.names)
-        for option, named in (("--select", self.select), ("--ignore", self.ignore)):
-            for name in sorted(named - known - frozenset(GROUPS)):
-                message = f"there is no rule or blocker {name}{did_you_mean(name, self.names)}"
-                raise UserError(option, message)
+
+    def verify(self, named: Iterable[str], origin: str, allowed: Iterable[str] = ()) -> None:
+        """Make sure that names exist.
+
+        Args:
+            named: The names.
+            origin: Where the user wrote them.
+            allowed: What may be named besides rules and blockers.
+
+        Raises:
+            UserError: for a name that does not exist, with a suggestion.
+        """
+        for name in sorted(frozenset(named).difference(self.names, allowed)):
+            message = f"there is no rule or blocker {name}{did_you_mean(name, self.names)}"
+            raise UserError(origin, message)
 
     @property
     def is_default(self) -> bool:

@@ -99,14 +99,16 @@ class Source:
     def _fragment(self, first: int, last: int) -> MetadataWrapper:
         text = "".join(self.lines[first - 1 : last])
         shift = first - 1
-        if text[:1] in (" ", "\t", "\f"):
+        if text.lstrip("\f")[:1] in (" ", "\t"):
             text = "if 1:\n" + text  # keeps the columns as they are
             shift -= 1
+        feeds = len(text) - len(text.lstrip("\f"))  # libcst leaves them out of the columns
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         for node, where in wrapper.resolve(PositionProvider).items():
+            start, end = where.start, where.end
             self._positions[node] = (
-                Location(where.start.line + shift, where.start.column + 1),
-                Location(where.end.line + shift, where.end.column + 1),
+                Location(start.line + shift, start.column + 1 + feeds * (start.line == 1)),
+                Location(end.line + shift, end.column + 1 + feeds * (end.line == 1)),
             )
         if self._quoted_sites:
             self._match(wrapper.module, first, last)

@@ -80,13 +80,13 @@ def test_a_file_that_cannot_be_parsed_is_a_problem(tmp_path, content, message, p
 
 def test_a_file_in_another_encoding_is_a_problem(tmp_path):
     path = tmp_path / "a.py"
-    path.write_bytes(b"# fine\nx = '\xe9'\n")
+    path.write_bytes(b"# fine\n\nx = '\xe9'\n")
     modules = Modules(str(tmp_path), [str(path)])
 
     assert modules.text(str(path)) is None
     message, place = modules.problems[str(path)]
     assert "is not utf-8" in message
-    assert place == (2, 1)
+    assert place == (3, 1)
 
 
 def test_a_file_that_is_gone_is_a_problem(tmp_path):

@@ -1389,10 +1389,10 @@ class Inference:
     def _flag_in_variable(self, name: str, flags: tuple[str, ...], place: Place) -> bool:
         """``flags |= NOBLOCK`` further up, or ``if flags & NOBLOCK`` around."""
         summary = self.modules.summary(place.path)
-        if summary is None or name not in summary.scopes[place.scope].bindings:
+        if summary is None:
             return False
         scope = summary.scopes[place.scope]
-        for binding in scope.bindings[name]:
+        for binding in scope.bindings.get(name, ()):
             if binding.kind == tags.AUGMENTED and binding.path < place.at:
                 if place.at[: len(binding.path) - 1] == binding.path[:-1]:
                     if self.has_flag(binding.value, flags, place._replace(at=binding.path)):

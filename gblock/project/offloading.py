@@ -40,9 +40,7 @@ class Offloading:
         """What a call hands over, if it is one that the catalog knows as an offload."""
         if call.node != "call":
             return None
-        catalog = self.inference.catalog
-        _, callee, positional, keywords = call.expression
-        for symbol in self.inference.callee_symbols(callee, place):
+        for symbol in self.inference.callee_symbols(call.expression[1], place):
             offload = self._offload(symbol)
             if offload is None:
                 continue
@@ -51,7 +49,6 @@ class Offloading:
             argument = passed(call.expression, offload.argument, offload.keyword)
             if argument is not None:
                 return Handover(offload, call, place, argument, self._forwarded(call, offload))
-        del catalog
         return None
 
     def _offload(self, symbol: str) -> Offload | None:
@@ -115,8 +112,12 @@ class Offloading:
         if summary.scopes[index].kind == "function" and self._decorated(summary, index):
             return True
         native = False
-        for call, place, _ in self.inference.handovers(summary.filename, index):
+        for call, place, position in self.inference.handovers(summary.filename, index):
+            if place.path == summary.filename and self._inside(summary, place.scope, index):
+                continue  # hands itself over
             handover = self.handover(call, place)
+            if handover is not None and not _is_callable(handover, position):
+                handover = None  # it is passed on to what is run
             if handover is not None and handover.offload.thread == "native":
                 native = True
             elif handover is None and self._is_wrapping(call, place):
@@ -165,7 +166,8 @@ class Offloading:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
             if call.expression[1] == (tags.NAME, parameter):
-                return False
+                if not self.runs_natively(path, call.scope):
+                    return False
             handover = self.handover(call, Place(path, call.scope, call.path))
             if handover is not None and handover.offload.thread == "native":
                 native = native or self._mentions(summary, handover.argument, parameter)
@@ -183,3 +185,11 @@ class Offloading:
         if argument[0] == tags.CALL:
             return any(self._mentions(summary, one, name) for one in argument[2])
         return last_name(argument) == name
+
+
+def _is_callable(handover: Handover, position: int | None) -> bool:
+    """Whether the argument at a position, or a keyword, is what is run."""
+    _, _, positional, keywords = handover.call.expression
+    if position is None:
+        return any(value is handover.argument for _, value in keywords)
+    return positional[position] is handover.argument

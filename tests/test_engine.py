@@ -1,0 +1,266 @@
+"""One run over real files: what is reported, what is counted, and what no file can break."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import socket
+
+import pytest
+
+from gblock.config import Config
+from gblock.diagnostics import Severity
+from gblock.engine import check
+from gblock.errors import UserError
+
+BAD = 'import os\nos.system("sync")\n'
+
+
+@pytest.fixture
+def run(tree):
+    """Write files, check the directory, and return the report."""
+
+    def go(files, *paths, config=None, **options):
+        root = tree(files)
+        return check(paths or (".",), config or Config(root=str(root)), **options)
+
+    return go
+
+
+def rows(report):
+    return [(d.filename, d.location.row) for d in report.diagnostics]
+
+
+class TestFilesThatCannotBeChecked:
+    """Each is one clear line, and everything else is still checked."""
+
+    def check(self, run, content, message, name="broken.py"):
+        report = run({name: content, "good.py": BAD})
+
+        assert [("good.py", 2)] == rows(report)
+        assert [name] == [problem.filename for problem in report.problems]
+        assert message in report.problems[0].message
+        assert "\n" not in report.problems[0].message
+        assert 1 == report.files_unreadable
+        return report.problems[0]
+
+    def test_a_syntax_error_has_its_place(self, run):
+        problem = self.check(run, "import os\ndef f(:\n    os.system('x')\n", "cannot be parsed")
+
+        assert 2 == problem.location.row
+
+    def test_a_syntax_error_is_told_even_where_nothing_could_be_reported(self, run):
+        self.check(run, "x = = 1\n", "cannot be parsed")
+
+    def test_null_bytes(self, run):
+        self.check(run, b"import os\n\0\n", "null bytes")
+
+    def test_bytes_that_are_not_in_the_declared_encoding(self, run):
+        self.check(run, b"import os\nname = '\xe9'\nos.system(name)\n", "utf-8")
+
+    def test_an_encoding_that_does_not_exist(self, run):
+        self.check(run, b"# coding: klingon\nimport os\nos.system('x')\n", "encoding")
+
+    def test_a_file_that_nests_too_deep(self, run):
+        self.check(run, "import os\nos.system(" + "-" * 200_000 + "1)\n", "")
+
+    def test_a_file_that_cannot_be_opened(self, run, monkeypatch):
+        real = builtins.open
+
+        def deny(path, *args, **kwargs):
+            if str(path).endswith("broken.py"):
+                raise PermissionError(13, "Permission denied")
+            return real(path, *args, **kwargs)
+
+        monkeypatch.setattr(builtins, "open", deny)
+        self.check(run, BAD, "cannot be read: Permission denied")
+
+    def test_a_file_that_is_too_large_to_be_parsed(self, run):
+        self.check(run, BAD + "# generated\n" * 900_000, "too large")
+
+
+class TestFilesThatAreStrange:
+    def test_latin_1_that_is_declared(self, run):
+        report = run({"a.py": b"# coding: latin-1\nimport os\nos.system('\xe9')\n"})
+
+        assert [("a.py", 3)] == rows(report)
+        assert () == report.problems
+
+    def test_a_byte_order_mark(self, run):
+        assert [("a.py", 2)] == rows(run({"a.py": b"\xef\xbb\xbf" + BAD.encode()}))
+
+    @pytest.mark.parametrize("end", ["\r\n", "\r"])
+    def test_other_line_ends(self, run, end):
+        assert [("a.py", 2)] == rows(run({"a.py": BAD.replace("\n", end).encode()}))
+
+    def test_tabs_and_form_feeds(self, run):
+        text = "import os\n\f\nif os:\n\tif os:\n\t\tos.system('x')\n"
+
+        assert [("a.py", 5)] == rows(run({"a.py": text}))
+
+    def test_columns_count_characters(self, run):
+        report = run({"a.py": "import os\nx = 'é漢', os.system('x')\n"})
+
+        assert (2, 11) == report.diagnostics[0].location
+
+    def test_an_empty_file(self, run):
+        report = run({"a.py": ""})
+
+        assert (1, 1, 0) == (report.files_checked, report.files_dropped, report.files_unreadable)
+
+    def test_what_is_no_file_is_left_alone(self, run, tmp_path):
+        os.mkfifo(tmp_path / "pipe.py")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(tmp_path / "socket.py"))
+            os.symlink(tmp_path, tmp_path / "again")
+            os.symlink("round.py", tmp_path / "round.py")
+            report = run({"good.py": BAD})
+
+        assert [("good.py", 2)] == rows(report)
+        assert {"pipe.py", "socket.py", "round.py"} == {p.filename for p in report.problems}
+
+    def test_a_name_that_does_not_exist(self, run):
+        report = run({"good.py": BAD}, "good.py", "god.py")
+
+        assert [("good.py", 2)] == rows(report)
+        assert "did you mean good.py?" in report.problems[0].message
+
+    def test_a_directory_without_python_is_told(self, run):
+        report = run({"docs/index.md": ""}, "docs")
+
+        assert 0 == report.files_checked
+        assert "no Python files" in report.notes[0]
+
+
+class TestProjects:
+    FILES = {
+        "pyproject.toml": "",
+        "kafka.py": "from confluent_kafka import Consumer\nconsumer = Consumer({})\n",
+        "worker.py": "from kafka import consumer\nconsumer.poll(1)\n",
+        "other.py": BAD,
+    }
+
+    def test_only_named_files_are_reported_but_all_are_read(self, run):
+        report = run(self.FILES, "worker.py")
+
+        assert [("worker.py", 2)] == rows(report)
+        assert 1 == report.files_checked
+
+    def test_a_script_without_a_project_sees_its_neighbours(self, run):
+        files = {name: text for name, text in self.FILES.items() if name != "pyproject.toml"}
+
+        assert [("worker.py", 2)] == rows(run(files, "worker.py"))
+
+    def test_unsaved_text_takes_the_place_of_a_file(self, run):
+        report = run(self.FILES, stdin=("worker.py", b"import os\n\nos.system('x')\n"))
+
+        assert ("worker.py", 3) in rows(report)
+
+    def test_tests_are_left_out_when_found_and_checked_when_named(self, run):
+        files = {"tests/test_a.py": BAD, "conftest.py": BAD, "app.py": ""}
+        report = run(files)
+
+        assert [] == rows(report)
+        assert 2 == report.files_tests
+        assert [("tests/test_a.py", 2)] == rows(run(files, "tests/test_a.py"))
+        assert [("tests/test_a.py", 2)] == rows(run(files, "tests"))
+        assert [] == rows(run(files, "tests/test_a.py", force_exclude=True))
+
+
+class TestSelection:
+    CODE = "import os, json, bcrypt\nos.system('x')\njson.loads('1')\nbcrypt.hashpw(b'', b'')\n"
+
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            ({}, [2, 4]),
+            ({"select": ["os-system"]}, [2]),
+            ({"select": ["cpu-bound-call"]}, [3, 4]),
+            ({"select": ["default", "json-loads"]}, [2, 3, 4]),
+            ({"select": ["all"]}, [2, 3, 4]),
+            ({"ignore": ["blocking-call"]}, [4]),
+            ({"ignore": ["os-system", "bcrypt-hashpw"]}, []),
+            ({"min_severity": "error"}, [2]),
+        ],
+    )
+    def test_rules_and_blockers_are_selected_by_name(self, run, options, expected):
+        report = run({"a.py": self.CODE}, **options)
+
+        assert expected == [d.location.row for d in report.diagnostics]
+
+    def test_what_is_below_the_severity_is_counted(self, run):
+        assert 1 == run({"a.py": self.CODE}, min_severity="error").below_severity
+
+    def test_an_unknown_name_is_an_error_with_a_suggestion(self, run):
+        with pytest.raises(UserError, match="did you mean os-system"):
+            run({"a.py": ""}, select=["os-sytem"])
+
+    def test_an_unknown_name_in_the_configuration_names_the_file(self, run, tmp_path):
+        config = Config(root=str(tmp_path), filename="gblock.toml", ignore=("os-sytem",))
+        with pytest.raises(UserError, match=r"^gblock\.toml: ignore: .*did you mean os-system"):
+            run({"a.py": ""}, config=config)
+
+    def test_names_are_ignored_in_some_files(self, run, tmp_path):
+        ignores = (("scripts/*", ("os-system",)),)
+        config = Config(root=str(tmp_path), per_file_ignores=ignores)
+        report = run({"scripts/a.py": BAD, "b.py": BAD}, config=config)
+
+        assert [("b.py", 2)] == rows(report)
+        assert 1 == report.suppressed
+
+    def test_an_unknown_name_for_some_files_is_an_error(self, run, tmp_path):
+        ignores = (("scripts/*", ("os-sytem",)),)
+        config = Config(root=str(tmp_path), filename="gblock.toml", per_file_ignores=ignores)
+        with pytest.raises(UserError, match="per-file-ignores: .*did you mean os-system"):
+            run({"a.py": ""}, config=config)
+
+    def test_a_blocker_of_the_projects_own_is_found(self, run, tmp_path):
+        catalog = """
+            [[blocker]]
+            id = "shop-wait"
+            distribution = "shop"
+            symbols = ["shop.Till.wait"]
+            kind = "waits"
+            level = "warning"
+            why = "It waits."
+            instead = "Do not."
+            [blocker.evidence]
+            reference = "https://example.org"
+            """.replace("            ", "")
+        config = Config(root=str(tmp_path), extend_catalog=(str(tmp_path / "mine.toml"),))
+        code = "from shop import Till\nTill().wait()\n"
+        report = run({"mine.toml": catalog, "a.py": code}, config=config)
+
+        assert [("shop-wait", Severity.WARNING)] == [
+            (d.blocker, d.severity) for d in report.diagnostics
+        ]
+
+    def test_what_the_project_declares_cooperative_is_silent(self, run, tmp_path):
+        code = "import psycopg2\npsycopg2.connect('')\n"
+        for assumed in ("psycopg2", "psycopg2.connect"):
+            config = Config(root=str(tmp_path), assume_cooperative=(assumed,))
+
+            assert [] == rows(run({"a.py": code}, config=config))
+
+
+class TestComments:
+    def test_a_comment_hides_and_is_counted(self, run):
+        report = run({"a.py": 'import os\nos.system("x")  # gblock: ignore[blocking-call]\n'})
+
+        assert [] == rows(report)
+        assert 1 == report.suppressed
+
+    def test_a_comment_stands_on_the_first_or_last_line_of_the_statement(self, run):
+        text = "import os\nos.system(\n    'x',\n)  # gblock: ignore\n"
+
+        assert [] == rows(run({"a.py": text}))
+
+    def test_a_comment_in_a_file_that_triage_drops_is_unused(self, run):
+        report = run({"a.py": "x = 1  # gblock: ignore\n"})
+
+        assert ["unused-ignore"] == [d.code for d in report.diagnostics]
+
+    def test_a_comment_for_a_rule_that_does_not_run_is_left_alone(self, run):
+        text = 'import os\nos.system("x")  # gblock: ignore[blocking-call]\n'
+
+        assert [] == rows(run({"a.py": text}, select=["cpu-bound-call", "unused-ignore"]))
