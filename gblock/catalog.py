@@ -28,7 +28,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """One table of the catalog: an unknown key is an error."""
 
 
-class Timeout(_Table):
+class Timeout(_Table, frozen=True):
     """Which argument bounds the wait, and what its values mean."""
 
     position: int | None = None
@@ -44,7 +44,7 @@ class Timeout(_Table):
     negative: Meaning = "forever"
 
 
-class Condition(_Table):
+class Condition(_Table, frozen=True):
     """Argument values that make the call immediate or cooperative."""
 
     position: int | None = None
@@ -56,7 +56,7 @@ class Condition(_Table):
     """Symbols of which one stands in the argument, alone or in a ``|``."""
 
 
-class Evidence(_Table):
+class Evidence(_Table, frozen=True):
     """What was measured: the call was run under gevent beside a heartbeat greenlet."""
 
     version: str | None = None
@@ -80,7 +80,7 @@ class Evidence(_Table):
         return self.elapsed is not None
 
 
-class Blocker(_Table):
+class Blocker(_Table, frozen=True):
     """One entry: calls that block the hub in one way, and what to do instead."""
 
     id: str
@@ -104,7 +104,7 @@ class Blocker(_Table):
     """For ``costly``: what one call costs, in seconds."""
 
 
-class Library(_Table):
+class Library(_Table, frozen=True):
     """What a package's names mean, for which no source can be read."""
 
     distribution: str
@@ -119,7 +119,7 @@ class Library(_Table):
     cooperative: tuple[str, ...] = ()
 
 
-class Offload(_Table):
+class Offload(_Table, frozen=True):
     """A call that runs a callable elsewhere."""
 
     symbol: str
@@ -131,14 +131,14 @@ class Offload(_Table):
     """Whether it gives a function that runs the argument there, instead of running it."""
 
 
-class Handler(_Table):
+class Handler(_Table, frozen=True):
     """A decorator that makes a function run once a task or once a request."""
 
     symbol: str
     runs: Literal["task", "request"]
 
 
-class _Head(_Table, rename={"measured_on": "measured-on"}):
+class _Head(_Table, frozen=True, rename={"measured_on": "measured-on"}):
     measured_on: dict[str, str] = {}
 
 

@@ -157,7 +157,7 @@ class TestProjects:
         assert ("worker.py", 3) in rows(report)
 
     def test_tests_are_left_out_when_found_and_checked_when_named(self, run):
-        files = {"tests/test_a.py": BAD, "conftest.py": BAD, "app.py": ""}
+        files = {"tests/test_a.py": BAD, "conftest.py": BAD, "app.py": "", "pyproject.toml": ""}
         report = run(files)
 
         assert [] == rows(report)
