@@ -36,6 +36,7 @@ class Inspection:
 
     def __init__(self, run: Run, triage: Triage) -> None:
         self.modules = run.modules
+        self._triage = triage
         self.selection = run.selection
         self.suppressed = 0
         self.unresolved: list[Related] = []
@@ -96,7 +97,7 @@ class Inspection:
     def _found(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
         summary = self.modules.summary(path)
         before = len(self._sites.unresolved)
-        sites = self._sites.of(path)
+        sites = self._sites.of(path, self._triage.names(path))
         for _, row, column, name in self._sites.unresolved[before:]:
             place = Location(row, column + 1)
             message = f"what {name} is called on cannot be told"

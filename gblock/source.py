@@ -125,11 +125,11 @@ class Source:
             start, end = call.statement
             for number, node in enumerate(finder.found):
                 row = self._positions[node][0].row
-                if number not in taken and start <= row <= end:
-                    if _called_name(node) == last_name(call.expression[1]):
-                        taken.add(number)
-                        self._matched[node] = call
-                        break
+                here = number not in taken and start <= row <= end
+                if here and _called_name(node) == last_name(call.expression[1]):
+                    taken.add(number)
+                    self._matched[node] = call
+                    break
 
     # -- what rules ask
 
@@ -254,13 +254,13 @@ class _InStrings(cst.CSTVisitor):
         self.found: list[cst.Call] = []
         self._depth = 0
 
-    def visit_FormattedString(self, node: cst.FormattedString) -> None:
+    def visit_FormattedString(self, _: cst.FormattedString) -> None:  # noqa: N802
         self._depth += 1
 
-    def leave_FormattedString(self, original_node: cst.FormattedString) -> None:
+    def leave_FormattedString(self, _: cst.FormattedString) -> None:  # noqa: N802
         self._depth -= 1
 
-    def leave_Call(self, original_node: cst.Call) -> None:
+    def leave_Call(self, original_node: cst.Call) -> None:  # noqa: N802
         if self._depth:
             self.found.append(original_node)
 

@@ -15,8 +15,15 @@ HEAD = "import a, flags\nFLAG = a.NB\nZERO = 0\nif x: MAYBE = 0\nelse: MAYBE = 5
 
 def waits(tmp_path, call, timeout=None, unless=()):
     block = {
-        "id": "x", "distribution": "x", "symbols": ("a.wait",), "kind": "waits", "level": "error",
-        "why": "w", "instead": "i", "evidence": {}, "unless": list(unless),
+        "id": "x",
+        "distribution": "x",
+        "symbols": ("a.wait",),
+        "kind": "waits",
+        "level": "error",
+        "why": "w",
+        "instead": "i",
+        "evidence": {},
+        "unless": list(unless),
     }
     if timeout is not None:
         block["timeout"] = timeout

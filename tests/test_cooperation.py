@@ -12,7 +12,7 @@ COMMIT = "import psycopg2\nc = psycopg2.connect('')\nc.commit()\n"
 REMEDIES = {
     "called": "import psycogreen.gevent\npsycogreen.gevent.patch_psycopg()\n",
     "called under another name": "from psycogreen.gevent import patch_psycopg as green\ngreen()\n",
-    "called in a function": "def f():\n    from psycogreen.gevent import patch_psycopg\n    patch_psycopg()\n",
+    "called in a function": "def f():\n    from psycogreen.gevent import patch_psycopg\n    patch_psycopg()\n",  # noqa: E501
     "a callback": "import psycopg2.extensions as e\ne.set_wait_callback(lambda c: None)\n",
 }
 NO_REMEDIES = {

@@ -61,10 +61,13 @@ def called(tmp_path, text, **files):
         "def f(x: 'typing.Type[Producer]'): x({}).flush()",
         "class A:\n    def __enter__(self): return Producer({})\nwith A() as x: x.flush()",
         "class A:\n    def __iter__(self): yield Producer({})\nfor x in A(): x.flush()",
-        "class A:\n    def __iter__(self): return self\n    def __next__(self): return Producer({})\n"
+        "class A:\n    def __iter__(self): return self\n    def __next__(self): return Producer({})\n"  # noqa: E501
         "for x in A(): x.flush()",
-        "class A:\n    @staticmethod\n    def f(x): x.flush()\nA().f(Producer({}))\nA.f(Producer({}))",
+        "class A:\n    @staticmethod\n    def f(x): x.flush()\nA().f(Producer({}))\nA.f(Producer({}))",  # noqa: E501
         "class A:\n    def f(self, x): x.flush()\nA.f(A(), Producer({}))",
+        "class A:\n    @classmethod\n    def f(cls, x): x.flush()\nA.f(Producer({}))",
+        "class A:\n    @classmethod\n    def f(cls, x): x.flush()\nA().f(Producer({}))",
+        "class A:\n    @classmethod\n    def f(cls, x): x.flush()\nclass B(A): pass\nB.f(Producer({}))",  # noqa: E501
         "class A(Producer): pass\nA({}).flush()",
         "def f(x): return x\nf(f(Producer({}))).flush()",
         "class A:\n    def f(self, x): return x\nA().f(Producer({})).flush()",
@@ -117,7 +120,7 @@ def test_what_cannot_be_told_stays_unknown(tmp_path, text):
 
 
 def test_a_types_other_name_is_followed_over_modules(tmp_path):
-    text = "from types_ import Conn\nimport types_\ndef f(x: Conn): x.flush()\ndef g(x: types_.Conn): x.flush()"
+    text = "from types_ import Conn\nimport types_\ndef f(x: Conn): x.flush()\ndef g(x: types_.Conn): x.flush()"  # noqa: E501
     types = "import typing\nfrom more import Conn"
     more = "import typing\nfrom confluent_kafka import Producer\nConn = typing.Optional[Producer]"
     inference = inferring(tmp_path, {"main.py": text, "types_.py": types, "more.py": more})
@@ -154,12 +157,27 @@ def test_a_star_import_gives_what_the_module_exports(tmp_path, exports, name, se
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("with Producer({}): pass", ["confluent_kafka.Producer.__enter__", "confluent_kafka.Producer.__exit__"]),
-        ("import contextlib\nwith contextlib.closing(Producer({})): pass", ["confluent_kafka.Producer.close"]),
-        ("import contextlib\nwith contextlib.nullcontext(Producer({})): pass", ["contextlib.nullcontext"]),
-        ("class A(Producer): pass\nwith A({}): pass", ["confluent_kafka.Producer.__enter__", "confluent_kafka.Producer.__exit__"]),
+        (
+            "with Producer({}): pass",
+            ["confluent_kafka.Producer.__enter__", "confluent_kafka.Producer.__exit__"],
+        ),
+        (
+            "import contextlib\nwith contextlib.closing(Producer({})): pass",
+            ["confluent_kafka.Producer.close"],
+        ),
+        (
+            "import contextlib\nwith contextlib.nullcontext(Producer({})): pass",
+            ["contextlib.nullcontext"],
+        ),
+        (
+            "class A(Producer): pass\nwith A({}): pass",
+            ["confluent_kafka.Producer.__enter__", "confluent_kafka.Producer.__exit__"],
+        ),
         ("for x in Producer({}): pass", ["confluent_kafka.Producer.__iter__"]),
-        ("class A(Producer):\n    def __init__(self): pass\nA().poll()", ["confluent_kafka.Producer.poll"]),
+        (
+            "class A(Producer):\n    def __init__(self): pass\nA().poll()",
+            ["confluent_kafka.Producer.poll"],
+        ),
     ],
 )
 def test_statements_call_methods_of_their_objects(tmp_path, text, expected):
@@ -168,7 +186,9 @@ def test_statements_call_methods_of_their_objects(tmp_path, text, expected):
 
 def test_a_constructor_that_is_inherited_is_the_compiled_one(tmp_path):
     assert ["confluent_kafka.Producer"] == called(tmp_path, "class A(Producer): pass\nA({})")
-    assert ["builtins.print"] == called(tmp_path, "class A(Producer):\n    def __init__(self): pass\nprint(1)\nA()")
+    assert ["builtins.print"] == called(
+        tmp_path, "class A(Producer):\n    def __init__(self): pass\nprint(1)\nA()"
+    )
 
 
 def test_a_wide_set_of_values_is_a_guess(tmp_path):
@@ -187,7 +207,10 @@ def test_a_long_chain_of_names_ends(tmp_path):
 
 
 def test_a_module_that_cannot_be_parsed_says_nothing(tmp_path):
-    files = {"main.py": "from other import x\nx.flush()\nimport other\nother.f()", "other.py": "def f(:"}
+    files = {
+        "main.py": "from other import x\nx.flush()\nimport other\nother.f()",
+        "other.py": "def f(:",
+    }
     inference = inferring(tmp_path, files)
     path = str(tmp_path / "other.py")
 
@@ -250,3 +273,82 @@ def test_any_projects_calls_are_answered_however_its_modules_import_one_another(
         inference = inferring(root, files)
         for name in files:
             symbols(inference, root / name)
+
+
+PROJECTS = {
+    "a constructor that a subclass inherits": {
+        "main.py": "from base import Base\nclass B(Base): pass\nB(Producer({}))",
+        "base.py": "class Base:\n    def __init__(self, x):\n        x.flush()",
+    },
+    "a constructor that is called by a subclass": {
+        "main.py": "from base import Base\nclass B(Base):\n    def __init__(self):\n"
+        "        super().__init__(Producer({}))",
+        "base.py": "class Base:\n    def __init__(self, x):\n        x.flush()",
+    },
+    "a constructor that is called through the class": {
+        "main.py": "from base import Base\nclass B(Base):\n    def __init__(self):\n"
+        "        Base.__init__(self, Producer({}))",
+        "base.py": "class Base:\n    def __init__(self, x):\n        x.flush()",
+    },
+    "a package without __init__": {
+        "main.py": "from names import base\nbase.make().flush()\nimport names.base as b\nb.make()",
+        "names/base.py": f"{HEAD}def make(): return Producer({{}})",
+    },
+    "a package's module without an import of it": {
+        "main.py": "import pkg\nfrom pkg import base\nbase.x.flush()",
+        "pkg/__init__.py": "from . import base",
+        "pkg/base.py": f"{HEAD}x = Producer({{}})",
+    },
+    "a coroutine": {
+        "main.py": "async def make(): return Producer({})\n"
+        "async def f(): (await make()).flush()\n"
+        "async def g(x: typing.Awaitable[Producer]): (await x).flush()",
+    },
+    "one element after the other of what is spawned": {
+        "main.py": "import gevent.pool\ndef f(x): x.flush()\ngevent.pool.Pool(2).map(f, [Producer({})])",  # noqa: E501
+    },
+    "arguments that are packed for a thread": {
+        "main.py": "import threading\ndef f(x): x.flush()\n"
+        "threading.Thread(target=f, args=[Producer({})])\nthreading.Thread(target=f, args=more)",
+    },
+}
+
+
+@pytest.mark.parametrize("files", PROJECTS.values(), ids=PROJECTS)
+def test_an_object_is_followed_through_a_project(tmp_path, files):
+    files = {**files, "main.py": HEAD + files["main.py"]}
+    inference = inferring(tmp_path, files)
+    found = [n for name in files for _, names in symbols(inference, tmp_path / name) for n in names]
+
+    assert FLUSH in found
+
+
+def test_of_many_files_that_name_a_function_those_near_it_are_read(tmp_path):
+    files = {"svc.py": "def run(x):\n    x.flush()\n"}
+    for number in range(60):
+        files[f"other{number}.py"] = "def f(run):\n    run(1)\n"
+    files["main.py"] = f"{HEAD}import svc\nsvc.run(Producer({{}}))\n"
+    inference = inferring(tmp_path, files)
+
+    assert [(2, [FLUSH])] == symbols(inference, tmp_path / "svc.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "import grpc\nchannel = grpc.insecure_channel('')\nchannel.unary_unary('')(b'')",
+            "grpc.UnaryUnaryMultiCallable.__call__",
+        ),
+        (
+            "import grpc\nclass A(grpc.UnaryUnaryMultiCallable): pass\nA()(b'')",
+            "grpc.UnaryUnaryMultiCallable.__call__",
+        ),
+        (
+            "import pylibmc\nclass C:\n    pool = pylibmc.Client([])\nC.pool.get('')",
+            "pylibmc.Client.get",
+        ),
+    ],
+)
+def test_the_catalog_tells_what_compiled_objects_give(tmp_path, text, expected):
+    assert [expected] == called(tmp_path, text)

@@ -9,9 +9,20 @@ import pytest
 from gblock.project.modules import Modules
 
 FILES = [
-    "app/__init__.py", "app/a.py", "app/sub/__init__.py", "app/sub/b.py", "app/names/c.py",
-    "main.py", "src/lib/__init__.py", "src/lib/d.py", "python/deep/pkg/__init__.py",
-    "python/deep/pkg/e.py", "os.py", "one/x/f.py", "two/x/f.py", "app.d/g.py",
+    "app/__init__.py",
+    "app/a.py",
+    "app/sub/__init__.py",
+    "app/sub/b.py",
+    "app/names/c.py",
+    "main.py",
+    "src/lib/__init__.py",
+    "src/lib/d.py",
+    "python/deep/pkg/__init__.py",
+    "python/deep/pkg/e.py",
+    "os.py",
+    "one/x/f.py",
+    "two/x/f.py",
+    "app.d/g.py",
 ]
 
 
@@ -105,8 +116,15 @@ def test_bytes_can_be_given(tmp_path):
     assert modules.compiles(str(tmp_path / "a.py"))
 
 
-def test_the_files_that_mention_a_word_are_the_same_with_and_without_an_index(tmp_path, monkeypatch):
-    files = {"a.py": b"word other_word", "b.py": b"sword", "tests/test_c.py": b"word", "d.py": b"(word)"}
+def test_the_files_that_mention_a_word_are_the_same_with_and_without_an_index(
+    tmp_path, monkeypatch
+):
+    files = {
+        "a.py": b"word other_word",
+        "b.py": b"sword",
+        "tests/test_c.py": b"word",
+        "d.py": b"(word)",
+    }
     modules = Modules(str(tmp_path), [])
     for name, data in files.items():
         modules.give(str(tmp_path / name), data)
@@ -117,7 +135,9 @@ def test_the_files_that_mention_a_word_are_the_same_with_and_without_an_index(tm
 
     served = [str(tmp_path / name) for name in ("a.py", "d.py")]
     assert served == indexed.mentioning("word")
-    assert [*served[:1], str(tmp_path / "tests/test_c.py"), served[1]] == indexed.mentioning("word", tests=True)
+    assert [*served[:1], str(tmp_path / "tests/test_c.py"), served[1]] == indexed.mentioning(
+        "word", tests=True
+    )
     monkeypatch.undo()
     assert set(served) <= set(modules.mentioning("word"))
     assert str(tmp_path / "tests/test_c.py") not in modules.mentioning("word")

@@ -8,13 +8,17 @@ from harness import inferring
 from gblock.project.inference import Place
 from gblock.project.offloading import Offloading
 
-HEAD = "import gevent, os\nfrom functools import partial, wraps\npool = gevent.get_hub().threadpool\n"
+HEAD = (
+    "import gevent, os\nfrom functools import partial, wraps\npool = gevent.get_hub().threadpool\n"
+)
 F = "def f(x=1):\n    os.system('')\n"
 
 
 def natively(tmp_path, text, **more):
     """Whether the first call of os.system in a module runs natively."""
-    inference = inferring(tmp_path, {"main.py": HEAD + text, **{f"{n}.py": t for n, t in more.items()}})
+    inference = inferring(
+        tmp_path, {"main.py": HEAD + text, **{f"{n}.py": t for n, t in more.items()}}
+    )
     summary = inference.modules.summary(str(tmp_path / "main.py"))
     call = next(c for c in summary.calls if c.expression[1][-1] == "system")
     return Offloading(inference).runs_natively(summary.filename, call.scope)
@@ -42,7 +46,9 @@ def natively(tmp_path, text, **more):
         "def outer():\n    def f(): os.system('')\n    pool.apply(f)",
         "def d(g):\n    @wraps(g)\n    def w(*a): return pool.apply(g, a)\n    return w\n@d\n" + F,
         "def d(g):\n    def w(*a): return pool.apply(lambda: g(*a))\n    return w\n@d\n" + F,
-        "def d(g):\n    def w(*a): return pool.apply(partial(g, *a))\n    return w\n@d\n" + F + "f()",
+        "def d(g):\n    def w(*a): return pool.apply(partial(g, *a))\n    return w\n@d\n"
+        + F
+        + "f()",
     ],
 )
 def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
@@ -80,7 +86,11 @@ def test_a_call_in_another_module_counts(tmp_path):
     assert natively(tmp_path, f"{F}pool.apply(f)")
     assert not natively(tmp_path, f"{F}pool.apply(f)", other="from main import f\nf()")
     assert not natively(tmp_path, f"{F}pool.apply(f)", other="from main import f as g\ng()")
-    assert natively(tmp_path, f"{F}pool.apply(f)", other="from main import f as g\nimport main\nmain.pool.apply(g)")
+    assert natively(
+        tmp_path,
+        f"{F}pool.apply(f)",
+        other="from main import f as g\nimport main\nmain.pool.apply(g)",
+    )
 
 
 def test_a_test_that_calls_it_counts_for_nothing(tmp_path):
@@ -88,7 +98,7 @@ def test_a_test_that_calls_it_counts_for_nothing(tmp_path):
 
 
 def test_what_is_passed_on_is_told(tmp_path):
-    text = "import threading\nthreading.Thread(None, print, args=(1, 2))\nthreading.Thread(target=print)\n"
+    text = "import threading\nthreading.Thread(None, print, args=(1, 2))\nthreading.Thread(target=print)\n"  # noqa: E501
     inference = inferring(tmp_path, {"main.py": f"{HEAD}{text}pool.apply(print, (3,))\nprint(1)"})
     summary = inference.modules.summary(str(tmp_path / "main.py"))
     offloading = Offloading(inference)

@@ -47,7 +47,9 @@ def test_every_kind_of_line_end_counts(tmp_path, end):
 
 
 def test_a_call_begins_where_its_expression_begins(tmp_path):
-    text = "from confluent_kafka import Producer\n\nx = (\n    Producer({})\n    .flush(\n    )\n)\n"
+    text = (
+        "from confluent_kafka import Producer\n\nx = (\n    Producer({})\n    .flush(\n    )\n)\n"
+    )
     (found,) = report_of(tmp_path, text).diagnostics
 
     assert ((4, 5), (6, 6)) == (tuple(found.location), tuple(found.end_location))
@@ -67,7 +69,9 @@ def test_in_a_string_too(tmp_path):
 
 
 def test_calls_of_unknown_receivers_are_counted(tmp_path):
-    text = "from confluent_kafka import Producer\ndef f(x):\n    x.flush()\n    Producer({}).poll(0)\n"
+    text = (
+        "from confluent_kafka import Producer\ndef f(x):\n    x.flush()\n    Producer({}).poll(0)\n"
+    )
     report = report_of(tmp_path, text)
 
     assert report.unresolved == 1

@@ -150,7 +150,10 @@ def test_exports_are_read_where_they_are_plain(text, names):
         ("{x: f(x) for x in g() if h()}", [1, 1, 1]),
         ("(lambda: 0)()", [1]),
         ("f()()", [1, 1]),
-        ("async def a():\n    await f()\n    async with g(): pass\n    async for x in h(): pass", [2, 3, 4]),
+        (
+            "async def a():\n    await f()\n    async with g(): pass\n    async for x in h(): pass",
+            [2, 3, 4],
+        ),
     ],
 )
 def test_each_place_of_a_call_is_found(text, rows):

@@ -1039,11 +1039,13 @@ class Inference:
         scope = summary.scopes[index]
         if summary.scopes[scope.parent].kind != "class":
             return 0
-        if scope.name == "__init__":
-            return 1
         for value in self.infer(call.expression[1], place):
             if value[0] == v.FUNCTION and value[1:3] == (summary.filename, index):
-                return 0 if value[3] is None or value[3][0] == v.CLASS else 1
+                if value[3] is None:
+                    return 0
+                on_class = value[3][0] == v.CLASS
+                of_class = "builtins.classmethod" in self._decorators(summary, index)
+                return 0 if on_class and not of_class else 1
         return 1
 
     def callers(self, path: str, index: int) -> list[tuple[Call, Place]]:

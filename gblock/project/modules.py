@@ -78,6 +78,11 @@ class Modules:
             self._data[path] = found
         return found
 
+    @property
+    def size(self) -> int:
+        """The bytes of all files that have been read."""
+        return sum(map(len, self._data.values()))
+
     def give(self, path: str, data: bytes) -> None:
         """Use these bytes for a file, such as an editor's unsaved text."""
         self._data[path] = data

@@ -165,9 +165,9 @@ class Offloading:
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
-            if call.expression[1] == (tags.NAME, parameter):
-                if not self.runs_natively(path, call.scope):
-                    return False
+            called = call.expression[1] == (tags.NAME, parameter)
+            if called and not self.runs_natively(path, call.scope):
+                return False
             handover = self.handover(call, Place(path, call.scope, call.path))
             if handover is not None and handover.offload.thread == "native":
                 native = native or self._mentions(summary, handover.argument, parameter)

@@ -78,9 +78,10 @@ def _passed(bindings: list[Binding], use: Path, scope: Scope) -> Path | None:
         for depth in range(1, len(binding.path) - 1, 2)
     }
     for statement in sorted(statements, reverse=True):
-        if statement < use and use[: len(statement)] != statement and _dominates(statement, use):
-            if _binds_always(statement, bindings, scope):
-                return statement
+        around = use[: len(statement)] == statement
+        passed = statement < use and not around and _dominates(statement, use)
+        if passed and _binds_always(statement, bindings, scope):
+            return statement
     return None
 
 
@@ -89,7 +90,7 @@ def _binds_always(statement: Path, bindings: list[Binding], scope: Scope) -> boo
     blocks = scope.complete.get(statement, 0)
     return blocks > 0 and all(
         (*statement, block) in scope.dead_ends
-        or any(_binds_in((*statement, block), binding.path, bindings, scope) for binding in bindings)
+        or any(_binds_in((*statement, block), one.path, bindings, scope) for one in bindings)
         for block in range(blocks)
     )
 
@@ -139,7 +140,7 @@ def _excluded(binding: Path, use: Path, scope: Scope) -> bool:
         return False
     if kind == "if":
         return True
-    return kind == "try" and 0 < binding[shared] and 0 < use[shared] and _both_handlers(
+    return kind == "try" and binding[shared] > 0 and use[shared] > 0 and _both_handlers(
         statement, binding[shared], use[shared], scope
     )
 

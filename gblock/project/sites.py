@@ -60,16 +60,26 @@ class Sites:
         }
         self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
         self._wanted = self.verbs | self.handing
+        self._looked_for = self._wanted
+        self._any_name = self.whatever
+        self._is_huge = inference.modules.size > _HUGE
         self.unresolved: list[tuple[str, int, int, str]] = []
         """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
 
-    def of(self, path: str) -> list[Site]:
-        """The sites of a module, in the order in which it is read."""
+    def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
+        """The sites of a module, in the order in which it is read.
+
+        Args:
+            path: The module.
+            names: What it may call by name; None for whatever the catalog knows.
+        """
         summary = self.inference.modules.summary(path)
         if summary is None:
             return []
-        kept = self._kept(summary)
-        self.inference.allowance = ALLOWANCE
+        self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
+        kept = self._kept(summary, self._looked_for)
+        self._any_name = self.whatever and names is None
+        self.inference.allowance = _FRUGAL if self._is_huge else ALLOWANCE
         found = []
         for call in summary.calls:
             site = self._site(call, path, kept)
@@ -88,12 +98,12 @@ class Sites:
         }
         return [s for s in sites if s.call.node == "call" or _span(s.call) not in told]
 
-    def _kept(self, summary: ModuleSummary) -> set[str]:
-        """The names under which a module may keep something that the catalog speaks of."""
+    def _kept(self, summary: ModuleSummary, names: set[str]) -> set[str]:
+        """The names under which a module may keep something that has one of some names."""
         found: set[str] = set()
         while True:
             before = len(found)
-            wanted = self._wanted | found
+            wanted = names | found
             for scope in summary.scopes:
                 for name, bindings in scope.bindings.items():
                     if any(self._renames(binding, name, wanted) for binding in bindings):
@@ -115,13 +125,15 @@ class Sites:
     def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
         if call.node != "call":
+            if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
+                return None
             found = self._found(call, place, _WITHOUT_ARGUMENTS)
             native = bool(found) and self.offloading.runs_natively(path, call.scope)
             return Site(call, place, found, None, native) if found else None
         callee = call.expression[1]
         name = last_name(callee)
-        if not self.whatever and name not in self._wanted and name not in kept:
-            if callee[0] == tags.ATTRIBUTE or name in _PLAIN:
+        if not self._any_name and name not in self._looked_for and name not in kept:
+            if callee[0] == tags.ATTRIBUTE or name in _PLAIN or self._is_huge:
                 return None
         found = self._found(call, place, call.expression)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
@@ -185,7 +197,7 @@ class Sites:
     def _inside(self, path: str, scope: int) -> list[Found]:
         """The blockers that a function of the project calls itself."""
         summary = self.inference.modules.summary(path)
-        kept = self._kept(summary) if summary else set()
+        kept = self._kept(summary, self._wanted) if summary else set()
         found: list[Found] = []
         for call in summary.calls if summary else ():
             if call.scope == scope and call.node == "call":
@@ -195,6 +207,13 @@ class Sites:
         return found
 
 
+_HUGE = 10_000_000
+"""Bytes: in a larger project a call by a name that the catalog does not know is not looked into,
+and fewer files are read in search of callers."""
+_FRUGAL = 5
+"""How many files are read in search of callers in such a project, for each that is inspected."""
+_OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
+"""The methods that statements call."""
 _WITHOUT_ARGUMENTS: Expr = (tags.CALL, None, (), ())
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "

@@ -512,7 +512,8 @@ class _Reader:
         path = self.path
         self.scopes[self.scope].branches[path] = "if"
         last = node.cases[-1]
-        if last.guard is None and isinstance(last.pattern, ast.MatchAs) and not last.pattern.pattern:
+        anything = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+        if anything and last.guard is None:
             self.scopes[self.scope].complete[path] = len(node.cases)
         for number, case in enumerate(node.cases):
             self.path = (*path, number, -1)

@@ -17,6 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    _Seeds = dict[frozenset[str], list[str]]
+    """Where objects come from, by the packages that these are of."""
+
 # Literal first characters: the regular expression engine finds them forty times faster than a
 # pattern that starts with an anchor.
 _FROM = re.compile(rb"from[ \t]+([\w.]+)[ \t]+import\b")
@@ -50,6 +53,9 @@ class Triage:
         self._functions: dict[frozenset[str], re.Pattern[bytes] | None] = {}
         self._methods: dict[frozenset[str], re.Pattern[bytes] | None] = {}
         self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
+        self._reached: dict[str, frozenset[str]] = {}
+        """The files that objects may get to, with the packages that these are of."""
+        self._is_big = False
 
     def _builtin_pattern(self) -> re.Pattern[bytes] | None:
         package = self.vocabulary.packages.get("builtins")
@@ -188,32 +194,62 @@ class Triage:
         """
         self.vocabulary.learn_makers()
         self._makers.clear()
-        traveling = self._traveling(roots)
-        chosen = []
-        for path in reported:
-            if self.calls_function(path) or path in traveling or self.names_method(path):
-                chosen.append(path)
-        return chosen
-
-    def _traveling(self, roots: frozenset[str]) -> set[str]:
-        """The files that name a method and that an object of its package may get to."""
-        with_methods = frozenset(r for r in roots if self.vocabulary.packages[r].methods)
-        names = {n for root in with_methods for n in self.vocabulary.packages[root].methods}
-        if not names:
-            return set()
-        named = re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
-        data = self.modules.data
-        naming = {path for path in self.modules.files if named.search(data(path))}
-        seeds = [
+        self._traveling(roots)
+        return [
             path
-            for path in self.modules.files
-            if self.imported(path) & with_methods and self._makes(path, self.imported(path))
+            for path in reported
+            if path in self._reached or self.calls_function(path) or self.names_method(path)
         ]
-        if sum(len(data(path)) for path in naming) <= _MUCH:
-            return naming & self._connected(seeds)
-        return naming & self._near(seeds)
 
-    def _connected(self, seeds: list[str]) -> set[str]:
+    def names(self, path: str) -> frozenset[str] | None:
+        """What a selected file of a big project may call by name; None for whatever there is."""
+        if not self._is_big:
+            return None
+        roots = self._reached.get(path, frozenset()) | self.imported(path)
+        related = self.vocabulary.related()
+        return self.vocabulary.names({one for root in roots for one in related[root]})
+
+    def _traveling(self, roots: frozenset[str]) -> None:
+        """Find the files that name a method and that an object of its package may get to."""
+        packages = self.vocabulary.packages
+        with_methods = frozenset(root for root in roots if packages[root].methods)
+        named = self._attribute_pattern(with_methods)
+        if named is None:
+            return
+        data = self.modules.data
+        importing = [path for path in self.modules.files if self.imported(path) & with_methods]
+        related = self.vocabulary.related()
+        groups = {related[root] & with_methods for root in with_methods}
+        seeds = {
+            group: [
+                path
+                for path in importing
+                if self.imported(path) & group and self._makes(path, self.imported(path) & group)
+            ]
+            for group in groups
+        }
+        bytes_left = _MUCH
+        for path in self.modules.files:
+            if named.search(data(path)):
+                bytes_left -= len(data(path))
+                if bytes_left < 0:
+                    break
+        self._is_big = bytes_left < 0
+        reach = self._near if self._is_big else self._connected
+        for group, paths in reach(seeds).items():
+            named = self._attribute_pattern(group)
+            for path in paths:
+                if named is not None and named.search(data(path)):
+                    self._reached[path] = self._reached.get(path, frozenset()) | group
+
+    def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
+        """How methods of some packages are written, None where there are none."""
+        names = {name for root in roots for name in self.vocabulary.packages[root].methods}
+        if not names:
+            return None
+        return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
+
+    def _connected(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
         """The files that imports connect with some files: all that import them, over any number of
         imports, and what those import.
 
@@ -230,36 +266,39 @@ class Triage:
             for word in named:
                 if word in stems:
                     importers.setdefault(word, []).append(path)
-        found = set(seeds)
-        queue = list(seeds)
-        while queue:
-            for importer in importers.get(_stem(queue.pop()), ()):
-                if importer not in found:
-                    found.add(importer)
-                    queue.append(importer)
-        for path in list(found):
-            for word in words[path]:
-                found.update(stems.get(word, ()))
-        return found
+        reached: dict[frozenset[str], set[str]] = {}
+        for group, starts in seeds.items():
+            found = reached[group] = set(starts)
+            queue = list(starts)
+            while queue:
+                for importer in importers.get(_stem(queue.pop()), ()):
+                    if importer not in found:
+                        found.add(importer)
+                        queue.append(importer)
+            for path in list(found):
+                for word in words[path]:
+                    found.update(stems.get(word, ()))
+        return reached
 
-    def _near(self, seeds: list[str]) -> set[str]:
+    def _near(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
         """The files that import one of some files, by its real path, or are imported by one."""
-        targets = set(seeds)
-        stems = {_stem(path) for path in seeds}
-        if not stems:
-            return set()
-        written = re.compile(
-            rb"import[^\n]*\b(?:%(s)s)\b|from[ \t]+[\w.]*\b(?:%(s)s)\b"
-            % {b"s": b"|".join(sorted(re.escape(stem) for stem in stems))}
-        )
-        found = set(seeds)
-        for path in self.modules.files:
-            if path not in found and written.search(self.modules.data(path)):
-                if not targets.isdisjoint(self._imports(path, stems)):
-                    found.add(path)
-        for path in seeds:
-            found.update(self._imports(path))
-        return found
+        targets = {path for starts in seeds.values() for path in starts}
+        imported = {path: self._imports(path) for path in targets}
+        importers: dict[str, set[str]] = {path: set() for path in targets}
+        stems = {_stem(path) for path in targets}
+        if stems:
+            written = re.compile(
+                rb"import[^\n]*\b(?:%(s)s)\b|from[ \t]+[\w.]*\b(?:%(s)s)\b"
+                % {b"s": b"|".join(sorted(re.escape(stem) for stem in stems))}
+            )
+            for path in self.modules.files:
+                if written.search(self.modules.data(path)):
+                    for target in targets & self._imports(path, stems):
+                        importers[target].add(path)
+        return {
+            group: set(starts).union(*(imported[one] | importers[one] for one in starts))
+            for group, starts in seeds.items()
+        }
 
     def _imports(self, path: str, stems: set[bytes] | None = None) -> set[str]:
         """The files of the project that a file imports, as far as single lines tell.

@@ -19,8 +19,8 @@ class Package:
         """What is called on the module itself: ``system`` of ``os.system``, ``Pool``."""
         self.methods: set[str] = set()
         """What is called on objects, which travel."""
-        self.operators = False
-        """Whether ``with``, ``for`` or a call of an object is a blocker."""
+        self.operators: set[str] = set()
+        """The methods behind ``with``, ``for`` or a call of an object: ``__enter__``."""
         self.anything = False
         """Whether all methods of some class are."""
         self.makers: set[str] = set()
@@ -36,7 +36,7 @@ class Package:
         if name == "*":
             self.anything = True
         elif name.startswith("__"):
-            self.operators = True
+            self.operators.add(name)
         elif owners:
             self.methods.add(name)
         else:
@@ -83,6 +83,24 @@ class Vocabulary:
                 package = self.packages.get(name.partition(".")[0])
                 if package is not None:
                     package.makers.update(name.split(".")[1:])
+
+    def related(self) -> dict[str, frozenset[str]]:
+        """The packages whose objects lead to one another, by each of them, itself included."""
+        found = {root: frozenset([root]) for root in self.packages}
+        for library in self._libraries:
+            names = {name.partition(".")[0] for name in library.names if "." in name}
+            together = names & self.packages.keys()
+            if len(together) > 1:
+                joined = frozenset().union(*(found[root] for root in together))
+                found.update(dict.fromkeys(joined, joined))
+        return found
+
+    def names(self, roots: Iterable[str]) -> frozenset[str] | None:
+        """What code may call of some packages by name; None where that can be any name."""
+        packages = [self.packages[root] for root in roots]
+        if any(package.anything for package in packages):
+            return None
+        return frozenset().union(*(p.functions | p.methods | p.operators for p in packages))
 
     def words(self) -> set[str]:
         """Every name that a file may call; a file with none of them has nothing to report."""
