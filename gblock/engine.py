@@ -80,6 +80,7 @@ class Run:
         ]
         skipped = set(self.tests)
         self.reported = [path for path in reported if path not in skipped]
+        self.modules.service = frozenset(self.reported)
         self.covers_project = self.root in tops
 
     def _verify(self, select: Sequence[str], ignore: Sequence[str]) -> None:

@@ -264,3 +264,14 @@ class TestComments:
         text = 'import os\nos.system("x")  # gblock: ignore[blocking-call]\n'
 
         assert [] == rows(run({"a.py": text}, select=["cpu-bound-call", "unused-ignore"]))
+
+
+def test_a_test_that_is_asked_about_counts_as_service(run):
+    files = {
+        "pyproject.toml": "",
+        "tests/app/worker.py": "def work(consumer):\n    consumer.poll(1)\n",
+        "tests/app/main.py": "from confluent_kafka import Consumer\nfrom worker import work\n"
+        "work(Consumer({}))\n",
+    }
+
+    assert [("tests/app/worker.py", 2)] == rows(run(files, "tests/app"))

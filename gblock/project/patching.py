@@ -114,11 +114,8 @@ class Patching:
     def _direct(self, path: str) -> tuple[Patch, ...]:
         if not self.mentions(path):
             return ()
-        problem = self.modules.problems.get(path)
         summary = self.modules.summary(path)
         if summary is None:
-            if problem is None:  # not read as code: that nobody asked for it is no problem
-                self.modules.problems.pop(path, None)
             return self._from_text(path)
         kept = self._renamed(summary)
         found: dict[tuple[int, str], Patch] = {}

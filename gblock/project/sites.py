@@ -142,8 +142,21 @@ class Sites:
                 if not self.inference.infer(callee[1], place):
                     self.unresolved.append((path, call.row, call.column, name))
             return None
-        native = bool(found) and self.offloading.runs_natively(path, call.scope)
+        native = self._is_dear(call, found, path) and self.offloading.runs_natively(
+            path, call.scope
+        )
         return Site(call, place, found, handover, native)
+
+    def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
+        """Whether one of some blockers can be told of where the call stands; it costs to find out
+        in which thread that is."""
+        summary = self.inference.modules.summary(path)
+        return summary is not None and any(
+            one.blocker.kind != "costly"
+            or repeated(summary, call)
+            or handled(summary, call, self.inference)
+            for one in found
+        )
 
     def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
         """Whether a rule may have something to say; where not, libcst need not read the call."""
