@@ -145,7 +145,7 @@ def test_a_catalog_that_cannot_be_read_is_an_error(content, tmp_path):
     if content is not None:
         path.write_bytes(content)
 
-    with pytest.raises(UserError, match="mine.toml"):
+    with pytest.raises(UserError, match=r"mine\.toml"):
         catalog.load((str(path),))
 
 
