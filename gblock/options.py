@@ -25,9 +25,12 @@ class Options:
         self.stdin_filename: str | None = None
         self.show_unresolved = False
         self.force_exclude = False
+        self.all_processes = False
         self.color = "auto"
         self.config: str | None = None
         self.isolated = False
         self.quiet = False
+        # Whose processes are listed.
+        self.directory = "."
         # What `explain` explains.
         self.name = ""

@@ -99,13 +99,20 @@ def _check(parser: _Parser) -> None:
     add("--show-unresolved", action="store_true", help="list calls that could not be judged")
     known = parser.add_mutually_exclusive_group()
     known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
-    known.add_argument("--write-baseline", metavar="FILE", help="write what is reported, and hide it")
+    known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
+    add("--all-processes", action="store_true", help="report also what never runs on gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--config", metavar="FILE", help="take the settings of this file")
     group.add_argument("--isolated", action="store_true", help="take no settings from any file")
     add("-q", "--quiet", action="store_true", help="write diagnostics and errors only")
+
+
+def _processes(parser: _Parser) -> None:
+    help_ = "the project's directory"
+    parser.add_argument("directory", nargs="?", metavar="DIRECTORY", help=help_)
+    parser.add_argument("--output-format", choices=("text", "json"))
 
 
 def _explain(parser: _Parser) -> None:
@@ -118,6 +125,7 @@ def _list(parser: _Parser) -> None:
 
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
+    "processes": ("List the processes that a project starts.", _processes),
     "explain": ("Print the page of a rule or a blocker.", _explain),
     "rules": ("List the rules.", _list),
     "blockers": ("List the catalog of blockers.", _list),
@@ -129,4 +137,3 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
-

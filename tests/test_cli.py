@@ -162,6 +162,7 @@ class TestArguments:
             "baseline": "known.json",
             "write_baseline": None,
             "force_exclude": True,
+            "all_processes": False,
             "on_progress": None,
         }
         run(capsys, "check", "--config", "strict.toml")
