@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gblock.config import Config
-    from gblock.diagnostics import Diagnostic, Problem, Report
+    from gblock.diagnostics import Diagnostic, Problem, Related, Report
+    from gblock.observations import Confirmation, Observations
     from gblock.project.sites import Sites
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
@@ -103,7 +104,9 @@ class Run:
             return False
         return is_test(path, top, self.modules.data(path))
 
-    def report(self, *, min_severity: str | None = None) -> Report:
+    def report(
+        self, *, min_severity: str | None = None, observed: Observations | None = None
+    ) -> Report:
         """Do it."""
         from gblock.diagnostics import Report, Severity
 
@@ -124,6 +127,14 @@ class Run:
                 diagnostics += inspection.diagnostics(path, path in chosen)
             suppressed, unresolved = inspection.suppressed, inspection.unresolved
         self._note_problems()
+        unexplained: tuple[Related, ...] = ()
+        elsewhere = 0
+        if observed is not None:
+            from gblock import observations
+
+            seen = observations.confirmed(observed, diagnostics, self.reported)
+            diagnostics, elsewhere = seen.diagnostics, seen.elsewhere
+            unexplained = _explained_by_none(seen)
         lowest = Severity[(min_severity or self.config.min_severity or "warning").upper()]
         shown = [d for d in diagnostics if d.severity >= lowest]
         return Report(
@@ -138,6 +149,8 @@ class Run:
             unresolved=len(unresolved),
             unresolved_calls=tuple(unresolved),
             notes=tuple(self.notes),
+            unexplained=unexplained,
+            observed_elsewhere=elsewhere,
         )
 
     def _chosen(self, triage: Triage) -> set[str]:
@@ -230,6 +243,7 @@ def check(
     baseline: str | None = None,
     write_baseline: str | None = None,
     force_exclude: bool = False,
+    observed: Observations | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Check some paths; see `Run` for the arguments.
@@ -238,6 +252,7 @@ def check(
         min_severity: ``note``, ``warning`` or ``error``.
         baseline: A file that says what is known, instead of the configuration's.
         write_baseline: A file to write what is reported to; all of it is known then.
+        observed: What probes saw in production: it marks diagnostics, and hides none.
 
     Raises:
         UserError: for a name that does not exist, a catalog or a baseline that is wrong.
@@ -251,9 +266,19 @@ def check(
         force_exclude=force_exclude,
         on_progress=on_progress,
     )
-    report = run.report(min_severity=min_severity)
+    report = run.report(min_severity=min_severity, observed=observed)
     path = write_baseline or baseline or config.baseline
     return report if path is None else _without_known(report, path, write_baseline is not None)
+
+
+def _explained_by_none(seen: Confirmation) -> tuple[Related, ...]:
+    from gblock.diagnostics import Location, Related
+    from gblock.observations import sentence
+
+    return tuple(
+        Related(files.relative_name(path), Location(site.line or 1, 1), sentence(site))
+        for site, path in seen.unexplained
+    )
 
 
 def _without_known(report: Report, path: str, anew: bool) -> Report:
@@ -266,3 +291,15 @@ def _without_known(report: Report, path: str, anew: bool) -> Report:
     return report._replace(
         diagnostics=tuple(new), baselined=len(report.diagnostics) - len(new)
     )
+
+
+def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> Observations:
+    """The same observations, with what a check of some paths reports of each site.
+
+    Raises:
+        UserError: for a path that does not exist, or a catalog that is wrong.
+    """
+    from gblock import observations
+
+    run = Run(paths, config)
+    return observations.confirmed(observed, run.report().diagnostics, run.reported).observations
