@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from gblock import outline
-from gblock.errors import UserError
+from gblock.errors import UserError, toml_place
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -142,7 +142,12 @@ class _Head(_Table, frozen=True, rename={"measured_on": "measured-on"}):
     measured_on: dict[str, str] = {}
 
 
-_SHAPES: dict[str, Any] = {"library": Library, "offload": Offload, "handler": Handler, "blocker": Blocker}
+_SHAPES: dict[str, Any] = {
+    "library": Library,
+    "offload": Offload,
+    "handler": Handler,
+    "blocker": Blocker,
+}
 
 
 class Catalog:
@@ -375,16 +380,9 @@ def _tables(text: str, filename: str, rows_before: int) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message, row, column = toml_place(error)
+        message, row, column = toml_place(error, text)
+        message = f"this is not TOML: {message}"
         raise UserError(filename, message, rows_before + row, column) from None
-
-
-def toml_place(error: Exception) -> tuple[str, int, int]:
-    """The message of a TOML error, and its row and column; 1 and 0 where it names the end."""
-    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error), re.DOTALL)
-    if match is None:
-        return str(error), 1, 0
-    return match[1], int(match[2]), int(match[3])
 
 
 def _block(chunk: outline.Chunk, filename: str) -> Any:
@@ -399,7 +397,7 @@ def _block(chunk: outline.Chunk, filename: str) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, shape: Any) -> str:
-    """msgspec's message with the key first, and a suggestion where the key is unknown."""
+    """The message of msgspec with the key first, and a suggestion where the key is unknown."""
     message = str(error)
     text, _, place = message.partition(" - at `$")
     key = place.rstrip("`").lstrip(".")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gblock.errors import UserError
+from gblock.errors import UserError, end_of, toml_place
 from gblock.suggestion import did_you_mean
 
 TYPE_CHECKING = False
@@ -133,15 +133,10 @@ def _decoded(content: bytes, filename: str) -> str:
         # What stands before the first bad byte is good: its last line is the place.
         before = content[: error.start].decode("utf-8-sig")
         message = "this byte is not UTF-8, as TOML has to be"
-        raise UserError(filename, message, *_end_of(before)) from None
-
-
-def _end_of(text: str) -> tuple[int, int]:
-    return text.count("\n") + 1, len(text) - text.rfind("\n")
+        raise UserError(filename, message, *end_of(before)) from None
 
 
 def _parsed(text: str, filename: str) -> Mapping[str, Any]:
-    import re
     import sys
 
     if sys.version_info >= (3, 11):
@@ -153,10 +148,7 @@ def _parsed(text: str, filename: str) -> Mapping[str, Any]:
         # A lone carriage return is an error of its own, but CRLF is only Windows.
         return tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        # Positions as attributes came with 3.14 only; the text carried them from the start.
-        message, _, place = str(error).partition(" (at ")
-        match = re.fullmatch(r"line (\d+), column (\d+)\)", place)
-        row, column = (int(match[1]), int(match[2])) if match else _end_of(text)
+        message, row, column = toml_place(error, text)
         raise UserError(filename, f"this is not TOML: {message}", row, column) from None
     except RecursionError:
         raise UserError(filename, "it is nested too deeply to be read") from None
@@ -186,7 +178,7 @@ class _Source:
         line = rf"^[ \t]*\[?[ \t]*(?:[\w.-]*\.)?[\"']?({re.escape(key)})[\"']?[ \t]*[=.\]]"
         pattern = re.compile(line, re.MULTILINE)
         match = pattern.search(self.text, header.start() if header else 0)
-        return _end_of(self.text[: match.start(1)]) if match else (0, 0)
+        return end_of(self.text[: match.start(1)]) if match else (0, 0)
 
 
 def _config(table: Mapping[str, Any], source: _Source) -> Config:

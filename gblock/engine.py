@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from gblock import files, outline
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
     from gblock.observations import Confirmation, Observations
-    from gblock.project.sites import Sites
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
+_HUGE = 10_000_000
+"""Bytes: of a larger project nothing is parsed that triage drops."""
 
 
 class Run:
@@ -64,6 +66,7 @@ class Run:
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
+        self._is_huge = False
         self.notes = found.notes
         reported = [os.path.abspath(path) for path in found.files]
         if stdin is not None:
@@ -74,10 +77,12 @@ class Run:
             self.modules.give(reported[-1], stdin[1])
         named = {os.path.abspath(path) for path in paths if not os.path.isdir(path)}
         tops = [os.path.abspath(path) for path in paths if os.path.isdir(path)]
+        self._tops = sorted((os.path.join(top, "") for top in tops), key=len, reverse=True)
+        self._are_tests: dict[str, bool] = {}
         self.tests = [
             path
             for path in reported
-            if (force_exclude or path not in named) and self._is_test(path, tops)
+            if (force_exclude or path not in named) and self._is_test(path)
         ]
         skipped = set(self.tests)
         self.reported = [path for path in reported if path not in skipped]
@@ -94,15 +99,17 @@ class Run:
         for _, names in self.config.per_file_ignores:
             verify(names, f"{settings}: per-file-ignores")
 
-    def _is_test(self, path: str, tops: list[str]) -> bool:
+    def _is_test(self, path: str) -> bool:
         """Whether a file that was found is a test; below a named directory of tests none is."""
         from gblock.project.testcode import is_test
 
-        above = [top for top in tops if path.startswith(os.path.join(top, ""))]
-        top = max(above, key=len, default=self.root)
-        if any(is_test(os.path.join(top, "x.py"), r) for r in (self.root, os.path.dirname(top))):
-            return False
-        return is_test(path, top, self.modules.data(path))
+        prefix = next((prefix for prefix in self._tops if path.startswith(prefix)), "")
+        top = prefix[:-1] or prefix or self.root
+        if top not in self._are_tests:
+            self._are_tests[top] = any(
+                is_test(os.path.join(top, "x.py"), r) for r in (self.root, os.path.dirname(top))
+            )
+        return not self._are_tests[top] and is_test(path, top, self.modules.data(path))
 
     def report(
         self, *, min_severity: str | None = None, observed: Observations | None = None
@@ -112,6 +119,7 @@ class Run:
 
         triage = Triage(self.modules, self.vocabulary)
         chosen = self._chosen(triage)
+        self._is_huge = self.modules.size > _HUGE
         readable = [path for path in self.reported if self._readable(path, chosen)]
         commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
         inspected = [path for path in readable if path in chosen or path in commented]
@@ -197,7 +205,7 @@ class Run:
     def _parses(self, path: str, data: bytes) -> bool:
         """Of what triage dropped, a little is parsed all the same, and all of it decoded."""
         self._parsed += len(data)
-        if self._parsed <= _PARSED_ANYWAY:
+        if self._parsed <= _PARSED_ANYWAY and not self._is_huge:
             return self.modules.compiles(path)
         return data.isascii() or self.modules.text(path) is not None
 
@@ -257,16 +265,22 @@ def check(
     Raises:
         UserError: for a name that does not exist, a catalog or a baseline that is wrong.
     """
-    run = Run(
-        paths,
-        config,
-        select=select,
-        ignore=ignore,
-        stdin=stdin,
-        force_exclude=force_exclude,
-        on_progress=on_progress,
-    )
-    report = run.report(min_severity=min_severity, observed=observed)
+    collecting = gc.isenabled()
+    gc.disable()  # what a run makes it keeps: looking for garbage takes a fifth of its time
+    try:
+        run = Run(
+            paths,
+            config,
+            select=select,
+            ignore=ignore,
+            stdin=stdin,
+            force_exclude=force_exclude,
+            on_progress=on_progress,
+        )
+        report = run.report(min_severity=min_severity, observed=observed)
+    finally:
+        if collecting:
+            gc.enable()
     path = write_baseline or baseline or config.baseline
     return report if path is None else _without_known(report, path, write_baseline is not None)
 

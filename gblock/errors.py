@@ -24,3 +24,21 @@ class UserError(Exception):
         place = f"{self.filename}:{self.row}" if self.row else self.filename
         place = f"{place}:{self.column}" if self.row and self.column else place
         return f"{place}: {self.message}"
+
+
+def toml_place(error: Exception, text: str) -> tuple[str, int, int]:
+    """What a TOML reader says, without the place, and the row and column that it means.
+
+    Positions as attributes came with Python 3.14 only; the message carried them from the start.
+    """
+    import re
+
+    message, _, place = str(error).partition(" (at ")
+    match = re.fullmatch(r"line (\d+), column (\d+)\)", place)
+    row, column = (int(match[1]), int(match[2])) if match else end_of(text)
+    return message, row, column
+
+
+def end_of(text: str) -> tuple[int, int]:
+    """The row and column behind a text."""
+    return text.count("\n") + 1, len(text) - text.rfind("\n")

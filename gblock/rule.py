@@ -153,5 +153,5 @@ def _is_own(rule: type[Rule], name: str) -> bool:
 
 
 def name_of(class_name: str) -> str:
-    """The name that a rule's class, and its file, must have: ``BlockingCall`` → ``blocking-call``."""
+    """The name that a rule's class must have: ``BlockingCall`` is ``blocking-call``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", class_name).lower()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from gblock.errors import UserError
 from gblock.rules import NAMES
 from gblock.suggestion import did_you_mean
@@ -29,8 +31,12 @@ class Selection:
     def __init__(self, select: Iterable[str], ignore: Iterable[str], chunks: list[Chunk]) -> None:
         self.select = frozenset(select) or frozenset({"default"})
         self.ignore = frozenset(ignore)
-        self.names = (*NAMES, *(chunk.id for chunk in chunks))
+        self._chunks = chunks
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
         """Everything that can be selected, ignored or suppressed."""
+        return (*NAMES, *(chunk.id for chunk in self._chunks))
 
     def verify(self, named: Iterable[str], origin: str, allowed: Iterable[str] = ()) -> None:
         """Make sure that names exist.
@@ -43,7 +49,8 @@ class Selection:
         Raises:
             UserError: for a name that does not exist, with a suggestion.
         """
-        for name in sorted(frozenset(named).difference(self.names, allowed)):
+        named = frozenset(named)
+        for name in sorted(named.difference(self.names, allowed)) if named else ():
             message = f"there is no rule or blocker {name}{did_you_mean(name, self.names)}"
             raise UserError(origin, message)
 
@@ -52,8 +59,15 @@ class Selection:
         """Whether all that is on by default is on."""
         return bool(self.select & {"default", "all"}) and not self.ignore
 
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether nothing was asked for: most runs are told so, and need no block's id."""
+        return self.select == {"default"} and not self.ignore
+
     def may_report(self, chunk: Chunk) -> bool:
         """Whether a blocker can be on, as far as its text tells."""
+        if self._is_plain:
+            return not chunk.opt_in
         if chunk.id in self.ignore:
             return False
         if chunk.id in self.select or "all" in self.select or self.select & frozenset(NAMES):

@@ -13,7 +13,7 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from gblock.diagnostics import Location
-from gblock.project.inference import Place, last_name
+from gblock.project.expressions import Place, last_name
 from gblock.project.repetition import handled, repeated
 from gblock.project.sites import Found, Site, Sites
 from gblock.project.summary import Call, ModuleSummary
@@ -185,7 +185,7 @@ class Source:
     def is_excused(self, site: Site) -> bool:
         """Whether it is a flag or another argument than the timeout that makes a call immediate."""
         expression, place = site.call.expression, site.place
-        holds = self.finder.inference.holds
+        holds = self.finder.inference.conditions.holds
         return any(
             holds(condition, expression, place)
             for found in site.found
@@ -217,7 +217,7 @@ class Source:
         scopes = self.summary.scopes
         if scopes[site.call.scope].kind != "lambda":
             return False
-        for call, place, _ in self.finder.inference.handovers(self.path, site.call.scope):
+        for call, place, _ in self.finder.inference.calling.handovers(self.path, site.call.scope):
             handover = offloading.handover(call, place)
             if handover is not None and handover.offload.thread == "greenlet":
                 return True

@@ -15,7 +15,8 @@ from gblock import catalog
 from gblock.config import Config
 from gblock.diagnostics import Report
 from gblock.engine import check
-from gblock.project.inference import Inference, Place
+from gblock.project.expressions import Place
+from gblock.project.inference import Inference
 from gblock.project.modules import Modules
 
 CATALOG = catalog.load()

@@ -148,7 +148,8 @@ class TestArguments:
     def test_everything_is_handed_to_the_engine(self, capsys, engine, tree):
         root = tree({"gblock.toml": "", "strict.toml": 'ignore = ["x"]', "src/a.py": ""})
         argv = ["check", "src", "--select", "a,b", "more.py", "--select=c", "--ignore", "d"]
-        argv += ["--min-severity", "error", "--baseline", "known.json", "--force-exclude", "--", "-odd.py"]
+        argv += ["--min-severity", "error", "--baseline", "known.json", "--force-exclude"]
+        argv += ["--", "-odd.py"]
         assert run(capsys, *argv)[0] == 0
         assert engine.paths == ["src", "more.py", "-odd.py"]
         assert engine.config.filename == f"{root}/gblock.toml"

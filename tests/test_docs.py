@@ -74,7 +74,8 @@ def test_an_unknown_name_is_an_error_with_a_suggestion():
 
 def _blocks(text):
     """The blocks of the README that a command writes: the marker's kind and command, the text."""
-    return re.findall(r"<!-- (example|help): (.*?) -->\n```\n(.*?)```\n<!-- end -->", text, re.DOTALL)
+    block = r"<!-- (example|help): (.*?) -->\n```\n(.*?)```\n<!-- end -->"
+    return re.findall(block, text, re.DOTALL)
 
 
 def _output(command, monkeypatch, capsys):

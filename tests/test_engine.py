@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import socket
+from typing import ClassVar
 
 import pytest
 
@@ -65,14 +66,16 @@ class TestFilesThatCannotBeChecked:
         self.check(run, "import os\nos.system(" + "-" * 200_000 + "1)\n", "")
 
     def test_a_file_that_cannot_be_opened(self, run, monkeypatch):
-        real = builtins.open
+        def deny(real):
+            def open_(path, *args, **kwargs):
+                if str(path).endswith("broken.py"):
+                    raise PermissionError(13, "Permission denied")
+                return real(path, *args, **kwargs)
 
-        def deny(path, *args, **kwargs):
-            if str(path).endswith("broken.py"):
-                raise PermissionError(13, "Permission denied")
-            return real(path, *args, **kwargs)
+            return open_
 
-        monkeypatch.setattr(builtins, "open", deny)
+        monkeypatch.setattr(builtins, "open", deny(builtins.open))
+        monkeypatch.setattr(os, "open", deny(os.open))
         self.check(run, BAD, "cannot be read: Permission denied")
 
     def test_a_file_that_is_too_large_to_be_parsed(self, run):
@@ -133,7 +136,7 @@ class TestFilesThatAreStrange:
 
 
 class TestProjects:
-    FILES = {
+    FILES: ClassVar = {
         "pyproject.toml": "",
         "kafka.py": "from confluent_kafka import Consumer\nconsumer = Consumer({})\n",
         "worker.py": "from kafka import consumer\nconsumer.poll(1)\n",
@@ -211,7 +214,7 @@ class TestSelection:
     def test_an_unknown_name_for_some_files_is_an_error(self, run, tmp_path):
         ignores = (("scripts/*", ("os-sytem",)),)
         config = Config(root=str(tmp_path), filename="gblock.toml", per_file_ignores=ignores)
-        with pytest.raises(UserError, match="per-file-ignores: .*did you mean os-system"):
+        with pytest.raises(UserError, match=r"per-file-ignores: .*did you mean os-system"):
             run({"a.py": ""}, config=config)
 
     def test_a_blocker_of_the_projects_own_is_found(self, run, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_summary import PROGRAMS
 
 from gblock.project import values as v
-from gblock.project.inference import Place, dotted, is_passed, last_name, passed, same
+from gblock.project.expressions import Place, dotted, is_passed, last_name, passed, same
 
 HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
 FLUSH = "confluent_kafka.Producer.flush"
@@ -216,12 +216,12 @@ def test_a_module_that_cannot_be_parsed_says_nothing(tmp_path):
 
     assert [] == symbols(inference, tmp_path / "main.py")
     assert v.NOTHING == inference.name("x", Place(path, 0, (0,)))
-    assert v.NOTHING == inference.parameter(path, 1, 0)
-    assert v.NOTHING == inference.result((v.FUNCTION, path, 1, None))
-    assert [] == inference.callers(path, 1)
-    assert [] == inference.handovers(path, 1)
-    assert [] == inference.bases(path, 1)
-    assert [] == inference.subclasses(path, 1)
+    assert v.NOTHING == inference.parameters.parameter(path, 1, 0)
+    assert v.NOTHING == inference.results.result((v.FUNCTION, path, 1, None))
+    assert [] == inference.calling.callers(path, 1)
+    assert [] == inference.calling.handovers(path, 1)
+    assert [] == inference.classes.bases(path, 1)
+    assert [] == inference.calling.subclasses(path, 1)
 
 
 @pytest.mark.parametrize(

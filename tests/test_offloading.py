@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import inferring
 
-from gblock.project.inference import Place
+from gblock.project.expressions import Place
 from gblock.project.offloading import Offloading
 
 HEAD = (

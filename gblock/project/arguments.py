@@ -7,7 +7,8 @@ from typing import NamedTuple
 from gblock.catalog import Blocker, Timeout
 from gblock.project import summary as tags
 from gblock.project import values as v
-from gblock.project.inference import Inference, Place, is_passed, passed
+from gblock.project.expressions import Place, is_passed, passed
+from gblock.project.inference import Inference
 from gblock.project.summary import Expr
 
 
@@ -29,7 +30,7 @@ UNKNOWN = Wait()
 
 def wait(blocker: Blocker, expression: Expr, place: Place, inference: Inference) -> Wait:
     """How long a call of a blocker waits."""
-    if any(inference.holds(condition, expression, place) for condition in blocker.unless):
+    if any(inference.conditions.holds(condition, expression, place) for condition in blocker.unless):
         return IMMEDIATE
     timeout = blocker.timeout
     if timeout is None:

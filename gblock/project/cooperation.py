@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from gblock.catalog import Blocker
 from gblock.project import summary as tags
-from gblock.project.inference import Inference, Place
+from gblock.project.expressions import Place
+from gblock.project.inference import Inference
 from gblock.project.summary import Call
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
-_WORD = re.compile(rb"\w+")
+_WORD = rb"\w+"
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_PART = 1 << 18
+_PART = 1 << 16
 """Bytes read at once: more than all but a few files hold."""
 _SCANS = 300
 """After so many searches for a word an index of all words costs less than the next ones."""
@@ -155,7 +155,7 @@ class Modules:
         """The files in which each word stands."""
         index: dict[bytes, list[str]] = {}
         for path in self.files:
-            for word in set(_WORD.findall(self.data(path))):
+            for word in set(re.findall(_WORD, self.data(path))):
                 index.setdefault(word, []).append(path)
         return index
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from gblock.catalog import Offload
 from gblock.project import summary as tags
 from gblock.project import values as v
-from gblock.project.inference import Inference, Place, is_passed, last_name, passed
+from gblock.project.expressions import Place, is_passed, last_name, passed
+from gblock.project.inference import Inference
 from gblock.project.summary import Call, Expr, ModuleSummary
-
 
 _DEPTH = 8
 """How many callers in a row are followed."""
@@ -112,7 +112,7 @@ class Offloading:
         if summary.scopes[index].kind == "function" and self._decorated(summary, index):
             return True
         native = False
-        for call, place, position in self.inference.handovers(summary.filename, index):
+        for call, place, position in self.inference.calling.handovers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # hands itself over
             handover = self.handover(call, place)
@@ -126,7 +126,7 @@ class Offloading:
                 return False
         if summary.scopes[index].kind == "lambda":
             return native
-        for call, place in self.inference.callers(summary.filename, index):
+        for call, place in self.inference.calling.callers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # calls itself
             if not self.runs_natively(place.path, place.scope):

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from gblock.catalog import Catalog
 from gblock.project import summary as tags
-from gblock.project.inference import ALLOWANCE, Inference, Place, last_name, passed
+from gblock.project.calling import ALLOWANCE
+from gblock.project.expressions import Place, last_name, passed
+from gblock.project.inference import Inference
 from gblock.project.summary import Call, Expr, ModuleSummary
 from gblock.project.values import EXTERNAL, FUNCTION, LITERAL
 
@@ -89,9 +91,8 @@ class Patching:
         self.modules = inference.modules
         self.remedies = remedies(inference.catalog)
         self._verbs = {name.rpartition(".")[2] for name in self.remedies}
-        self._marks = re.compile(
-            b"|".join(sorted(re.escape(one.encode()) for one in {"monkey", "patch_", *self._verbs}))
-        )
+        words = {"monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS), *self._verbs}
+        self._marks = re.compile(rb"\b(?:%s)\b" % "|".join(sorted(words)).encode())
         self._of: dict[str, tuple[Patch, ...]] = {}
 
     def of(self, path: str) -> tuple[Patch, ...]:
@@ -160,7 +161,7 @@ class Patching:
 
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
-        self.inference.allowance = ALLOWANCE
+        self.inference.calling.allowance = ALLOWANCE
         found = []
         for symbol in sorted(self.inference.callee_symbols(call.expression[1], place)):
             if symbol in self.remedies:
@@ -323,7 +324,7 @@ class Patching:
         return found
 
     def _is_function(self, call: Call, where: str, path: str, scope: int) -> bool:
-        self.inference.allowance = ALLOWANCE
+        self.inference.calling.allowance = ALLOWANCE
         values = self.inference.infer(call.expression[1], Place(where, call.scope, call.path))
         return any(value[0] == FUNCTION and value[1:3] == (path, scope) for value in values)
 

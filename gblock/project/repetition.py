@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gblock.project.inference import Inference, Place
+from gblock.project.expressions import Place
+from gblock.project.inference import Inference
 from gblock.project.summary import CALL, LOOPS, Call, ModuleSummary
 
 

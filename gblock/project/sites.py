@@ -8,8 +8,10 @@ from typing import NamedTuple
 from gblock.catalog import Blocker
 from gblock.project import summary as tags
 from gblock.project.arguments import Wait, wait
+from gblock.project.calling import ALLOWANCE
 from gblock.project.cooperation import Cooperation
-from gblock.project.inference import ALLOWANCE, Inference, Place, last_name
+from gblock.project.expressions import Place, last_name
+from gblock.project.inference import Inference
 from gblock.project.offloading import Handover, Offloading
 from gblock.project.repetition import handled, repeated
 from gblock.project.summary import Binding, Call, Expr, ModuleSummary
@@ -79,7 +81,7 @@ class Sites:
         self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
-        self.inference.allowance = _FRUGAL if self._is_huge else ALLOWANCE
+        self.inference.calling.allowance = _FRUGAL if self._is_huge else ALLOWANCE
         found = []
         for call in summary.calls:
             site = self._site(call, path, kept)

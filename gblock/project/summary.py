@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 Expr: TypeAlias = Any
@@ -338,7 +338,7 @@ class _Reader:
         if handler is not None:
             handler(self, node)
 
-    def branches(self, node: ast.AST, kind: str, *blocks: list[ast.stmt]) -> None:
+    def branches(self, kind: str, *blocks: list[ast.stmt]) -> None:
         path = self.path
         self.scopes[self.scope].branches[path] = kind
         for number, body in enumerate(blocks):
@@ -451,12 +451,12 @@ class _Reader:
         self.scopes[self.scope].tests[self.path] = self.expression(node.test)
         if node.orelse:
             self.scopes[self.scope].complete[self.path] = 2
-        self.branches(node, "if", node.body, node.orelse)
+        self.branches("if", node.body, node.orelse)
 
     def loop(self, node: ast.While) -> None:
         self.header(node, node.body)
         self.expression(node.test)
-        self.branches(node, "while", node.body, node.orelse)
+        self.branches("while", node.body, node.orelse)
 
     def for_(self, node: ast.For | ast.AsyncFor) -> None:
         self.header(node, node.body)
@@ -468,7 +468,7 @@ class _Reader:
         self.path = (*path, 0, -1)
         self.bind_target(node.target, LOOPED, value)
         self.path = path
-        self.branches(node, "for", node.body, node.orelse)
+        self.branches("for", node.body, node.orelse)
 
     def with_(self, node: ast.With | ast.AsyncWith) -> None:
         self.header(node, node.body)
@@ -479,7 +479,7 @@ class _Reader:
             if item.optional_vars is not None:
                 self.bind_target(item.optional_vars, ENTERED, value)
         self.scopes[self.scope].complete[self.path] = 1
-        self.branches(node, "with", node.body)
+        self.branches("with", node.body)
 
     def implicit_call(self, node: ast.expr, value: Expr, kind: str) -> None:
         """``for`` and ``with`` call methods of their object without a call being written."""
@@ -874,7 +874,7 @@ _EXPRESSIONS: dict[type[ast.AST], Any] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def read_annotation(text: str) -> Expr:
     """The expression in a quoted annotation, or None if it is none."""
     try:

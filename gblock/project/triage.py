@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 
 from gblock.project.modules import Modules
 from gblock.project.vocabulary import Vocabulary, pattern
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 # Literal first characters: the regular expression engine finds them forty times faster than a
 # pattern that starts with an anchor.
-_FROM = re.compile(rb"from[ \t]+([\w.]+)[ \t]+import\b")
-_IMPORT = re.compile(rb"import[ \t]+([^\n#;]+)")
-_ATTRIBUTE = re.compile(rb"\.(\w+)")
-_WORD = re.compile(rb"\w+")
+_FROM = rb"from[ \t]+([\w.]+)[ \t]+import\b[ \t]*(\([^)]*\)|[^\n#(;]*)"
+_IMPORT = rb"import[ \t]+([^\n#;]+)"
+_ATTRIBUTE = rb"\.(\w+)"
+_WORD = rb"\w+"
+_DOTTED = rb"[\w.]+"
 _FEW = 50
 """For fewer files than this their words are looked at before patterns are compiled."""
 _MUCH = 5_000_000
@@ -43,13 +45,9 @@ class Triage:
     def __init__(self, modules: Modules, vocabulary: Vocabulary) -> None:
         self.modules = modules
         self.vocabulary = vocabulary
-        self._known = {root.encode(): root for root in vocabulary.packages}
         self._roots_of_line: dict[bytes, frozenset[str]] = {}
-        self._words_of_line: dict[tuple[bytes, bytes], frozenset[bytes]] = {}
-        self._builtins = self._builtin_pattern()
-        package = vocabulary.packages.get("builtins")
-        self._builtin_calls = [f"{n}(".encode() for n in package.functions] if package else []
         self._imported: dict[str, frozenset[str]] = {}
+        self._import_lines: dict[str, tuple[list[tuple[bytes, bytes]], list[bytes]]] = {}
         self._functions: dict[frozenset[str], re.Pattern[bytes] | None] = {}
         self._methods: dict[frozenset[str], re.Pattern[bytes] | None] = {}
         self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
@@ -57,13 +55,21 @@ class Triage:
         """The files that objects may get to, with the packages that these are of."""
         self._is_big = False
 
-    def _builtin_pattern(self) -> re.Pattern[bytes] | None:
+    @cached_property
+    def _known(self) -> dict[bytes, str]:
+        return {root.encode(): root for root in self.vocabulary.packages}
+
+    @cached_property
+    def _builtin_calls(self) -> list[bytes]:
+        package = self.vocabulary.packages.get("builtins")
+        return [f"{name}(".encode() for name in package.functions] if package else []
+
+    @cached_property
+    def _builtins(self) -> re.Pattern[bytes] | None:
         package = self.vocabulary.packages.get("builtins")
         if package is None or not package.functions:
             return None
-        return re.compile(
-            rb"(?<![\w.])(?:%s)\(" % "|".join(sorted(package.functions)).encode()
-        )
+        return re.compile(rb"(?<![\w.])(?:%s)\(" % "|".join(sorted(package.functions)).encode())
 
     # -- what a file imports
 
@@ -71,22 +77,33 @@ class Triage:
         """The packages of the catalog that a file's import lines name."""
         found = self._imported.get(path)
         if found is None:
-            found = self._imported[path] = self._read(self.modules.data(path))
+            found = self._imported[path] = self._read(path)
         return found
 
-    def _read(self, data: bytes) -> frozenset[str]:
+    def _lines(self, path: str) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
+        """What stands on a file's lines ``from module import names`` and behind any ``import``."""
+        found = self._import_lines.get(path)
+        if found is None:
+            data = self.modules.data(path)
+            found = re.findall(_FROM, data), re.findall(_IMPORT, data)
+            self._import_lines[path] = found
+        return found
+
+    def _read(self, path: str) -> frozenset[str]:
+        data = self.modules.data(path)
         roots: frozenset[str] = frozenset()
         known = self._roots_of_line
-        for line in _FROM.findall(data):
-            found = known.get(line)
+        from_lines, import_lines = self._lines(path)
+        for module, _ in from_lines:
+            found = known.get(module)
             if found is None:
-                found = known[line] = self._named((line.partition(b".")[0],))
+                found = known[module] = self._named((module.partition(b".")[0],))
             if found:
                 roots |= found
-        for line in _IMPORT.findall(data):
+        for line in import_lines:
             found = known.get(line)
             if found is None:
-                found = known[line] = self._named(_WORD.findall(line))
+                found = known[line] = self._named(re.findall(_WORD, line))
             if found:
                 roots |= found
         if roots:
@@ -119,7 +136,9 @@ class Triage:
         if len(paths) < _FEW:
             # Compiling all names into patterns takes longer than a file or two.
             words = {word.encode() for word in self.vocabulary.words()}
-            paths = [p for p in paths if not words.isdisjoint(_WORD.findall(self.modules.data(p)))]
+            paths = [p for p in paths if not words.isdisjoint(_words(self.modules.data(p)))]
+            if not paths:
+                return False
         methods = {
             name.encode()
             for package in self.vocabulary.packages.values()
@@ -128,7 +147,7 @@ class Triage:
         for path in paths:
             if self.calls_function(path) or (self.imported(path) and self.names_method(path)):
                 return True
-            if not methods.isdisjoint(_ATTRIBUTE.findall(self.modules.data(path))):
+            if not methods.isdisjoint(re.findall(_ATTRIBUTE, self.modules.data(path))):
                 return True
         return False
 
@@ -260,7 +279,7 @@ class Triage:
         words: dict[str, set[bytes]] = {}
         for path in self.modules.files:
             stems.setdefault(_stem(path), []).append(path)
-            words[path] = _import_words(self.modules.data(path))
+            words[path] = _words_of(*self._lines(path))
         importers: dict[bytes, list[str]] = {}
         for path, named in words.items():
             for word in named:
@@ -285,33 +304,55 @@ class Triage:
         targets = {path for starts in seeds.values() for path in starts}
         imported = {path: self._imports(path) for path in targets}
         importers: dict[str, set[str]] = {path: set() for path in targets}
-        stems = {_stem(path) for path in targets}
-        if stems:
-            written = re.compile(
-                rb"import[^\n]*\b(?:%(s)s)\b|from[ \t]+[\w.]*\b(?:%(s)s)\b"
-                % {b"s": b"|".join(sorted(re.escape(stem) for stem in stems))}
-            )
-            for path in self.modules.files:
-                if written.search(self.modules.data(path)):
-                    for target in targets & self._imports(path, stems):
-                        importers[target].add(path)
+        tails: dict[bytes, list[str]] = {}
+        for path in targets:
+            tails.setdefault(_stem(path), []).append(path)
+        meant: dict[tuple[bytes, bytes], bool] = {}
+        meant_plainly: dict[bytes, bool] = {}
+        for path in self.modules.files if targets else ():
+            from_lines, import_lines = self._lines(path)
+            lines = []
+            for line in from_lines:
+                may = meant.get(line)
+                if may is None:
+                    may = meant[line] = self._may_mean(line, tails)
+                if may:
+                    lines.append(line)
+            found = self._resolved(lines, path) if lines else set()
+            for plain in import_lines:
+                may = meant_plainly.get(plain)
+                if may is None:
+                    may = meant_plainly[plain] = any(
+                        _ends(name, tails) for name in re.findall(_DOTTED, plain)
+                    )
+                if may:
+                    found |= self._plainly_imported([plain], path)
+            for target in targets & found:
+                importers[target].add(path)
         return {
             group: set(starts).union(*(imported[one] | importers[one] for one in starts))
             for group, starts in seeds.items()
         }
 
-    def _imports(self, path: str, stems: set[bytes] | None = None) -> set[str]:
-        """The files of the project that a file imports, as far as single lines tell.
+    def _may_mean(self, line: tuple[bytes, bytes], tails: dict[bytes, list[str]]) -> bool:
+        """Whether a line ``from module import names`` may mean one of some files, by last names."""
+        module, names = line
+        if module.startswith(b"."):
+            words = {*re.findall(_WORD, module), *re.findall(_WORD, names)}
+            return not module.strip(b".") or not words.isdisjoint(tails)
+        return _ends(module, tails) or any(
+            _ends(module + b"." + name, tails) for name in re.findall(_WORD, names)
+        )
 
-        Args:
-            path: The file.
-            stems: Only lines with one of these words are resolved; None for all.
-        """
+    def _imports(self, path: str) -> set[str]:
+        """The files of the project that a file imports, as far as single lines tell."""
+        from_lines, import_lines = self._lines(path)
+        return self._resolved(from_lines, path) | self._plainly_imported(import_lines, path)
+
+    def _resolved(self, lines: Iterable[tuple[bytes, bytes]], path: str) -> set[str]:
+        """The files that lines ``from module import names`` mean."""
         found: set[str] = set()
-        for line in _FROM_NAMES.findall(self.modules.data(path)):
-            if stems is not None and stems.isdisjoint(self._words(line)):
-                continue
-            module, names = line
+        for module, names in lines:
             text = module.decode()
             stripped = text.lstrip(".")
             target = self.modules.resolve(stripped, len(text) - len(stripped), path)
@@ -319,28 +360,32 @@ class Triage:
                 continue
             found.add(target)
             if target.endswith("__init__.py"):
-                for name in _WORD.findall(names):
+                for name in re.findall(_WORD, names):
                     inner = self.modules.inside(os.path.dirname(target), name.decode())
                     if inner is not None:
                         found.add(inner)
-        for words in _IMPORT.findall(self.modules.data(path)):
-            for name in re.findall(rb"[\w.]+", words):
-                if stems is None or not stems.isdisjoint(_WORD.findall(name)):
-                    target = self.modules.resolve(name.decode(), 0, path)
-                    if target is not None:
-                        found.add(target)
         return found
 
-    def _words(self, line: tuple[bytes, bytes]) -> frozenset[bytes]:
-        """The words of an import line, remembered: the same lines stand in many files."""
-        found = self._words_of_line.get(line)
-        if found is None:
-            found = frozenset(_WORD.findall(b" ".join(line)))
-            self._words_of_line[line] = found
-        return found
+    def _plainly_imported(self, lines: Iterable[bytes], path: str) -> set[str]:
+        """The files that lines ``import names`` mean."""
+        names = [name for words in lines for name in re.findall(_DOTTED, words)]
+        found = {self.modules.resolve(name.decode(), 0, path) for name in names}
+        return {target for target in found if target is not None}
 
 
-_FROM_NAMES = re.compile(rb"from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#(]*)")
+def _words(data: bytes) -> list[bytes]:
+    """The words of a file; a single file is split sooner than a pattern is compiled."""
+    kept = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
+    return data.translate(kept).split()
+
+
+def _ends(module: bytes, tails: dict[bytes, list[str]]) -> bool:
+    """Whether a dotted name is the end of one of some files' names, given by their last part."""
+    paths = tails.get(module.rpartition(b".")[2])
+    if paths is None:
+        return False
+    tail = os.sep + os.fsdecode(module).replace(".", os.sep)
+    return any(path.endswith((tail + ".py", os.path.join(tail, "__init__.py"))) for path in paths)
 
 
 def _stem(path: str) -> bytes:
@@ -350,6 +395,6 @@ def _stem(path: str) -> bytes:
     return os.fsencode(directory.rpartition("/")[2] if stem == "__init__" else stem)
 
 
-def _import_words(data: bytes) -> set[bytes]:
-    lines = {*_FROM.findall(data), *_IMPORT.findall(data)}
-    return set(_WORD.findall(b" ".join(lines)))
+def _words_of(from_lines: list[tuple[bytes, bytes]], import_lines: list[bytes]) -> set[bytes]:
+    lines = {module for module, _ in from_lines}.union(import_lines)
+    return set(re.findall(_WORD, b" ".join(lines)))

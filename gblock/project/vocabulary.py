@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,20 +62,26 @@ class Vocabulary:
     """
 
     def __init__(self, on: Iterable[Chunk], chunks: Iterable[Chunk]) -> None:
-        self.packages: dict[str, Package] = {}
-        for chunk in on:
-            for symbol in chunk.symbols:
-                self.packages.setdefault(symbol.partition(".")[0], Package()).add(symbol)
+        self._on = list(on)
         self._libraries = [chunk for chunk in chunks if chunk.kind == "library"]
-        for library in self._libraries:
-            self._alias(library)
 
-    def _alias(self, library: Chunk) -> None:
+    @cached_property
+    def packages(self) -> dict[str, Package]:
+        """The packages by the names that code imports them by; not needed by most clean runs."""
+        found: dict[str, Package] = {}
+        for chunk in self._on:
+            for symbol in chunk.symbols:
+                found.setdefault(symbol.partition(".")[0], Package()).add(symbol)
+        for library in self._libraries:
+            for root, other in self._other_roots(library):
+                if other in found:
+                    found.setdefault(root, Package()).merge(found[other])
+        return found
+
+    def _other_roots(self, library: Chunk) -> list[tuple[str, str]]:
         """A package may be imported by another name than that of its blockers."""
-        for name, meaning in library.aliases:
-            root, other = name.partition(".")[0], meaning.partition(".")[0]
-            if root != other and other in self.packages:
-                self.packages.setdefault(root, Package()).merge(self.packages[other])
+        pairs = [(n.partition(".")[0], other.partition(".")[0]) for n, other in library.aliases]
+        return [(root, other) for root, other in pairs if root != other]
 
     def learn_makers(self) -> None:
         """Add what libraries name; only asked for where a project imports something at all."""
@@ -104,12 +111,14 @@ class Vocabulary:
 
     def words(self) -> set[str]:
         """Every name that a file may call; a file with none of them has nothing to report."""
-        found: set[str] = set()
-        for root, package in self.packages.items():
-            found |= package.functions | package.methods
-            if package.anything or package.operators:
-                found |= {root, *package.makers}
-        return found
+        symbols = [symbol.split(".") for chunk in self._on for symbol in chunk.symbols]
+        last = {parts[-1] for parts in symbols}
+        special = {name for name in last if name == "*" or name.startswith("__")}
+        # What has no name where it is called is told by how its object is made.
+        roots = {parts[0] for parts in symbols if parts[-1] in special}
+        for library in self._libraries:
+            roots.update(root for root, other in self._other_roots(library) if other in roots)
+        return (last - special).union(*(parts[:-1] for parts in symbols if parts[0] in roots), roots)
 
 
 def pattern(words: Iterable[str]) -> re.Pattern[bytes]:

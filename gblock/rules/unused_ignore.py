@@ -47,6 +47,7 @@ class UnusedIgnore(Rule):
         "another rule's name": """
             import os
 
-            os.system("sync")  # gblock: ignore[spinning-loop]  # expect: blocking-call, unused-ignore
+            run = os.system
+            run("")  # gblock: ignore[spinning-loop]  # expect: blocking-call, unused-ignore
             """,
     }

@@ -28,7 +28,7 @@ class UuidHeavyPath(Rule):
 
     ## Limits
 
-    The number of turns is not known. Functions that a task or a request only calls are not followed.
+    The number of turns is not known. What a task or a request only calls is not followed.
     """
 
     name = "uuid-heavy-path"
