@@ -407,8 +407,7 @@ def _frequent(names: Iterable[str]) -> list[tuple[str, int]]:
 
 def sentence(site: Site) -> str:
     """What was seen there and no diagnostic explains, one line."""
-    # What only a name with a dot in it can be is a call; the catalog knows no others.
-    what = site.symbol or "something without a name"
+    what = site.symbol or "the code of this line"
     text = f"{what} was seen to block the hub {_times(site)}"
     if site.blockers:
         known = site.blockers[0]

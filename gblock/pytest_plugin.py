@@ -84,6 +84,9 @@ class HubWatch:
 def _stack(site: Mapping[str, Any]) -> list[str]:
     """The frames, the user's own marked; without a stack the user's own alone."""
     frames = [dict(frame) for frame in site.get("stack") or () if isinstance(frame, dict)]
+    # What leads to the test is pytest's own.
+    own = next((index for index, frame in enumerate(frames) if frame.get("user")), 0)
+    frames = frames[own:]
     if not frames and isinstance(site.get("user"), dict):
         frames = [{**site["user"], "user": True}]
     return [
@@ -150,19 +153,29 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if watch is None:
         return (yield)
     probe = _probe()
+    # Blocks are turns of the hub, so it has to turn before the test and after it: otherwise one in
+    # the test's first or last turn would have no beginning or no end.
     probe.start(threshold=watch.bound.seconds, sink=watch.take)
+    probe.settle()
     try:
         result = yield
     except BaseException:
-        probe.stop()
+        _stop(probe)
         # The test's own failure stands; what blocked may be the reason for it.
         if text := watch.explained():
             item.add_report_section("call", "gblock", text)
         raise
-    probe.stop()
+    _stop(probe)
     if text := watch.explained():
         pytest.fail(text, pytrace=False)
     return result
+
+
+def _stop(probe: ModuleType) -> None:
+    try:
+        probe.settle()
+    finally:
+        probe.stop()
 
 
 def _bound(item: pytest.Item) -> Bound | None:

@@ -245,6 +245,26 @@ class TestSites:
         assert [4, 17] == [site.line for site in written(tmp_path, *lines).sites]
 
 
+class TestFacts:
+    def facts(self, tmp_path, **values):
+        seen = written(tmp_path, start(), {**ACME, **values}, block(T, 1.0, 2, "cpu", syscall=None))
+        return dict(report.facts(seen.sites[0]._replace(checked=True)))
+
+    def test_an_opt_in_entry_is_reported_only_if_it_is_selected(self, tmp_path):
+        facts = self.facts(tmp_path, symbol="re.match")
+
+        assert "reports re-match only if it is selected" == facts["check"]
+
+    def test_python_code_of_its_own_has_no_name(self, tmp_path):
+        facts = self.facts(tmp_path, callable=None)
+
+        assert "Python code of its own" in facts["calls"]
+        assert "catalog" not in facts
+
+    def test_an_unknown_call_can_be_drafted(self, tmp_path):
+        assert "not known; --suggest drafts an entry" == self.facts(tmp_path)["catalog"]
+
+
 def diagnostic(filename, row, end_row=None, **values):
     fields = {
         "filename": str(filename),

@@ -17,10 +17,13 @@ def start(*, threshold, sink):
     probe.calls.append(threshold)
     probe.sink = sink
 
+def settle():
+    probe.calls.append("settle")
+
 def stop():
     probe.calls.append("stop")
 
-probe.start, probe.stop = start, stop
+probe.start, probe.settle, probe.stop = start, settle, stop
 sys.modules["gblock.runtime_probe"] = probe
 
 @pytest.fixture
@@ -28,7 +31,8 @@ def blocks():
     def blocks(seconds, kind="waits"):
         probe.sink({"type": "site", "site": 1, "symbol": "bcrypt.hashpw", "callable": "x.y",
                     "user": {"file": "app.py", "line": 7, "function": "login"},
-                    "stack": [{"file": "app.py", "line": 7, "function": "login", "user": True},
+                    "stack": [{"file": "pytest.py", "line": 1, "function": "main"},
+                              {"file": "app.py", "line": 7, "function": "login", "user": True},
                               {"file": "lib.py", "line": 9, "function": "deep"}]})
         probe.sink({"type": "block", "t": 1.0, "duration": seconds, "class": kind, "site": 1})
     return blocks
@@ -68,6 +72,7 @@ def test_a_test_that_blocks_too_long_fails_with_what_was_seen(run):
     result = run(MARKED.format("", "blocks(0.25)"))
 
     result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*pytest.py:1*")
     result.stdout.fnmatch_lines(
         [
             "bcrypt.hashpw blocked the hub for 0.250 s, longer than 0.1 s (waits)",
@@ -75,7 +80,7 @@ def test_a_test_that_blocks_too_long_fails_with_what_was_seen(run):
             "    lib.py:9 in deep",
             "  catalog: bcrypt-hashpw",
             "  instead: *",
-            "probe: [[]0.1, 'stop'[]]",
+            "probe: [[]0.1, 'settle', 'settle', 'stop'[]]",
         ]
     )
 
@@ -129,7 +134,7 @@ def test_a_failure_of_the_tests_own_stands_and_is_explained(run):
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "*bcrypt.hashpw blocked the hub*"])
-    result.stdout.fnmatch_lines(["probe: [[]0.1, 'stop'[]]"])
+    result.stdout.fnmatch_lines(["probe: [[]0.1, 'settle', 'settle', 'stop'[]]"])
 
 
 @pytest.mark.parametrize(

@@ -145,19 +145,29 @@ def facts(site: Site) -> list[tuple[str, str]]:
     lines = []
     if called(site):
         lines.append(("calls", called(site)))
+    elif site.kind == "cpu" and site.filename:
+        lines.append(("calls", "nothing with a name: Python code of its own, or an operator"))
     if site.blockers:
         lines.append(("catalog", ", ".join(blocker.id for blocker in site.blockers)))
     elif site.symbol and site.is_blamed:
         lines.append(("catalog", "not known; --suggest drafts an entry"))
     if site.checked:
         reported = [_reported(diagnostic) for diagnostic in site.diagnostics]
-        lines.append(("check", "; ".join(reported) or "reports nothing of this line"))
+        lines.append(("check", "; ".join(reported) or _silent(site)))
     if site.unfinished:
         ends = f"{site.unfinished:,} of {site.times:,}: their ends were not seen"
         lines.append(("unfinished", ends))
     if site.blockers:
         lines.append(("instead", site.blockers[0].instead))
     return lines
+
+
+def _silent(site: Site) -> str:
+    """Return why nothing is reported, as far as the catalog tells."""
+    opt_in = [blocker.id for blocker in site.blockers if blocker.level == "opt-in"]
+    if opt_in:
+        return f"reports {opt_in[0]} only if it is selected"
+    return "reports nothing of this line"
 
 
 def _reported(diagnostic: Diagnostic) -> str:
