@@ -48,6 +48,8 @@ def _run(argv: list[str]) -> int:
         return _check(options)
     if options.command == "report":
         return _observations(options)
+    if options.command == "processes":
+        return _processes(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -80,6 +82,21 @@ def _check(options: Options) -> int:
     if failed or report.problems:
         return FAILED
     return DIAGNOSTICS if report.diagnostics and not options.exit_zero else CLEAN
+
+
+def _processes(options: Options) -> int:
+    from gblock import config, engine, process_table
+    from gblock.files import relative_name
+    from gblock.output.place import printable
+
+    path = options.directory
+    if not os.path.isdir(path):
+        raise UserError(path, "this is no directory; name the project's directory")
+    processes = engine.processes(path, config.find(path))
+    failed = _write(process_table.table(processes, options.output_format))
+    for note in processes.notes:
+        _say(printable(f"{relative_name(note.filename)}: {note.message}"))
+    return failed
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:
@@ -123,6 +140,7 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             write_baseline=options.write_baseline,
             force_exclude=options.force_exclude,
             observed=_observed(options.observed, config) if options.observed else None,
+            all_processes=options.all_processes,
             on_progress=progress,
         )
     finally:

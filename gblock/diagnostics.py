@@ -109,6 +109,8 @@ class Report(NamedTuple):
     """Diagnostics that a ``# gblock: ignore`` comment hides."""
     baselined: int = 0
     """Diagnostics that the baseline knows."""
+    elsewhere: int = 0
+    """Diagnostics in files that only processes without gevent run."""
     below_severity: int = 0
     """Diagnostics under ``--min-severity``."""
     files_checked: int = 0

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
     from gblock.observations import Confirmation, Observations
+    from gblock.project.processes import Processes
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
-_HUGE = 10_000_000
-"""Bytes: of a larger project nothing is parsed that triage drops."""
 
 
 class Run:
@@ -38,6 +37,7 @@ class Run:
         ignore: Names from the command line; they are added to the configuration's.
         stdin: The name and the bytes of a file that is given and not read, such as an editor's.
         force_exclude: Whether files that are named are left out like those that are found.
+        all_processes: Whether to report files, too, that only processes without gevent run.
         on_progress: Called with the number of files done and to do.
 
     Raises:
@@ -53,9 +53,11 @@ class Run:
         ignore: Sequence[str] = (),
         stdin: tuple[str, bytes] | None = None,
         force_exclude: bool = False,
+        all_processes: bool = False,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.config = config
+        self.all_processes = all_processes
         self.on_progress = on_progress
         self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
         chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
@@ -71,7 +73,7 @@ class Run:
         reported = [os.path.abspath(path) for path in found.files]
         if stdin is not None:
             reported.append(os.path.abspath(stdin[0]))
-        self.root = config.root if config.filename else project_root(reported, paths)
+        self.root = config.root if config.filename else project_root(paths)
         self.modules = Modules(self.root, list(reported), config.src)
         if stdin is not None:
             self.modules.give(reported[-1], stdin[1])
@@ -119,12 +121,12 @@ class Run:
 
         triage = Triage(self.modules, self.vocabulary)
         chosen = self._chosen(triage)
-        self._is_huge = self.modules.size > _HUGE
+        self._is_huge = self.modules.is_huge
         readable = [path for path in self.reported if self._readable(path, chosen)]
         commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
         inspected = [path for path in readable if path in chosen or path in commented]
         diagnostics: list[Diagnostic] = []
-        suppressed, unresolved = 0, []
+        suppressed, elsewhere, unresolved = 0, 0, []
         if inspected:
             from gblock.inspection import Inspection
 
@@ -133,15 +135,17 @@ class Run:
                 if self.on_progress:
                     self.on_progress(number, len(inspected))
                 diagnostics += inspection.diagnostics(path, path in chosen)
-            suppressed, unresolved = inspection.suppressed, inspection.unresolved
+            suppressed, elsewhere = inspection.suppressed, inspection.elsewhere
+            unresolved = inspection.unresolved
+            self.notes += inspection.notes
         self._note_problems()
         unexplained: tuple[Related, ...] = ()
-        elsewhere = 0
+        unchecked = 0
         if observed is not None:
             from gblock import observations
 
             seen = observations.confirmed(observed, diagnostics, self.reported)
-            diagnostics, elsewhere = seen.diagnostics, seen.elsewhere
+            diagnostics, unchecked = seen.diagnostics, seen.elsewhere
             unexplained = _explained_by_none(seen)
         lowest = Severity[(min_severity or self.config.min_severity or "warning").upper()]
         shown = [d for d in diagnostics if d.severity >= lowest]
@@ -149,6 +153,7 @@ class Run:
             diagnostics=tuple(sorted(shown)),
             problems=tuple(sorted(self.problems)),
             suppressed=suppressed,
+            elsewhere=elsewhere,
             below_severity=len(diagnostics) - len(shown),
             files_checked=len(self.reported),
             files_dropped=len(self.reported) - len(inspected),
@@ -158,7 +163,7 @@ class Run:
             unresolved_calls=tuple(unresolved),
             notes=tuple(self.notes),
             unexplained=unexplained,
-            observed_elsewhere=elsewhere,
+            observed_elsewhere=unchecked,
         )
 
     def _chosen(self, triage: Triage) -> set[str]:
@@ -171,9 +176,14 @@ class Run:
         roots = triage.roots(self.modules.files)
         return set(triage.select(self.reported, roots))
 
+    @property
+    def is_project(self) -> bool:
+        """Whether the files have a directory that is theirs, and not only somebody's home."""
+        return bool(self.config.filename) or self.covers_project or is_project(self.root)
+
     def _rest(self) -> list[str]:
         """What belongs to the project besides what was named."""
-        if self.config.filename or is_project(self.root):
+        if self.is_project:
             return [self.root]
         # A script in a home directory is no project: only its neighbours can be imported.
         directories = {os.path.dirname(path) for path in self.reported}
@@ -219,7 +229,7 @@ class Run:
                 self.problems.append(Problem(files.relative_name(path), message, location))
 
 
-def project_root(reported: list[str], paths: Sequence[str]) -> str:
+def project_root(paths: Sequence[str]) -> str:
     """The directory of the project: the nearest above the paths that carries a project's mark."""
     starts = [os.path.abspath(path) for path in paths] or [os.getcwd()]
     top = os.path.commonpath(starts)
@@ -252,15 +262,24 @@ def check(
     write_baseline: str | None = None,
     force_exclude: bool = False,
     observed: Observations | None = None,
+    all_processes: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Check some paths; see `Run` for the arguments.
+    """Check some paths.
 
     Args:
+        paths: What the user named.
+        config: The project's settings.
+        stdin: The name and the bytes of a file that is given and not read.
+        select: Names from the command line; they replace the configuration's.
+        ignore: Names from the command line; they are added to the configuration's.
         min_severity: ``note``, ``warning`` or ``error``.
         baseline: A file that says what is known, instead of the configuration's.
         write_baseline: A file to write what is reported to; all of it is known then.
+        force_exclude: Whether files that are named are left out like those that are found.
         observed: What probes saw in production: it marks diagnostics, and hides none.
+        all_processes: Whether to report files, too, that only processes without gevent run.
+        on_progress: Called with the number of files done and to do.
 
     Raises:
         UserError: for a name that does not exist, a catalog or a baseline that is wrong.
@@ -275,6 +294,7 @@ def check(
             ignore=ignore,
             stdin=stdin,
             force_exclude=force_exclude,
+            all_processes=all_processes,
             on_progress=on_progress,
         )
         report = run.report(min_severity=min_severity, observed=observed)
@@ -302,9 +322,7 @@ def _without_known(report: Report, path: str, anew: bool) -> Report:
     if anew:
         baseline.save(report.diagnostics, path)
     new = baseline.new(report.diagnostics, baseline.read(path), path)
-    return report._replace(
-        diagnostics=tuple(new), baselined=len(report.diagnostics) - len(new)
-    )
+    return report._replace(diagnostics=tuple(new), baselined=len(report.diagnostics) - len(new))
 
 
 def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> Observations:
@@ -317,3 +335,19 @@ def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> O
 
     run = Run(paths, config)
     return observations.confirmed(observed, run.report().diagnostics, run.reported).observations
+
+
+def processes(directory: str, config: Config) -> Processes:
+    """The processes of the project in a directory.
+
+    Raises:
+        UserError: if a catalog is wrong.
+    """
+    from gblock import catalog
+    from gblock.project.inference import Inference
+    from gblock.project.processes import Processes
+
+    root = os.path.abspath(directory)
+    found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
+    known = catalog.load(config.extend_catalog)
+    return Processes(Inference(Modules(root, found, config.src), known), exclude=config.exclude)

@@ -40,7 +40,9 @@ def page(name: str) -> str:
     if found:
         return "\n".join(blocker_page(blocker, known) for blocker in found)
     names = (*rules.NAMES, *known.by_id, *known.by_symbol)
-    raise UserError("gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}")
+    raise UserError(
+        "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
+    )
 
 
 def listed_rules() -> list[tuple[str, bool, str]]:
@@ -176,8 +178,8 @@ def blockers_document() -> str:
     measured = sum(blocker.evidence.measured for blocker in known.blockers)
     lines = ["# Blockers", "", _GENERATED, ""]
     lines.append(
-        f"{len(known.blockers)} entries, {measured} of them measured. `gblock explain ID` prints one "
-        "with its figures."
+        f"{len(known.blockers)} entries, {measured} of them measured. "
+        "`gblock explain ID` prints one with its figures."
     )
     for distribution in sorted({b.distribution for b in known.blockers}, key=str.lower):
         lines += ["", f"## {distribution}", "", "| id | kind | level | hub's gap | instead |"]
@@ -187,7 +189,7 @@ def blockers_document() -> str:
                 gap = blocker.evidence.max_gap
                 lines.append(
                     f"| `{blocker.id}` | {blocker.kind} | {blocker.level} "
-                    f"| {f'{gap:.2f} s' if gap is not None else '–'} | {_cell(blocker.instead)} |"
+                    f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.instead)} |"
                 )
     return "\n".join(lines) + "\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gblock import catalog, rules
@@ -17,6 +18,7 @@ from gblock.suppressions import Suppressions, read
 if TYPE_CHECKING:
     from gblock.engine import Run
     from gblock.outline import Outline
+    from gblock.project.processes import Processes
     from gblock.project.triage import Triage
     from gblock.rule import Rule
 
@@ -39,6 +41,10 @@ class Inspection:
         self._triage = triage
         self.selection = run.selection
         self.suppressed = 0
+        self.elsewhere = 0
+        """Diagnostics in files that only processes without gevent run."""
+        self._all_processes = run.all_processes or not run.is_project
+        self._exclude = run.config.exclude
         self.unresolved: list[Related] = []
         self._rules: list[type[Rule]] | None = None
         self._per_file = [
@@ -70,6 +76,9 @@ class Inspection:
         except RecursionError:
             self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
             found = []
+        if found and not self._all_processes and self._processes.only_without_gevent(path):
+            self.elsewhere += len(found)
+            return []
         data = self.modules.data(path)
         comments = None
         if b"gblock:" in data:
@@ -78,15 +87,28 @@ class Inspection:
         ignored = self._ignored(path)
         shown: list[Diagnostic] = []
         for diagnostic, rows in found:
-            if ignored & {diagnostic.code, diagnostic.blocker}:
-                self.suppressed += 1
-            elif comments is not None and comments.hides(diagnostic, *rows):
+            if ignored & {diagnostic.code, diagnostic.blocker} or (
+                comments is not None and comments.hides(diagnostic, *rows)
+            ):
                 self.suppressed += 1
             else:
                 shown.append(diagnostic)
         if comments is not None and _UNUSED not in ignored:
             shown += self._unused(path, comments)
         return shown
+
+    @cached_property
+    def _processes(self) -> Processes:
+        from gblock.project.processes import Processes
+
+        return Processes(self._sites.inference, exclude=self._exclude)
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be understood of the files that start processes."""
+        if "_processes" not in vars(self):
+            return []
+        return [f"{relative_name(n.filename)}: {n.message}" for n in self._processes.notes]
 
     def _ignored(self, path: str) -> frozenset[str | None]:
         """The names that the configuration ignores in one file."""

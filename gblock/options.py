@@ -25,6 +25,7 @@ class Options:
         self.stdin_filename: str | None = None
         self.show_unresolved = False
         self.force_exclude = False
+        self.all_processes = False
         self.color = "auto"
         self.config: str | None = None
         self.isolated = False
@@ -35,5 +36,7 @@ class Options:
         self.output: str | None = None
         self.project: str | None = None
         self.suggest = False
+        # Whose processes are listed.
+        self.directory = "."
         # What `explain` explains.
         self.name = ""

@@ -18,32 +18,48 @@ _ALWAYS = frozenset({"offload", "handler"})
 
 
 class Chunk:
-    """The text of one block. What a run does not ask for is not looked for in it."""
+    """One block. What a run does not ask for is not looked for in it, nor decoded."""
 
-    def __init__(self, text: str, rows_before: int) -> None:
-        self.text = text
-        self.rows_before = rows_before
-        self.kind = text[2 : text.find("]")]
+    def __init__(self, block: bytes, before: list[bytes], number: int) -> None:
+        self._block = block
+        self._before = before
+        self._number = number
+        self.kind = block[: block.find(b"]")].decode()
+
+    @property
+    def text(self) -> str:
+        """The block as TOML."""
+        return f"[[{self._block.decode()}\n"
+
+    @property
+    def rows_before(self) -> int:
+        """How many rows stand before it in the file."""
+        above = self._before[: self._number]
+        return sum(block.count(b"\n") for block in above) + len(above) - 1
 
     @cached_property
     def id(self) -> str:
         """A blocker's id, an empty string for other blocks."""
-        return next(iter(_strings(self._value("id", "\n"))), "") if self.kind == "blocker" else ""
+        names = _strings(self._value(b"\nid", b"\n")) if self.kind == "blocker" else []
+        return names[0] if names else ""
 
-    @cached_property
+    @property
     def opt_in(self) -> bool:
         """Whether a blocker is off unless selected."""
-        return "opt-in" in self._value("level", "\n")
+        return "opt-in" in self._value(b"\nlevel", b"\n")
 
     @cached_property
     def symbols(self) -> list[str]:
         """A blocker's symbols, none for other blocks."""
-        return _strings(self._value("symbols", "]")) if self.kind == "blocker" else []
+        return _strings(self._value(b"\nsymbols", b"]")) if self.kind == "blocker" else []
 
-    def _value(self, key: str, end: str) -> str:
+    def _value(self, key: bytes, end: bytes) -> str:
         """What stands behind a key, up to a character that ends it."""
-        start = self.text.find(f"\n{key}")
-        return self.text[start : self.text.find(end, start + 1)] if start >= 0 else ""
+        start = self._block.find(key)
+        if start < 0:
+            return ""
+        stop = self._block.find(end, start + 1)
+        return self._block[start : stop if stop >= 0 else None].decode()
 
     @property
     def names(self) -> list[str]:
@@ -53,13 +69,9 @@ class Chunk:
     @property
     def aliases(self) -> list[tuple[str, str]]:
         """A library's other names, each with what it stands for."""
-        start = self.text.find("[library.aliases]")
-        end = "\n["
-        if start < 0:
-            start, end = self.text.find("\naliases"), "}"
-        if start < 0:
-            return []
-        names = _strings(self.text[start : self.text.find(end, start + 1)])
+        names = _strings(
+            self._value(b"[library.aliases]", b"\n[") or self._value(b"\naliases", b"}")
+        )
         return list(zip(names[::2], names[1::2], strict=False))
 
     @cached_property
@@ -74,15 +86,11 @@ class Outline:
 
     __slots__ = ("chunks", "filename", "head")
 
-    def __init__(self, text: str, filename: str) -> None:
+    def __init__(self, data: bytes, filename: str) -> None:
         self.filename = filename
-        self.chunks: list[Chunk] = []
-        head, *blocks = f"\n{text}".split("\n[[")
-        self.head = head[1:]
-        rows = head.count("\n")
-        for block in blocks:
-            self.chunks.append(Chunk(f"[[{block}\n", rows))
-            rows += block.count("\n") + 1
+        head, *blocks = parts = (b"\n" + data).split(b"\n[[")
+        self.head = head[1:].decode()
+        self.chunks = [Chunk(block, parts, number) for number, block in enumerate(blocks, 1)]
 
     def about(self, roots: frozenset[str]) -> list[Chunk]:
         """The blocks that speak of these packages, and of those that share a library with them."""
@@ -100,13 +108,15 @@ def read(path: str = BUILT_IN) -> Outline:
         UserError: if the file cannot be read or is not UTF-8.
     """
     try:
-        with open(path, encoding="utf-8") as file:
-            return Outline(file.read(), path)
+        with open(path, "rb") as file:
+            data = file.read()
+        if path != BUILT_IN:
+            data.decode()
     except OSError as error:
         raise UserError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UserError(path, "is not UTF-8; save it as UTF-8") from None
-
+    return Outline(data.replace(b"\r\n", b"\n"), path)
 
 
 def _strings(text: str) -> list[str]:

@@ -100,7 +100,8 @@ def _check(parser: _Parser) -> None:
     add("--show-unresolved", action="store_true", help="list calls that could not be judged")
     known = parser.add_mutually_exclusive_group()
     known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
-    known.add_argument("--write-baseline", metavar="FILE", help="write what is reported, and hide it")
+    known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
+    add("--all-processes", action="store_true", help="report also what never runs on gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"
     add("--observed", action="append", metavar="DIR", help=seen)
@@ -129,6 +130,12 @@ def _report(parser: _Parser) -> None:
 _RECORDS = "; default: $GBLOCK_PROBE_DIR"
 
 
+def _processes(parser: _Parser) -> None:
+    help_ = "the project's directory"
+    parser.add_argument("directory", nargs="?", metavar="DIRECTORY", help=help_)
+    parser.add_argument("--output-format", choices=("text", "json"))
+
+
 def _explain(parser: _Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="a rule's name or a blocker's id")
 
@@ -140,6 +147,7 @@ def _list(parser: _Parser) -> None:
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
+    "processes": ("List the processes that a project starts.", _processes),
     "explain": ("Print the page of a rule or a blocker.", _explain),
     "rules": ("List the rules.", _list),
     "blockers": ("List the catalog of blockers.", _list),
@@ -151,4 +159,3 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
-

@@ -162,6 +162,7 @@ class TestArguments:
             "write_baseline": None,
             "force_exclude": True,
             "observed": None,
+            "all_processes": False,
             "on_progress": None,
         }
         run(capsys, "check", "--config", "strict.toml")

@@ -25,7 +25,7 @@ LAYERS = (
     {"selection"},
     {"inspection"},
     {"engine"},
-    {"explain", "parser"},
+    {"explain", "parser", "process_table"},
     {"argv"},
     {"cli"},
     {"__main__"},

@@ -233,7 +233,7 @@ class TestSuggest:
     def test_a_draft_is_an_entry_with_which_check_finds_the_call(self, records, at, capsys, tree):
         at(records)
         code, out, _ = run(capsys, "report", "probe", "--suggest")
-        (entry,) = catalog.parse(outline.Outline(out, "x.toml")).blockers
+        (entry,) = catalog.parse(outline.Outline(out.encode(), "x.toml")).blockers
 
         assert 0 == code
         assert ("acme-native-client-fetch", "waits", "error") == (entry.id, entry.kind, entry.level)
@@ -270,7 +270,7 @@ class TestSuggest:
         write(tmp_path / "a-1-1.jsonl", *lines)
         text = drafts(observations.read([str(tmp_path)], CATALOG, T), CATALOG)
 
-        for entry in catalog.parse(outline.Outline(text, "x.toml")).blockers:
+        for entry in catalog.parse(outline.Outline(text.encode(), "x.toml")).blockers:
             assert (symbol,) == entry.symbols
             assert entry.id not in CATALOG.by_id
 

@@ -54,7 +54,7 @@ class Annotations:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._kept: list[Expr] = []
+        self.kept: list[Expr] = []
 
     def annotated(self, annotation: Expr, place: Place) -> Values:
         """What an annotation says that a value is."""

@@ -30,7 +30,9 @@ UNKNOWN = Wait()
 
 def wait(blocker: Blocker, expression: Expr, place: Place, inference: Inference) -> Wait:
     """How long a call of a blocker waits."""
-    if any(inference.conditions.holds(condition, expression, place) for condition in blocker.unless):
+    if any(
+        inference.conditions.holds(condition, expression, place) for condition in blocker.unless
+    ):
         return IMMEDIATE
     timeout = blocker.timeout
     if timeout is None:

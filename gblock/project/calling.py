@@ -210,17 +210,18 @@ class Calling:
         """The files that can call a function by name: those that mention it and can have it."""
         if scope.kind != "function" and scope.kind != "class":
             return [path]
-        tests = self.inference.modules.is_test(
-            path
-        )  # they call the service with mocks, and one another
+        modules = self.inference.modules
+        if modules.is_huge:
+            return modules.beside(path)
+        tests = modules.is_test(path)  # they call the service with mocks, and one another
         mentioning = self._naming(scope.name, tests)
         if len(mentioning) <= _FEW:
             return mentioning
         directory, name = os.path.split(path)
         stem = name.partition(".")[0]
-        near = {path, *self.inference.modules.mentioning(os.path.basename(directory), tests=tests)}
+        near = {path, *modules.mentioning(os.path.basename(directory), tests=tests)}
         if stem != "__init__":
-            near.update(self.inference.modules.mentioning(stem, tests=tests))
+            near.update(modules.mentioning(stem, tests=tests))
         mentioning = [other for other in mentioning if other in near]
         if len(mentioning) > _MANY:
             return [path] if path in mentioning else []

@@ -32,6 +32,7 @@ class Classes:
         self._set_on_others: dict[str, dict[str, list[tuple[str, list[Binding]]]]] = {}
 
     def attribute(self, value: Value, name: str) -> Values:
+        """What an attribute of a class, or of an instance, can be."""
         return self.inference.solved(
             ("attribute", value, name), lambda: self._find_class_attribute(value, name)
         )
@@ -62,7 +63,7 @@ class Classes:
         bindings = [*bindings, *self._set_from_outside(summary, index, name)]
         for binding in bindings:
             if binding.kind != tags.ELEMENT:
-                found |= self.inference.bound(binding, name, path)
+                found |= self.inference.bound(binding, path)
         stored = [b for b in bindings if b.kind == tags.ELEMENT]
         return frozenset(found) | self.inference.stored(stored, name, path)
 
@@ -165,6 +166,7 @@ class Classes:
         return order
 
     def inherited(self, path: str, index: int, name: str, receiver: Value) -> Values:
+        """What an attribute is in the bases of a class."""
         found: set[Value] = set()
         for base in self.ancestry(path, index)[1:]:
             if base[0] == v.CLASS:

@@ -153,6 +153,7 @@ class Inference:
         return NOTHING
 
     def any_of(self, expressions: Iterable[Expr], place: Place) -> Values:
+        """What any of several expressions can be; ``*other`` stands for its elements."""
         found: set[Value] = set()
         for expression in expressions:
             if expression is not None and expression[0] == tags.STAR:
@@ -193,6 +194,7 @@ class Inference:
         )
 
     def holding(self, elements: Values) -> Values:
+        """A container of such elements."""
         return frozenset([(v.ELEMENTS, elements)])
 
     def _attribute_expression(self, expression: Expr, place: Place) -> Values:
@@ -212,7 +214,7 @@ class Inference:
         scope = place.scope
         while scope >= 0:
             for binding in summary.scopes[scope].attributes.get((owner, name), ()):
-                found |= self.bound(binding, name, place.path)
+                found |= self.bound(binding, place.path)
             if owner.partition(".")[0] in summary.scopes[scope].bindings:
                 if scope == 0:
                     found |= self._set_in_functions(summary, owner, name, place)
@@ -229,7 +231,7 @@ class Inference:
         for index, scope in enumerate(summary.scopes):
             if index and first not in scope.bindings:
                 for binding in scope.attributes.get((owner, name), ()):
-                    found |= self.bound(binding, name, place.path)
+                    found |= self.bound(binding, place.path)
         return frozenset(found)
 
     def _subscript(self, expression: Expr, place: Place) -> Values:
@@ -294,7 +296,7 @@ class Inference:
             bindings = [b for b in bindings if not b.fallback or b.kind != tags.IMPORTED]
         found: set[Value] = set()
         for binding in bindings:
-            found |= self.bound(binding, name, summary.filename)
+            found |= self.bound(binding, summary.filename)
         return frozenset(found) | self.stored(stored, name, summary.filename)
 
     def stored(self, bindings: list[Binding], name: str, path: str) -> Values:
@@ -302,7 +304,7 @@ class Inference:
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:
-            values, key = self.bound(binding, name, path), binding.detail
+            values, key = self.bound(binding, path), binding.detail
             if key is not None and key[0] == tags.CONSTANT and isinstance(key[1], str):
                 by_key[key[1]] = by_key.get(key[1], NOTHING) | values
             else:
@@ -370,7 +372,7 @@ class Inference:
         kind = v.MODULE if self.modules.is_module(path) else v.PACKAGE
         return frozenset([(kind, path)])
 
-    def bound(self, binding: Binding, name: str, path: str) -> Values:
+    def bound(self, binding: Binding, path: str) -> Values:
         """What one binding gives its name."""
         place = Place(path, binding.scope, binding.path)
         kind, value = binding.kind, binding.value
@@ -457,6 +459,7 @@ class Inference:
         return NOTHING
 
     def external_attribute(self, value: Value, name: str) -> Values:
+        """An attribute of what is not the project's."""
         owner = value[1]
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
@@ -478,7 +481,7 @@ class Inference:
     # -- calls
 
     def _call_expression(self, expression: Expr, place: Place) -> Values:
-        _, callee, positional, keywords = expression
+        callee = expression[1]
         if callee is not None and callee == (tags.NAME, "super"):
             return self._parent(place)
         found: set[Value] = set()

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from gblock.project.summary import ModuleSummary
 
 
+_HUGE = 10_000_000
+"""Bytes of a project that is huge."""
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _WORD = rb"\w+"
-_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_PART = 1 << 16
-"""Bytes read at once: more than all but a few files hold."""
 _SCANS = 300
 """After so many searches for a word an index of all words costs less than the next ones."""
 
@@ -38,6 +37,7 @@ class Modules:
         self.root = root
         self.files = files
         self.sources = sources
+        self._beside: dict[str, list[str]] = {}
         self.service: frozenset[str] = frozenset()
         """Files that count as part of the service whatever they are called."""
         self.problems: dict[str, tuple[str, tuple[int, int] | None]] = {}
@@ -75,7 +75,8 @@ class Modules:
         found = self._data.get(path)
         if found is None:
             try:
-                found = _read(path)
+                with open(path, "rb") as file:
+                    found = file.read()
             except OSError as error:
                 self.problems[path] = f"cannot be read: {error.strerror}", None
                 found = b""
@@ -86,6 +87,21 @@ class Modules:
     def size(self) -> int:
         """The bytes of all files that have been read."""
         return sum(map(len, self._data.values()))
+
+    @cached_property
+    def is_huge(self) -> bool:
+        """Whether objects are followed less far, to keep the time that a check takes.
+
+        To be asked once the files have been read.
+        """
+        return self.size > _HUGE
+
+    def beside(self, path: str) -> list[str]:
+        """The files of the service in the same directory."""
+        if not self._beside:
+            for other in self.serving:
+                self._beside.setdefault(os.path.dirname(other), []).append(other)
+        return self._beside.get(os.path.dirname(path), [path])
 
     def give(self, path: str, data: bytes) -> None:
         """Use these bytes for a file, such as an editor's unsaved text."""
@@ -254,18 +270,6 @@ class Modules:
         for _ in range(depth):
             path = os.path.dirname(path)
         return path
-
-
-def _read(path: str) -> bytes:
-    """A file's bytes: thousands of times in a run, so without a file object."""
-    descriptor = os.open(path, _FLAGS)
-    try:
-        parts = [os.read(descriptor, _PART)]
-        while len(parts[-1]) == _PART:
-            parts.append(os.read(descriptor, _PART))
-    finally:
-        os.close(descriptor)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _explained(error: Exception) -> tuple[str, tuple[int, int] | None]:

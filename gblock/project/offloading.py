@@ -126,7 +126,7 @@ class Offloading:
                 return False
         if summary.scopes[index].kind == "lambda":
             return native
-        for call, place in self.inference.calling.callers(summary.filename, index):
+        for _, place in self.inference.calling.callers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # calls itself
             if not self.runs_natively(place.path, place.scope):

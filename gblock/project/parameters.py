@@ -100,5 +100,5 @@ class Parameters:
         if expression is None:
             return None
         element = (tags.SUBSCRIPT, expression, None)
-        self.inference.annotations._kept.append(element)
+        self.inference.annotations.kept.append(element)
         return element

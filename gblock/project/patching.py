@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from gblock.catalog import Catalog
 from gblock.project import summary as tags
-from gblock.project.calling import ALLOWANCE
 from gblock.project.expressions import Place, last_name, passed
 from gblock.project.inference import Inference
 from gblock.project.summary import Call, Expr, ModuleSummary
@@ -38,9 +37,17 @@ _KEYWORDS = (
 _MEANS = {"thread": ("threading",), "select": ("select", "selectors")}
 _MONKEY = "gevent.monkey."
 _GUARD = re.compile(rb"""\s*if\s+__name__\s*==\s*["']__main__["']""")
-_OLD = re.compile(rb"^([ \t]*)((?:gevent[ \t]*\.[ \t]*)?monkey[ \t]*\.[ \t]*patch_all[ \t]*\()", re.M)
-_IMPORTS_MONKEY = re.compile(rb"^[ \t]*(?:from[ \t]+gevent[ \t]+import\b.*\bmonkey|import[ \t]+gevent)", re.M)
+_OLD = re.compile(
+    rb"^([ \t]*)((?:gevent[ \t]*\.[ \t]*)?monkey[ \t]*\.[ \t]*patch_all[ \t]*\()", re.MULTILINE
+)
+_IMPORTS_MONKEY = re.compile(
+    rb"^[ \t]*(?:from[ \t]+gevent[ \t]+import\b.*\bmonkey|import[ \t]+gevent)", re.MULTILINE
+)
 _LONGEST = 80
+_CALLERS = 5
+"""In so many files callers are looked for that pass a patch function on."""
+_MANY = 30
+"""In more files than this a function's name is common: then only its own file is asked."""
 
 
 class Patch(NamedTuple):
@@ -89,10 +96,14 @@ class Patching:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
-        self.remedies = remedies(inference.catalog)
+        self.remedies = frozenset(
+            one for one in remedies(inference.catalog) if self._is_used(one.partition(".")[0])
+        )
         self._verbs = {name.rpartition(".")[2] for name in self.remedies}
-        words = {"monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS), *self._verbs}
-        self._marks = re.compile(rb"\b(?:%s)\b" % "|".join(sorted(words)).encode())
+        words = set(self._verbs)
+        if self._is_used("gevent"):
+            words.update(("monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS)))
+        self._marks = re.compile(rb"\b(?:%s)\b" % "|".join(sorted(words) or ["(?!)"]).encode())
         self._of: dict[str, tuple[Patch, ...]] = {}
 
     def of(self, path: str) -> tuple[Patch, ...]:
@@ -105,6 +116,12 @@ class Patching:
     def all(self) -> list[Patch]:
         """The patches of the whole project, tests left out."""
         return [patch for path in self.modules.serving for patch in self.of(path)]
+
+    def _is_used(self, package: str) -> bool:
+        """Whether the project imports a package anywhere."""
+        written = re.compile(rb"(?:from|import)\b[^\n]*\b%s\b" % package.encode())
+        data = self.modules.data
+        return any(written.search(data(path)) for path in self.modules.mentioning(package))
 
     def mentions(self, path: str) -> bool:
         """Whether a file may hold a patch, told from its bytes."""
@@ -161,9 +178,12 @@ class Patching:
 
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
-        self.inference.calling.allowance = ALLOWANCE
+        self.inference.calling.allowance = _CALLERS
         found = []
-        for symbol in sorted(self.inference.callee_symbols(call.expression[1], place)):
+        symbols = self.inference.callee_symbols(call.expression[1], place)
+        if not symbols and self._is_star_imported(call, summary):
+            symbols = {_MONKEY + last_name(call.expression[1])}
+        for symbol in sorted(symbols):
             if symbol in self.remedies:
                 found.append(self._patch(symbol, ("green_driver",), frozenset(), call, summary))
             elif symbol == f"{_MONKEY}patch_all":
@@ -176,6 +196,16 @@ class Patching:
                 if patched:
                     found.append(self._patch(symbol, ("single",), patched, call, summary))
         return found
+
+    def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:
+        """Whether ``from gevent.monkey import *`` gives the name that is called."""
+        bindings = summary.scopes[0].bindings
+        name = last_name(call.expression[1])
+        return (
+            call.expression[1][0] == tags.NAME
+            and name not in bindings
+            and any(one.value == ("gevent.monkey", None, 0) for one in bindings.get("*", ()))
+        )
 
     def _replaced(self, expression: Expr, place: Place) -> frozenset[str]:
         """What ``patch_all(…)`` replaces; an argument that nobody knows leaves the default."""
@@ -299,17 +329,20 @@ class Patching:
                     if "main" in summary.scopes[scope].name and where.filename == path:
                         continue  # a script's own main function
                     through = self._patch(
-                        patch.symbol, (patch.kinds[0], "through_function"), patch.patched, call, where
+                        patch.symbol,
+                        (patch.kinds[0], "through_function"),
+                        patch.patched,
+                        call,
+                        where,
                     )
                     found.setdefault(where.filename, []).append(through)
         return found
 
-    def _calling(
-        self, name: str, path: str, scope: int
-    ) -> list[list[tuple[Call, ModuleSummary]]]:
+    def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:
         """The calls of one function, file by file."""
         found = []
-        for other in self.modules.mentioning(name):
+        mentioning = self.modules.mentioning(name)
+        for other in mentioning if len(mentioning) <= _MANY else [path]:
             summary = self.modules.summary(other)
             if summary is not None:
                 found.append(
@@ -324,7 +357,7 @@ class Patching:
         return found
 
     def _is_function(self, call: Call, where: str, path: str, scope: int) -> bool:
-        self.inference.calling.allowance = ALLOWANCE
+        self.inference.calling.allowance = _CALLERS
         values = self.inference.infer(call.expression[1], Place(where, call.scope, call.path))
         return any(value[0] == FUNCTION and value[1:3] == (path, scope) for value in values)
 

@@ -73,9 +73,7 @@ def reaching(summary: ModuleSummary, home: int, name: str, use: Path) -> list[Bi
 def _passed(bindings: list[Binding], use: Path, scope: Scope) -> Path | None:
     """The last statement before a use whichever of whose blocks runs binds the name."""
     statements = {
-        binding.path[:depth]
-        for binding in bindings
-        for depth in range(1, len(binding.path) - 1, 2)
+        binding.path[:depth] for binding in bindings for depth in range(1, len(binding.path) - 1, 2)
     }
     for statement in sorted(statements, reverse=True):
         around = use[: len(statement)] == statement
@@ -140,8 +138,11 @@ def _excluded(binding: Path, use: Path, scope: Scope) -> bool:
         return False
     if kind == "if":
         return True
-    return kind == "try" and binding[shared] > 0 and use[shared] > 0 and _both_handlers(
-        statement, binding[shared], use[shared], scope
+    return (
+        kind == "try"
+        and binding[shared] > 0
+        and use[shared] > 0
+        and _both_handlers(statement, binding[shared], use[shared], scope)
     )
 
 

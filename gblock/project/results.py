@@ -69,6 +69,7 @@ class Results:
         return elements
 
     def method_result(self, receiver: Value, name: str) -> Values:
+        """What calling a method of a value gives."""
         found: set[Value] = set()
         for value in self.inference.attribute(receiver, name):
             if value[0] == v.FUNCTION:
@@ -101,7 +102,7 @@ class Results:
 
     def _known_callable(self, symbol: str, expression: Expr, place: Place) -> Values | None:
         """The standard library's functions that hand on what they are given."""
-        _, _, positional, keywords = expression
+        positional = expression[2]
         first = positional[0] if positional else None
         if symbol.startswith("builtins."):
             return self._builtin(symbol[9:], positional, place)
@@ -267,6 +268,7 @@ class Results:
         )
 
     def external_elements(self, owner: str) -> Values:
+        """What looping over an instance of a class gives, as the catalog tells."""
         for base in self.inference.catalog.lineage(owner):
             held = self.inference.catalog.elements.get(base)
             if held is not None:

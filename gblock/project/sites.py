@@ -64,7 +64,7 @@ class Sites:
         self._wanted = self.verbs | self.handing
         self._looked_for = self._wanted
         self._any_name = self.whatever
-        self._is_huge = inference.modules.size > _HUGE
+        self._is_huge = inference.modules.is_huge
         self.unresolved: list[tuple[str, int, int, str]] = []
         """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
 
@@ -150,8 +150,10 @@ class Sites:
         return Site(call, place, found, handover, native)
 
     def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
-        """Whether one of some blockers can be told of where the call stands; it costs to find out
-        in which thread that is."""
+        """Whether one of some blockers can be reported where the call stands.
+
+        Only then it matters in which thread that is, which costs to find out.
+        """
         summary = self.inference.modules.summary(path)
         return summary is not None and any(
             one.blocker.kind != "costly"
@@ -222,9 +224,6 @@ class Sites:
         return found
 
 
-_HUGE = 10_000_000
-"""Bytes: in a larger project a call by a name that the catalog does not know is not looked into,
-and fewer files are read in search of callers."""
 _FRUGAL = 5
 """How many files are read in search of callers in such a project, for each that is inspected."""
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}

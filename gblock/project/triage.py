@@ -269,9 +269,9 @@ class Triage:
         return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
 
     def _connected(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
-        """The files that imports connect with some files: all that import them, over any number of
-        imports, and what those import.
+        """The files that imports connect with some files.
 
+        These are all that import them, over any number of imports, and what those import.
         The connection is told from the last names on import lines, which can only err on the side
         of reading a file for nothing.
         """
@@ -307,6 +307,7 @@ class Triage:
         tails: dict[bytes, list[str]] = {}
         for path in targets:
             tails.setdefault(_stem(path), []).append(path)
+        parents = {_stem(_package_of(path)) for path in targets}
         meant: dict[tuple[bytes, bytes], bool] = {}
         meant_plainly: dict[bytes, bool] = {}
         for path in self.modules.files if targets else ():
@@ -315,7 +316,7 @@ class Triage:
             for line in from_lines:
                 may = meant.get(line)
                 if may is None:
-                    may = meant[line] = self._may_mean(line, tails)
+                    may = meant[line] = self._may_mean(line, tails, parents)
                 if may:
                     lines.append(line)
             found = self._resolved(lines, path) if lines else set()
@@ -334,13 +335,23 @@ class Triage:
             for group, starts in seeds.items()
         }
 
-    def _may_mean(self, line: tuple[bytes, bytes], tails: dict[bytes, list[str]]) -> bool:
-        """Whether a line ``from module import names`` may mean one of some files, by last names."""
+    def _may_mean(
+        self, line: tuple[bytes, bytes], tails: dict[bytes, list[str]], parents: set[bytes]
+    ) -> bool:
+        """Whether a line ``from module import names`` may mean one of some files.
+
+        Args:
+            line: The module and the names.
+            tails: The files by the last part of their names.
+            parents: The last parts of the names of the packages that they are in.
+        """
         module, names = line
         if module.startswith(b"."):
             words = {*re.findall(_WORD, module), *re.findall(_WORD, names)}
             return not module.strip(b".") or not words.isdisjoint(tails)
-        return _ends(module, tails) or any(
+        if _ends(module, tails):
+            return True
+        return module.rpartition(b".")[2] in parents and any(
             _ends(module + b"." + name, tails) for name in re.findall(_WORD, names)
         )
 
@@ -386,6 +397,14 @@ def _ends(module: bytes, tails: dict[bytes, list[str]]) -> bool:
         return False
     tail = os.sep + os.fsdecode(module).replace(".", os.sep)
     return any(path.endswith((tail + ".py", os.path.join(tail, "__init__.py"))) for path in paths)
+
+
+def _package_of(path: str) -> str:
+    """The ``__init__.py`` of the package that a module, or a package, is in."""
+    directory = os.path.dirname(path)
+    if os.path.basename(path).startswith("__init__."):
+        directory = os.path.dirname(directory)
+    return os.path.join(directory, "__init__.py")
 
 
 def _stem(path: str) -> bytes:

@@ -111,14 +111,19 @@ class Vocabulary:
 
     def words(self) -> set[str]:
         """Every name that a file may call; a file with none of them has nothing to report."""
-        symbols = [symbol.split(".") for chunk in self._on for symbol in chunk.symbols]
-        last = {parts[-1] for parts in symbols}
+        symbols = [symbol for chunk in self._on for symbol in chunk.symbols]
+        last = {symbol[symbol.rfind(".") + 1 :] for symbol in symbols}
         special = {name for name in last if name == "*" or name.startswith("__")}
         # What has no name where it is called is told by how its object is made.
-        roots = {parts[0] for parts in symbols if parts[-1] in special}
+        roots = {
+            symbol.partition(".")[0]
+            for symbol in symbols
+            if symbol.endswith(("*", "__")) and symbol[symbol.rfind(".") + 1 :] in special
+        }
         for library in self._libraries:
             roots.update(root for root, other in self._other_roots(library) if other in roots)
-        return (last - special).union(*(parts[:-1] for parts in symbols if parts[0] in roots), roots)
+        makers = [s.split(".")[:-1] for s in symbols if s.partition(".")[0] in roots]
+        return (last - special).union(roots, *makers)
 
 
 def pattern(words: Iterable[str]) -> re.Pattern[bytes]:

@@ -21,10 +21,19 @@ from pathlib import Path
 from gblock import catalog, files
 from gblock.project.inference import Inference
 from gblock.project.modules import Modules
-from gblock.project.patching import Patching
+from gblock.project.processes import NO, NONE, YES, Processes
 
 # Facts that are no calls, or calls of something that only looks like gevent's.
-NO_PATCH = {"collision", "not_needed", "non_gevent_process", "side_effect", "unparsed"}
+NO_PATCH = {"collision", "not_needed", "non_gevent_process", "side_effect"}
+# Facts about processes.
+PROCESS = {"worker_class", "missing", "side_effect", "non_gevent_process"}
+# What disagrees, and why that is right or cannot be helped.
+EXPLAINED = {
+    ("GSA-TTS/FAC", "repository"): "the checkout ends before gunicorn.conf.py",
+    ("Parsely/pykafka", "pykafka/handlers.py:134"): "an option of a library, no process",
+    ("Parsely/pykafka", "pykafka/topic.py:94"): "an option of a library, no process",
+    ("axgkl/devapps", "src/devapp/app.py:11"): "the import that leads to a patch that is found",
+}
 # Circumstances that the facts have no word for.
 UNTOLD = {"through_function", "unparsed", "loop"}
 
@@ -35,7 +44,7 @@ def project(root: Path) -> Inference:
     return Inference(modules, catalog.load())
 
 
-def compare_patches(repo, facts, patches, root, tally) -> int:
+def compare_patches(facts, patches, root, tally) -> int:
     wrong = 0
     got = {(str(Path(p.path).relative_to(root)), p.row): p for p in patches}
     seen = set()
@@ -44,6 +53,12 @@ def compare_patches(repo, facts, patches, root, tally) -> int:
         kinds = set(fact.get("kinds") or [fact.get("kind")])
         patch = got.get(key)
         seen.add(key)
+        if kinds == {"unparsed"}:
+            tally["look-alikes and notes"] += 1
+            seen |= {one for one in got if one[0] == fact["path"]}
+            continue
+        if kinds & (PROCESS - NO_PATCH):
+            continue
         if kinds & NO_PATCH:
             tally["look-alikes and notes"] += 1
             if patch is not None:
@@ -67,6 +82,71 @@ def compare_patches(repo, facts, patches, root, tally) -> int:
     return wrong
 
 
+def compare_processes(facts, labels, processes, root, tally) -> int:
+    """The facts about processes, the repository's evidence, and what has no gevent."""
+    wrong = 0
+    places = {}
+    for process in processes.all():
+        for evidence in process.evidence:
+            key = (str(Path(evidence.path).relative_to(root)), evidence.row)
+            places.setdefault(key, []).append(process)
+    patches = {(str(Path(p.path).relative_to(root)), p.row) for p in processes.patching.all()}
+    for fact in facts:
+        kinds = set(fact.get("kinds") or [fact.get("kind")])
+        if not kinds & PROCESS:
+            continue
+        found = processes.reaching(str(root / fact["path"]))
+        if kinds & {"worker_class", "side_effect"}:
+            good = any(p.runs_on_gevent == YES for p in found)
+        elif "missing" in kinds:
+            good = any(p.runs_on_gevent == YES and p.patched == NONE for p in found)
+        else:
+            good = any(p.runs_on_gevent == NO for p in found)
+        tally["process facts"] += 1
+        tally["process facts agree"] += good
+        if not good:
+            wrong += 1
+            print(f"  process: {fact['path']} {sorted(kinds)}: {[p[:4] for p in found]}")
+    truth = labels[0]["gevent"]
+    tally["repositories"] += 1
+    can = any(p.runs_on_gevent != NO for p in processes.all()) or bool(patches)
+    if processes.has_gevent == (truth == "yes") and (truth != "optional" or can):
+        tally["repositories agree"] += 1
+    else:
+        why = EXPLAINED.get((labels[0]["repo"], "repository"))
+        wrong += why is None
+        print(f"  repository: gevent {truth}, got {processes.has_gevent}; explained: {why}")
+    for path, row in re.findall(r"([\w./-]+):(\d+)", labels[0]["gevent_evidence"]):
+        tally["places of evidence"] += 1
+        near = [key for key in {*places, *patches} if key[0].endswith(path)]
+        if any(abs(key[1] - int(row)) <= 8 and key[1] <= int(row) for key in near):
+            tally["places of evidence found"] += 1
+        else:
+            why = EXPLAINED.get((labels[0]["repo"], f"{path}:{row}"))
+            if not list(root.rglob(f"*/{path}")) and not (root / path).exists():
+                why = "no such file in the checkout"
+            wrong += why is None
+            print(f"  evidence not found: {path}:{row}; explained: {why}")
+    for label in labels:
+        path = str(root / label["path"])
+        if not (root / label["path"]).exists():
+            tally["labels in files that the checkout lacks"] += 1
+            continue
+        without = processes.only_without_gevent(path)
+        if "non_gevent" in label["tags"]:
+            tally["labels without gevent"] += 1
+            tally["labels without gevent agree"] += without
+            if not without:
+                names = [(p.name, p.runs_on_gevent) for p in processes.reaching(path)]
+                print(f"  may run on gevent: {label['path']}:{label['line']} {names[:6]}")
+        elif without:
+            tally["silenced otherwise"] += 1
+            if label["verdict"] == "blocks":
+                wrong += 1
+                print(f"  SILENCED: {label['path']}:{label['line']} {label['call']}")
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("facts", type=Path)
@@ -83,13 +163,18 @@ def main() -> int:
         root = (options.checkouts / repo.replace("/", "__")).resolve()
         start = time.perf_counter()
         inference = project(root)
-        patching = Patching(inference)
-        patches = patching.all()
+        processes = Processes(inference)
+        patches = processes.patching.all()
+        table = processes.all()
         seconds = time.perf_counter() - start
-        print(f"{repo}: {len(patches)} patches, {seconds:.1f} s")
-        wrong += compare_patches(
-            repo, [f for f in facts if f["repo"] == repo], patches, root, tally
-        )
+        print(f"{repo}: {len(patches)} patches, {len(table)} processes, {seconds:.1f} s")
+        for process in table if options.table else ():
+            print("   ", process.runs_on_gevent, process.kind, process.name, process.patched)
+            print("       ", process.why, len(processes.modules_of(process)), "modules")
+        here = [f for f in facts if f["repo"] == repo]
+        wrong += compare_patches(here, patches, root, tally)
+        mine = [one for one in labels if one["repo"] == repo]
+        wrong += compare_processes(here, mine, processes, root, tally)
     print(dict(tally), "wrong:", wrong)
     return 1 if wrong else 0
 

@@ -1,0 +1,407 @@
+"""Shell scripts: the simple commands in them, with variables put in where they are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
+_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([\w.-]+)\2")
+_REDIRECTED = re.compile(r"[0-9]*(?:&>>?|>>|>&|<&|>\||<>|>|<)")
+_KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
+_LISTS = frozenset(("for", "select", "case", "esac"))
+_SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
+_END = frozenset(";&|\n()")
+_ARGUMENTS = "\0@"
+_MANY = 5000
+"""So many commands of one script are read."""
+_DEEP = 20
+_LONGEST = 20_000
+"""Characters: what expands to more is no command."""
+
+
+class Simple(NamedTuple):
+    """One simple command."""
+
+    words: tuple[str, ...]
+    row: int
+    environment: tuple[tuple[str, str], ...]
+    """What is exported before it, or set in front of it."""
+
+
+class UnclosedQuoteError(Exception):
+    """A quote that nobody closes.
+
+    Args:
+        row: Where it was opened.
+    """
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+class Script:
+    """One script, read from top to bottom as if every branch were taken.
+
+    Args:
+        text: The script.
+        environment: Variables that are set outside.
+        arguments: What ``$1`` and the others stand for; None where nobody knows.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        environment: Mapping[str, str] | None = None,
+        arguments: tuple[str, ...] | None = None,
+    ) -> None:
+        self.text = text.replace("\r\n", "\n")
+        self.given = dict(environment or {})
+        self.variables = dict(self.given)
+        self.exported = set(self.given)
+        self.arguments = arguments
+        self.broken: int | None = None
+        """The row of a quote that is not closed: what stands behind it is not read."""
+
+    def commands(self) -> list[Simple]:
+        """Every simple command."""
+        found: list[Simple] = []
+        try:
+            for simple in self._simple():
+                found.append(simple)
+                if len(found) >= _MANY:
+                    break
+        except UnclosedQuoteError as error:
+            self.broken = error.row
+        return found
+
+    # -- commands
+
+    def _simple(self) -> Iterator[Simple]:
+        words: list[str] = []
+        first, depth = 0, 0
+        array: str | None = None
+        lexer = _Lexer(self)
+        for kind, value, row in lexer.tokens():
+            if kind == "word":
+                if not words:
+                    first = row
+                words.append(value)
+                continue
+            if array is not None:  # NAME=(…)
+                if value == ")":
+                    self.variables[array] = " ".join(words)
+                    array, words = None, []
+                continue
+            if value == "(":
+                if words and _ASSIGNED.fullmatch(words[-1]) and words[-1].endswith("="):
+                    array, words = words[-1].rstrip("+="), []
+                    continue
+                depth += 1
+            elif value == ")":
+                if depth == 0:
+                    words = []  # the pattern of a case
+                depth = max(depth - 1, 0)
+            simple = self._ended(words, first)
+            if simple is not None:
+                yield simple
+            words = []
+        simple = self._ended(words, first)
+        if simple is not None:
+            yield simple
+
+    def _ended(self, words: list[str], row: int) -> Simple | None:
+        words = self._with_arguments(words)
+        while words and words[0] in _KEYWORDS:
+            words = words[1:]
+        if not words or words[0] in _LISTS or "]]" in words:
+            return None
+        own: dict[str, str] = {}
+        while words:
+            match = _ASSIGNED.fullmatch(words[0])
+            if match is None:
+                break
+            own[match[1]] = (self.variables.get(match[1], "") if match[2] else "") + match[3]
+            words = words[1:]
+        if not words:
+            self._assign(own)
+            return None
+        if words[0] in _SETTING:
+            self._declare(words)
+            return None
+        if words[0] == ":":  # : ${NAME:=default}
+            return None
+        known = {name: self.variables[name] for name in self.exported if name in self.variables}
+        return Simple(tuple(words), row, tuple(sorted({**known, **own}.items())))
+
+    def _assign(self, own: dict[str, str]) -> None:
+        for name, value in own.items():
+            if name not in self.given or value.strip("$") not in ("", name):
+                self.variables[name] = value[:_LONGEST]
+
+    def _declare(self, words: list[str]) -> None:
+        for word in words[1:]:
+            match = _ASSIGNED.fullmatch(word)
+            if match is not None:
+                self._assign({match[1]: match[3]})
+            name = match[1] if match is not None else word
+            if words[0] == "export":
+                self.exported.add(name)
+
+    def _with_arguments(self, words: list[str]) -> list[str]:
+        found: list[str] = []
+        for word in words:
+            if word != _ARGUMENTS:
+                found.append(word.replace(_ARGUMENTS, "$@"))
+            elif self.arguments is None:
+                found.append("$@")
+            else:
+                found.extend(self.arguments)
+        return found
+
+    # -- variables
+
+    def value(self, name: str) -> str | None:
+        """What a variable holds, None where nobody knows."""
+        if name in ("@", "*"):
+            return _ARGUMENTS
+        if name.isdigit():
+            if self.arguments is None:
+                return None
+            return self.arguments[int(name) - 1] if 0 < int(name) <= len(self.arguments) else ""
+        return self.variables.get(name)
+
+    def braced(self, inner: str, depth: int) -> str:
+        """What ``${…}`` gives."""
+        match = re.match(r"[@*]|\d+|[A-Za-z_]\w*", inner)
+        if match is None:
+            return "$"
+        name, rest = match[0], inner[match.end() :]
+        rest = re.sub(r"^\[[@*\d]+\]", "", rest)
+        known = self.value(name)
+        operator = re.match(r":?[-=?+]", rest)
+        if operator is None:
+            return known if known is not None and not rest else f"${name}"
+        word = rest[operator.end() :]
+        if operator[0][-1] == "+":
+            return self.expanded(word, depth) if known else ""
+        if (known and known != _ARGUMENTS) or (known == "" and operator[0][0] != ":"):
+            return known
+        if operator[0][-1] == "?":
+            return f"${name}"
+        default = self.expanded(word, depth).strip("'\"")
+        if operator[0][-1] == "=":
+            self.variables[name] = default
+        if name in ("@", "*"):
+            return default if self.arguments is None else _ARGUMENTS
+        return default
+
+    def expanded(self, text: str, depth: int = 0) -> str:
+        """A text with its variables put in."""
+        if depth > _DEEP or "$" not in text:
+            return text
+        parts: list[str] = []
+        place = 0
+        while place < len(text):
+            if text[place] == "$":
+                value, place = self.variable(text, place, depth + 1)
+                parts.append(value)
+            else:
+                parts.append(text[place])
+                place += 1
+        return "".join(parts)[:_LONGEST]
+
+    def variable(self, text: str, place: int, depth: int = 0) -> tuple[str, int]:
+        """What the ``$`` at a place gives, and where the text goes on."""
+        following = text[place + 1 : place + 2]
+        if following == "{":
+            end = closing(text, place + 1, "{", "}")
+            return self.braced(text[place + 2 : end], depth), end + 1
+        if following == "(":
+            return "$()", closing(text, place + 1, "(", ")") + 1
+        if following and following in "@*":
+            return _ARGUMENTS, place + 2
+        if following.isdigit():
+            known = self.value(following)
+            return (f"${following}" if known is None else known), place + 2
+        match = _NAME.match(text, place + 1)
+        if match is None:
+            return "$", place + 1
+        known = self.value(match[0])
+        return (f"${match[0]}" if known is None else known), match.end()
+
+
+class _Lexer:
+    """Cuts a script into words and operators, lazily: a word's variables are set before it."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.text = script.text
+        self.place = 0
+        self.row = 1
+        self.heredocs: list[tuple[str, bool]] = []
+        self.parts: list[str] = []
+        self.quoted = False
+        self.started = 0
+        self.pending: list[str] = []
+
+    def tokens(self) -> Iterator[tuple[str, str, int]]:
+        text = self.text
+        skip_next = False
+        while self.place < len(text):
+            letter = text[self.place]
+            if letter == "\\" and text[self.place + 1 : self.place + 2] == "\n":
+                self.place += 2
+                self.row += 1
+                continue
+            if letter in " \t":
+                self.place += 1
+                continue
+            if letter == "#":
+                end = text.find("\n", self.place)
+                self.place = len(text) if end < 0 else end
+                continue
+            heredoc = _HEREDOC.match(text, self.place)
+            if heredoc is not None and not text.startswith("<<<", self.place):
+                self.heredocs.append((heredoc[3], bool(heredoc[1])))
+                self.place = heredoc.end()
+                continue
+            redirected = _REDIRECTED.match(text, self.place)
+            if redirected is not None:
+                self.place = redirected.end()
+                skip_next = True
+                continue
+            if letter in _END:
+                row = self.row
+                self.place += 1
+                if letter == "\n":
+                    self.row += 1
+                    self._skip_heredocs()
+                skip_next = False
+                yield "end", letter, row
+                continue
+            row = self.row
+            for word in self._word():
+                if skip_next:
+                    skip_next = False
+                else:
+                    yield "word", word, row
+
+    def _skip_heredocs(self) -> None:
+        for delimiter, indented in self.heredocs:
+            while self.place < len(self.text):
+                end = self.text.find("\n", self.place)
+                end = len(self.text) if end < 0 else end
+                line = self.text[self.place : end]
+                self.place = min(end + 1, len(self.text))
+                self.row += 1
+                if (line.lstrip("\t") if indented else line) == delimiter:
+                    break
+        self.heredocs.clear()
+
+    def _word(self) -> list[str]:
+        """One word as written; more where a variable holds several, none where it holds none."""
+        text = self.text
+        self.parts, self.pending, self.quoted = [], [], False
+        while self.place < len(text):
+            letter = text[self.place]
+            if letter in " \t" or letter in _END or letter in "<>":
+                break
+            if letter == "\\":
+                if text[self.place + 1 : self.place + 2] == "\n":
+                    self.row += 1
+                else:
+                    self.parts.append(text[self.place + 1 : self.place + 2])
+                self.place += 2
+            elif letter == "'":
+                self._single()
+            elif letter == '"':
+                self._double()
+            elif letter == "`":
+                self._backquoted()
+            elif letter == "$" and text[self.place + 1 : self.place + 2] == "'":
+                self.place += 1
+                self._single()
+            elif letter == "$":
+                self._unquoted_variable()
+            else:
+                self.parts.append(letter)
+                self.place += 1
+        last = "".join(self.parts)
+        return [*self.pending, last] if last or self.quoted else self.pending
+
+    def _single(self) -> None:
+        end = self.text.find("'", self.place + 1)
+        if end < 0:
+            raise UnclosedQuoteError(self.row)
+        inner = self.text[self.place + 1 : end]
+        self.parts.append(inner)
+        self.row += inner.count("\n")
+        self.place, self.quoted = end + 1, True
+
+    def _double(self) -> None:
+        opened, text = self.row, self.text
+        self.place += 1
+        self.quoted = True
+        while self.place < len(text):
+            letter = text[self.place]
+            if letter == '"':
+                self.place += 1
+                return
+            if letter == "\\" and text[self.place + 1 : self.place + 2] in ('"', "\\", "$", "`"):
+                self.parts.append(text[self.place + 1])
+                self.place += 2
+            elif letter == "\\" and text[self.place + 1 : self.place + 2] == "\n":
+                self.place += 2
+                self.row += 1
+            elif letter == "$":
+                before = self.place
+                value, self.place = self.script.variable(text, self.place)
+                self.row += text.count("\n", before, self.place)
+                self.parts.append(value)
+            else:
+                self.row += letter == "\n"
+                self.parts.append(letter)
+                self.place += 1
+        raise UnclosedQuoteError(opened)
+
+    def _backquoted(self) -> None:
+        end = self.text.find("`", self.place + 1)
+        if end < 0:
+            raise UnclosedQuoteError(self.row)
+        self.row += self.text.count("\n", self.place, end)
+        self.parts.append("$()")
+        self.place = end + 1
+
+    def _unquoted_variable(self) -> None:
+        before = self.place
+        value, self.place = self.script.variable(self.text, self.place)
+        self.row += self.text.count("\n", before, self.place)
+        assigned = "".join(self.parts)
+        if not any(letter.isspace() for letter in value) or _ASSIGNED.match(assigned):
+            self.parts.append(value)
+            self.quoted = self.quoted or bool(value)
+            return
+        pieces = value.split()
+        if not pieces:
+            return
+        self.parts.append(pieces[0])
+        for piece in pieces[1:]:
+            self.pending.append("".join(self.parts))
+            self.parts = [piece]
+
+
+def closing(text: str, place: int, opening: str, ending: str) -> int:
+    """Where the bracket that opens at a place is closed; the text's end if it is not."""
+    depth = 0
+    for index in range(place, len(text)):
+        if text[index] == opening:
+            depth += 1
+        elif text[index] == ending:
+            depth -= 1
+            if depth == 0:
+                return index
+    return len(text)

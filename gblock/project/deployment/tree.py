@@ -1,0 +1,134 @@
+"""All files of a repository by name: which may start processes, and which one a path means."""
+
+from __future__ import annotations
+
+import os
+
+from gblock.files import ALWAYS_EXCLUDED
+from gblock.patterns import Patterns
+
+_MANY = 300_000
+"""A repository with more files than this is read no further."""
+LARGEST = 1_000_000
+"""Bytes: what is larger starts no process."""
+
+
+class Tree:
+    """The files below a directory; what git ignores or the configuration excludes is left out.
+
+    Args:
+        root: The directory.
+        exclude: Patterns as in `.gitignore`.
+    """
+
+    def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
+        self.root = root
+        self.files: list[str] = []
+        self._by_name: dict[str, list[str]] = {}
+        self._known: set[str] = set()
+        rules = (Patterns(root, exclude),) if exclude else ()
+        self._walk(rules)
+
+    def _walk(self, rules: tuple[Patterns, ...]) -> None:
+        waiting = [(self.root, rules)]
+        while waiting and len(self.files) < _MANY:
+            directory, above = waiting.pop()
+            try:
+                with os.scandir(directory) as scan:
+                    entries = sorted(scan, key=lambda entry: entry.name)
+            except OSError:
+                continue
+            here = above
+            if any(entry.name == ".gitignore" for entry in entries):
+                here = (*above, *_ignored(directory))
+            for entry in entries:
+                path = os.path.join(directory, entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in ALWAYS_EXCLUDED and not _is_out(f"{path}/", here):
+                        waiting.append((path, here))
+                elif not _is_out(path, here) and _is_file(entry):
+                    self.add(path)
+
+    def add(self, path: str) -> None:
+        """Count one more file."""
+        if path not in self._known:
+            self._known.add(path)
+            self.files.append(path)
+            self._by_name.setdefault(os.path.basename(path), []).append(path)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._known
+
+    def find(self, written: str, directory: str) -> str | None:
+        """The file that a path means, which may be one inside a container or with variables.
+
+        Args:
+            written: The path.
+            directory: Where it is looked up first.
+        """
+        name = os.path.basename(written)
+        if not name or "\0" in written or name not in self._by_name:
+            return None
+        candidates = self._by_name[name]
+        for base in (directory, self.root):
+            path = os.path.normpath(os.path.join(base, written))
+            if path in self._known:
+                return path
+        # What a path ends in must be the same, as far as both go; the most of it wins.
+        wanted = [part for part in written.split("/") if part not in ("", ".", "..")]
+        ranked = sorted(
+            ((_shared(wanted, path), _near(directory, path), path) for path in candidates),
+            reverse=True,
+        )
+        if len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]:
+            return None
+        if ranked[0][0] == 1 and len(wanted) > 1 and not _may_move(wanted):
+            return None
+        return ranked[0][2]
+
+
+def _shared(wanted: list[str], path: str) -> int:
+    """How many last parts two paths share."""
+    parts = path.split("/")
+    count = 0
+    for one, other in zip(reversed(wanted), reversed(parts), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _near(directory: str, path: str) -> int:
+    """How many characters of its directory a file shares with another directory."""
+    return len(os.path.commonpath([directory, path])) if os.path.isabs(directory) else 0
+
+
+def _may_move(wanted: list[str]) -> bool:
+    """Whether a file may stand elsewhere in a container: not a program of the system."""
+    return not (wanted[0] in ("usr", "bin", "sbin") and "local" not in wanted)
+
+
+def _ignored(directory: str) -> tuple[Patterns, ...]:
+    filename = os.path.join(directory, ".gitignore")
+    try:
+        with open(filename, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read(LARGEST).split("\n")
+    except OSError:
+        return ()
+    return (Patterns(directory, lines),)
+
+
+def _is_out(path: str, rules: tuple[Patterns, ...]) -> bool:
+    for patterns in reversed(rules):
+        verdict = patterns.verdict(path)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file or a link to one; a link to itself is none."""
+    try:
+        return entry.is_file(follow_symlinks=True)
+    except OSError:
+        return False

@@ -1,0 +1,356 @@
+"""The files that start processes, read into commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gblock.project.deployment import (
+    Deployment,
+    dockerfile,
+    makefile,
+    manifests,
+    packaging,
+    procfile,
+    units,
+)
+from gblock.project.deployment.command import UnreadableError
+from gblock.project.deployment.shell import Script
+
+BROKEN = Path(__file__).parent / "fixtures" / "deployments" / "broken"
+
+
+def texts(commands):
+    return [(command.row, command.text) for command in commands]
+
+
+def simple(text, *arguments, **environment):
+    return [
+        (one.row, " ".join(one.words))
+        for one in Script(text, environment, arguments or None).commands()
+    ]
+
+
+# -- shell
+
+
+def test_a_command_over_several_lines_stands_on_its_first():
+    assert [(2, "gunicorn app:app --workers 4")] == simple(
+        "# start\ngunicorn app:app \\\n  --workers 4\n"
+    )
+
+
+def test_a_variable_has_the_default_that_the_script_gives_it():
+    text = 'KIND=${WORKER_CLASS:-gevent}\nexec gunicorn -k "$KIND" app\n'
+    assert [(2, "exec gunicorn -k gevent app")] == simple(text)
+    assert [(2, "exec gunicorn -k sync app")] == simple(text, WORKER_CLASS="sync")
+
+
+def test_a_default_that_is_assigned_in_passing_holds():
+    assert [(2, "run web")] == simple(': "${MODE:=web}"\nrun $MODE\n')
+
+
+def test_a_variable_that_nobody_sets_keeps_its_dollar():
+    assert [(1, "gunicorn -k $KIND app")] == simple("gunicorn -k ${KIND} app")
+
+
+def test_a_command_in_a_variable_falls_into_words():
+    assert [(2, "gunicorn -k gevent app")] == simple('CMD="gunicorn -k gevent"\n$CMD app\n')
+
+
+def test_a_command_in_an_array_falls_into_words():
+    assert [(2, "gunicorn -k gevent")] == simple('CMD=(gunicorn -k gevent)\n"${CMD[@]}"\n')
+
+
+def test_the_arguments_of_a_script_are_put_in():
+    assert [(1, "exec python worker.py --fast")] == simple(
+        'exec python "$@"', "worker.py", "--fast"
+    )
+    assert [(1, "python worker.py")] == simple("python $1", "worker.py")
+
+
+def test_every_branch_is_read():
+    text = 'if [ -n "$X" ]; then\n  one\nelse\n  two\nfi\ncase $1 in\n  web) three ;;\nesac\n'
+    assert [(2, "one"), (4, "two"), (7, "three")] == [
+        one for one in simple(text) if not one[1].startswith("[")
+    ]
+
+
+def test_a_heredoc_holds_no_commands():
+    assert [(1, "cat"), (5, "two")] == simple("cat <<EOF\ngunicorn app\nEOF\n\ntwo\n")
+
+
+def test_redirections_are_no_words():
+    assert [(1, "gunicorn app")] == simple("gunicorn app >> /var/log/x 2>&1 < /dev/null")
+
+
+def test_a_quote_that_is_not_closed_ends_the_script():
+    script = Script('one\ntwo "three\nfour\n')
+    assert ["one"] == [" ".join(one.words) for one in script.commands()]
+    assert 2 == script.broken
+
+
+def test_what_is_exported_is_in_the_environment():
+    (command,) = Script("export GUNICORN_CMD_ARGS='-k gevent'\nA=b gunicorn app").commands()
+    assert (("A", "b"), ("GUNICORN_CMD_ARGS", "-k gevent")) == command.environment
+
+
+@given(st.text(alphabet="ab \n\t'\"\\$`{}()[]|&;<>#=:-@!*0", max_size=60))
+def test_no_script_raises(text):
+    Script(text).commands()
+    Script(text, {"a": "b"}, ("c", "d e")).commands()
+
+
+# -- Procfile and Makefile
+
+
+def test_a_procfile_names_its_processes():
+    (command,) = procfile.read("# all\nweb: gunicorn -k gevent app:app\n", "Procfile")
+    assert ("web", 2, "gunicorn -k gevent app:app") == (command.label, command.row, command.text)
+
+
+def test_a_recipe_has_the_variables_of_its_makefile():
+    text = "APP = app:app\nserve:\n\t@gunicorn -k gevent \\\n\t\t$(APP)\n"
+    assert [(3, "gunicorn -k gevent app:app")] == texts(makefile.read(text, "Makefile"))
+
+
+# -- Dockerfile
+
+
+def started(text):
+    return [(c.row, c.words) for c in dockerfile.read(text, "Dockerfile")]
+
+
+def test_the_list_form_of_cmd_is_taken_as_it_is():
+    assert [(2, ("gunicorn", "-k", "gevent", "app"))] == started(
+        'FROM python\nCMD ["gunicorn", "-k", \\\n  "gevent", "app"]\n'
+    )
+
+
+def test_the_text_form_of_cmd_is_the_shells():
+    assert [(2, ("sh", "-c", "gunicorn app"))] == started("FROM python\ncmd gunicorn app\n")
+
+
+def test_the_entrypoint_stands_before_the_command():
+    assert [(2, ("/run.sh", "web"))] == started(
+        'FROM python\nENTRYPOINT ["/run.sh"]\nCMD ["web"]\n'
+    )
+
+
+def test_a_stage_starts_what_the_stage_below_it_starts():
+    text = (
+        'FROM python AS base\nCMD ["one"]\nFROM base AS other\nRUN true\nFROM base\nCMD ["two"]\n'
+    )
+    assert [(2, ("one",)), (6, ("two",))] == started(text)
+
+
+def test_comments_between_continued_lines_are_skipped():
+    text = "FROM python\nRUN a \\\n# CMD no\n  && b\nCMD yes\n"
+    assert [(5, ("sh", "-c", "yes"))] == started(text)
+
+
+def test_an_image_has_an_environment():
+    (command,) = dockerfile.read(
+        'FROM a\nENV A=1 B="two words"\nENV C three\nCMD ["x"]', "Dockerfile"
+    )
+    assert {"A": "1", "B": "two words", "C": "three"} == command.variables
+
+
+# -- YAML
+
+
+def test_a_service_of_a_compose_file_has_a_command_and_an_environment():
+    text = "services:\n  web:\n    environment:\n      A: b\n    command: gunicorn -k gevent app\n"
+    (command,) = manifests.read(text, "compose.yml")
+    assert (5, "gunicorn -k gevent app", "web") == (command.row, command.text, command.label)
+    assert {"A": "b"} == command.variables
+
+
+def test_a_container_of_kubernetes_has_a_command_and_arguments():
+    text = (
+        "kind: Deployment\nspec:\n  containers:\n  - name: worker\n    command: [celery]\n"
+        "    args:\n    - worker\n    - -P\n    - gevent\n"
+        "    env:\n    - name: A\n      value: b\n"
+        "    livenessProbe:\n      exec:\n        command: [python, check.py]\n"
+    )
+    (command,) = manifests.read(text, "deployment.yaml")
+    assert ("celery worker -P gevent", "worker") == (command.text, command.label)
+    assert {"A": "b"} == command.variables
+
+
+def test_a_command_of_several_commands_is_the_shells():
+    (command,) = manifests.read("web:\n  command: one && two\n", "x.yml")
+    assert ("sh", "-c", "one && two") == command.words
+
+
+def test_a_template_is_read_around_its_holes():
+    text = "{{- if .Values.on }}\ncommand: [gunicorn, '{{ .Values.app }}']\n{{- end }}\n"
+    assert [(2, "gunicorn $x")] == texts(manifests.read(text, "x.yaml"))
+
+
+def test_aliases_that_make_a_circle_end():
+    assert [] == manifests.read("a: &a\n  b: *a\n", "x.yml")
+
+
+def test_what_is_no_yaml_says_where():
+    with pytest.raises(UnreadableError) as caught:
+        manifests.read('a: "b\n', "x.yml")
+    assert 2 == caught.value.row
+
+
+# -- sections
+
+
+def test_a_unit_starts_its_service():
+    text = (
+        '[Unit]\nAfter=x\n[Service]\nEnvironment="A=b" C=d\nExecStart=-/opt/bin/gunicorn \\\n app\n'
+    )
+    (command,) = units.read(text, "web.service")
+    assert ("/opt/bin/gunicorn app", 5) == (command.text, command.row)
+    assert {"A": "b", "C": "d"} == command.variables
+
+
+def test_supervisor_starts_its_programs():
+    text = '[program:web]\nenvironment=A="b",C=d\ncommand=%(ENV_HOME)s/gunicorn app ; comment\n'
+    (command,) = units.read(text, "supervisord.conf")
+    assert ("$HOME/gunicorn", "app") == command.words[:2]
+    assert ("web", {"A": "b", "C": "d"}) == (command.label, command.variables)
+
+
+def test_both_branches_of_a_template_are_commands():
+    text = (
+        "[program:a]\ncommand={% if x -%}\n  one\n{% else -%}\n  two {{ y }}\n{% endif -%}\nz = 1\n"
+    )
+    assert ["one", "two $x"] == [c.text for c in units.read(text, "x.conf.j2")]
+
+
+def test_circus_starts_its_watchers():
+    text = "[watcher:web]\ncmd = gunicorn\nargs = -k gevent app\n"
+    assert [(2, "gunicorn -k gevent app")] == texts(units.read(text, "circus.ini"))
+
+
+def test_the_settings_of_uwsgi_are_a_command_line():
+    text = "[uwsgi]\nmodule = app:app\ngevent = 100\nmaster = true\n"
+    (command,) = units.read(text, "uwsgi.ini")
+    assert "uwsgi --module=app:app --gevent=100 --master" == command.text
+    assert ("gevent", "100", 3) == command.options[1]
+
+
+# -- packaging
+
+
+def test_setup_py_declares_entry_points():
+    text = (
+        "setup(\n  scripts=['bin/one'],\n  entry_points={'console_scripts': [\n"
+        "    'two = pkg.mod:main',\n  ], 'other': ['three = pkg.other:x']})\n"
+    )
+    assert [("two", "pkg.mod", 4), ("one", "", 2)] == [
+        (point.name, point.module, point.row)
+        for point in packaging.points_of_setup(text, "setup.py")
+    ]
+
+
+def test_setup_cfg_declares_entry_points():
+    text = "[options.entry_points]\nconsole_scripts =\n    one = pkg:main\n[x]\ntwo = pkg:no\n"
+    assert [("one", 3)] == [
+        (point.name, point.row) for point in packaging.points_of_setup(text, "setup.cfg")
+    ]
+
+
+def test_pyproject_declares_entry_points_and_commands():
+    text = (
+        '[project.scripts]\none = "pkg.mod:main"\n'
+        '[tool.poe.tasks]\nserve = "gunicorn -k gevent app"\n'
+    )
+    points, commands = packaging.read_toml(text, "pyproject.toml")
+    assert [("one", "pkg.mod", 2)] == [(p.name, p.module, p.row) for p in points]
+    assert [(4, "gunicorn -k gevent app")] == texts(commands)
+
+
+# -- a repository
+
+
+def test_a_broken_file_gives_a_note_and_no_error():
+    deployment = Deployment(str(BROKEN))
+    assert {
+        "Procfile",
+        "docker-compose.yml",
+        "pyproject.toml",
+        "start.sh",
+        "supervisord.conf",
+        "worker.conf",
+    } == {Path(note.filename).name for note in deployment.notes}
+    assert all(note.message for note in deployment.notes)
+
+
+def test_what_is_excluded_or_ignored_is_not_read(tree):
+    root = tree(
+        {
+            ".gitignore": "local/\n",
+            "local/Procfile": "a: gunicorn a\n",
+            "old/Procfile": "b: gunicorn b\n",
+            "node_modules/Procfile": "c: gunicorn c\n",
+            "Procfile": "d: gunicorn d\n",
+        }
+    )
+    deployment = Deployment(str(root), ("old",))
+    assert ["gunicorn d"] == [command.text for command in deployment.commands]
+
+
+def test_a_large_file_is_left_out_with_a_note(tree):
+    root = tree({"Procfile": "web: gunicorn app\n" + "#" * 1_000_001})
+    deployment = Deployment(str(root))
+    assert [] == deployment.commands
+    assert ["is too large to start a process"] == [note.message for note in deployment.notes]
+
+
+def test_a_service_without_a_command_starts_what_its_image_starts(tree):
+    root = tree(
+        {
+            "docker-compose.yml": "services:\n  web:\n    build: ./web\n",
+            "web/Dockerfile": 'FROM python\nENTRYPOINT ["gunicorn"]\nCMD ["app:app"]\n',
+        }
+    )
+    found = {Path(c.filename).name: c.text for c in Deployment(str(root)).commands}
+    assert {"docker-compose.yml": "gunicorn app:app", "Dockerfile": "gunicorn app:app"} == found
+
+
+def test_a_path_inside_a_container_is_found_by_its_end(tree):
+    root = tree({"a/conf/gunicorn.py": "", "b/other/gunicorn.py": "", "a/b/run.py": ""})
+    found = Deployment(str(root)).tree
+    assert str(root / "a/conf/gunicorn.py") == found.find("/srv/conf/gunicorn.py", str(root))
+    assert str(root / "a/b/run.py") == found.find("$HOME/run.py", str(root))
+    assert None is found.find("/srv/gunicorn.py", str(root))
+    assert None is found.find("/usr/bin/run.py", str(root))
+
+
+NAMES = [
+    "Procfile",
+    "Dockerfile",
+    "docker-compose.yml",
+    "run.sh",
+    "Makefile",
+    "pyproject.toml",
+    "setup.py",
+    "supervisord.conf",
+    "uwsgi.ini",
+    "uwsgi.xml",
+    "web.service.j2",
+]
+STARTS = ["", "command: ", "CMD ", "[program:x]\ncommand=", "[uwsgi]\n", "a:\n\t", "ENTRYPOINT ["]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.sampled_from(NAMES),
+    st.sampled_from(STARTS),
+    st.text(max_size=80) | st.binary(max_size=80),
+)
+def test_no_file_raises(tmp_path_factory, name, start, rest):
+    root = tmp_path_factory.mktemp("broken")
+    data = rest if isinstance(rest, bytes) else rest.encode(errors="surrogatepass")
+    (root / name).write_bytes(start.encode() + data)
+    Deployment(str(root))

@@ -1,0 +1,201 @@
+"""Every place that monkey patches, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from gblock import catalog
+from gblock.project.inference import Inference
+from gblock.project.modules import Modules
+from gblock.project.patching import Patching
+
+
+@pytest.fixture(scope="module")
+def blockers():
+    return catalog.load()
+
+
+@pytest.fixture
+def patches(tree, blockers):
+    """The patches of a project: ``patches({"app.py": …})``, or of one file's text."""
+
+    def find(files):
+        if isinstance(files, str):
+            files = {"app.py": files}
+        root = tree({name: textwrap.dedent(text).lstrip("\n") for name, text in files.items()})
+        paths = sorted(str(root / name) for name in files)
+        return Patching(Inference(Modules(str(root), paths), blockers)).all()
+
+    return find
+
+
+def one(found):
+    (patch,) = found
+    return patch
+
+
+def test_a_full_patch_leaves_nothing(patches):
+    patch = one(patches("from gevent import monkey\nmonkey.patch_all()\n"))
+    assert (2, "monkey.patch_all()", ("full",)) == (patch.row, patch.text, patch.kinds)
+    assert () == patch.unpatched
+    assert patch.at_import
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import gevent.monkey\ngevent.monkey.patch_all()",
+        "from gevent.monkey import patch_all\npatch_all()",
+        "from gevent.monkey import patch_all as green\ngreen()",
+        "import gevent.monkey as m\nm.patch_all()",
+        "from gevent.monkey import *\npatch_all()",
+        "from gevent import monkey; monkey.patch_all()",
+    ],
+)
+def test_the_patch_is_known_by_every_name(patches, text):
+    assert ("full",) == one(patches(text + "\n")).kinds
+
+
+def test_arguments_that_are_off_make_it_partial(patches):
+    patch = one(
+        patches("from gevent import monkey\nmonkey.patch_all(thread=False, select=False)\n")
+    )
+    assert ("partial",) == patch.kinds
+    assert ("select", "selectors", "threading") == patch.unpatched
+
+
+def test_an_argument_may_be_a_constant_further_up(patches):
+    patch = one(
+        patches("from gevent import monkey\nOFF = False\nmonkey.patch_all(socket=OFF, os=True)\n")
+    )
+    assert ("socket",) == patch.unpatched
+
+
+def test_positional_arguments_count(patches):
+    patch = one(patches("from gevent import monkey\nmonkey.patch_all(True, False)\n"))
+    assert ("dns",) == patch.unpatched
+
+
+def test_what_is_off_by_itself_does_not_count(patches):
+    patch = one(patches("from gevent import monkey\nmonkey.patch_all(sys=False)\n"))
+    assert ("full",) == patch.kinds
+
+
+def test_an_argument_that_nobody_knows_is_taken_to_be_on(patches):
+    text = "import os\nfrom gevent import monkey\nmonkey.patch_all(thread=os.environ.get('X'))\n"
+    assert ("full",) == one(patches(text)).kinds
+
+
+def test_a_single_function_patches_its_module_alone(patches):
+    patch = one(patches("from gevent import monkey\nmonkey.patch_socket()\n"))
+    assert ("single",) == patch.kinds
+    assert {"socket"} == patch.patched
+
+
+def test_a_loop_over_functions_calls_each(patches):
+    found = patches(
+        """
+        from gevent import monkey
+        for patch in [monkey.patch_socket, monkey.patch_time]:
+            patch()
+        """
+    )
+    assert [("single", "loop")] * 2 == [patch.kinds for patch in found]
+    assert [{"socket"}, {"time"}] == [patch.patched for patch in found]
+
+
+def test_a_patch_in_a_function_runs_later(patches):
+    patch = one(patches("def start():\n    from gevent import monkey\n    monkey.patch_all()\n"))
+    assert ("full", "in_function") == patch.kinds
+    assert not patch.at_import
+
+
+def test_a_patch_under_a_condition_is_conditional(patches):
+    patch = one(
+        patches(
+            """
+            import os
+            try:
+                from gevent import monkey
+                if os.environ.get("GREEN"):
+                    monkey.patch_all()
+            except ImportError:
+                pass
+            """
+        )
+    )
+    assert ("full", "conditional") == patch.kinds
+
+
+def test_the_main_part_of_a_script_is_no_condition(patches):
+    text = 'from gevent import monkey\nif __name__ == "__main__":\n    monkey.patch_all()\n'
+    assert ("full",) == one(patches(text)).kinds
+
+
+def test_a_script_without_an_ending_is_told(patches):
+    found = patches({"bin/run": "#!/usr/bin/env python\nimport gevent.monkey\n"
+                     "gevent.monkey.patch_all()\n"})  # fmt: skip
+    assert ("full", "extensionless_script") == one(found).kinds
+
+
+def test_a_call_of_a_function_that_patches_is_a_patch(patches):
+    found = patches(
+        {
+            "green.py": "from gevent import monkey\ndef turn_green():\n    monkey.patch_all()\n",
+            "app.py": "from green import turn_green\nturn_green()\n",
+        }
+    )
+    assert [("app.py", ("full", "through_function")), ("green.py", ("full", "in_function"))] == [
+        (patch.path.rpartition("/")[2], patch.kinds) for patch in found
+    ]
+
+
+def test_a_look_alike_is_not_gevents(patches):
+    found = patches(
+        {
+            "_monkey.py": "def patch_all():\n    pass\n",
+            "app.py": "import ddtrace\nimport _monkey\n_monkey.patch_all()\nddtrace.patch_all()\n",
+        }
+    )
+    assert [] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from psycogreen.gevent import patch_psycopg\npatch_psycopg()",
+        "import psycogreen.gevent\npsycogreen.gevent.patch_psycopg()",
+        "from psycopg2 import extensions\nextensions.set_wait_callback(wait)",
+        "import pymysql\npymysql.install_as_MySQLdb()",
+        "from grpc.experimental import gevent as green\ngreen.init_gevent()",
+    ],
+)
+def test_what_makes_a_driver_cooperative_is_found(patches, text):
+    patch = one(patches(text + "\n"))
+    assert ("green_driver",) == patch.kinds
+    assert patch.of_driver
+    assert not patch.undone
+
+
+def test_taking_a_wait_callback_away_is_told(patches):
+    text = "from psycopg2 import extensions\nextensions.set_wait_callback(None)\n"
+    assert one(patches(text)).undone
+
+
+def test_python_2_is_read_as_text(patches):
+    text = "from gevent import monkey\nmonkey.patch_all()\nprint 'old'\n"
+    patch = one(patches(text))
+    assert (2, ("full", "unparsed")) == (patch.row, patch.kinds)
+
+
+def test_tests_are_left_out(patches):
+    assert [] == patches({"tests/test_a.py": "import gevent.monkey\ngevent.monkey.patch_all()\n"})
+
+
+def test_a_file_without_a_patch_is_not_parsed(tree, blockers):
+    root = tree({"app.py": "import time\n"})
+    modules = Modules(str(root), [str(root / "app.py")])
+    assert [] == Patching(Inference(modules, blockers)).all()
+    assert not modules.is_read(str(root / "app.py"))

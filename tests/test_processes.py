@@ -1,0 +1,485 @@
+"""Which processes a project starts, which run on gevent, and what only others run."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gblock import catalog, files
+from gblock.process_table import table
+from gblock.project.inference import Inference
+from gblock.project.modules import Modules
+from gblock.project.processes import Processes
+
+SHOP = Path(__file__).parent / "fixtures" / "deployments" / "shop"
+
+
+@pytest.fixture(scope="module")
+def blockers():
+    return catalog.load()
+
+
+def processes_of(root, blockers):
+    found = files.find([str(root)]).files
+    modules = Modules(str(root), [str(Path(path).resolve()) for path in found])
+    return Processes(Inference(modules, blockers))
+
+
+@pytest.fixture
+def project(tree, blockers):
+    """The processes of a project: ``project({"Procfile": …})``."""
+
+    def of(contents):
+        root = tree({name: textwrap.dedent(text).lstrip() for name, text in contents.items()})
+        return processes_of(root, blockers)
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def shop(blockers):
+    return processes_of(SHOP, blockers)
+
+
+def judged(processes):
+    return {process.name: (process.runs_on_gevent, process.patched) for process in processes.all()}
+
+
+def named(processes, name):
+    return next(process for process in processes.all() if process.name == name)
+
+
+APP = {"app/__init__.py": "", "app/main.py": "import app.views\n", "app/views.py": ""}
+
+
+# -- a whole service
+
+
+def test_every_process_of_a_service_is_found(shop):
+    assert {
+        "gunicorn shop.wsgi:application": ("yes", "by the server"),
+        "celery shop.tasks": ("yes", "by the server"),
+        "celery beat shop.tasks": ("no", "none"),
+        "uwsgi uwsgi.ini": ("yes", "by the server"),
+        "locust -f loadtest.py": ("yes", "by the server"),
+        "python bin/importer": ("yes", "partial"),
+        "python scripts/clean.py": ("no", "none"),
+        "shop-admin": ("no", "none"),
+    } == judged(shop)
+
+
+def test_each_process_says_where_it_is_started(shop):
+    evidence = {
+        process.name: [(str(Path(one.path).relative_to(SHOP)), one.row) for one in process.evidence]
+        for process in shop.all()
+    }
+    assert [("Procfile", 1), ("gunicorn.conf.py", 4)] == evidence["gunicorn shop.wsgi:application"]
+    assert [("run.sh", 4)] == evidence["python scripts/clean.py"]
+    assert [("pyproject.toml", 5)] == evidence["shop-admin"]
+    assert [("deploy/uwsgi.ini", 1), ("deploy/uwsgi.ini", 4)] == evidence["uwsgi uwsgi.ini"]
+
+
+def test_what_stays_unpatched_is_told(shop):
+    process = named(shop, "python bin/importer")
+    assert "threading" in process.missing
+    assert "socket" not in process.missing
+
+
+def test_a_hook_of_the_server_makes_a_driver_cooperative(shop):
+    (driver,) = named(shop, "gunicorn shop.wsgi:application").drivers
+    assert "psycogreen.gevent.patch_psycopg" == driver.symbol
+
+
+def test_what_only_processes_without_gevent_run_is_told(shop):
+    without = {
+        str(path.relative_to(SHOP))
+        for path in SHOP.rglob("*.py")
+        if shop.only_without_gevent(str(path))
+    }
+    assert {"shop/admin.py", "shop/backup.py", "scripts/clean.py"} == without
+
+
+def test_a_module_that_nothing_reaches_may_run_on_gevent(shop):
+    assert [] == shop.reaching(str(SHOP / "shop" / "forgotten.py"))
+    assert not shop.only_without_gevent(str(SHOP / "shop" / "forgotten.py"))
+
+
+def test_a_module_that_several_processes_run_names_them(shop):
+    assert "shop.plugins" not in [p.name for p in shop.reaching(str(SHOP / "shop" / "plugins.py"))]
+    assert {"celery shop.tasks", "celery beat shop.tasks"} == {
+        process.name for process in shop.reaching(str(SHOP / "shop" / "mails.py"))
+    }
+
+
+# -- gunicorn
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-k gevent", "yes"),
+        ("-kgevent", "yes"),
+        ("--worker-class=gevent", "yes"),
+        ("--worker-class gunicorn.workers.ggevent.GeventPyWSGIWorker", "yes"),
+        ("-k geventwebsocket.gunicorn.workers.GeventWebSocketWorker", "yes"),
+        ("-k flask_sockets.worker", "yes"),
+        ("-k egg:gunicorn#gevent", "yes"),
+        ("-k sync", "no"),
+        ("-k uvicorn.workers.UvicornWorker", "no"),
+        ("-k $KIND", "unknown"),
+        ("-w 4", "no"),
+    ],
+)
+def test_the_worker_class_of_gunicorn_decides(project, options, expected):
+    found = project({**APP, "Procfile": f"web: gunicorn {options} app.main:application\n"})
+    (process,) = found.all()
+    assert (expected, 3) == (process.runs_on_gevent, len(found.modules_of(process)))
+
+
+def test_a_worker_class_of_the_project_is_looked_at(project):
+    found = project(
+        {
+            **APP,
+            "app/worker.py": "from gunicorn.workers.ggevent import GeventWorker\n"
+            "class Base(GeventWorker):\n    pass\nclass Mine(Base):\n    pass\n",
+            "Procfile": "web: gunicorn -k app.worker.Mine app.main:application\n",
+        }
+    )
+    assert "yes" == found.all()[0].runs_on_gevent
+
+
+def test_gunicorn_takes_arguments_from_the_environment(project):
+    compose = """
+        services:
+          web:
+            environment:
+              GUNICORN_CMD_ARGS: "--worker-class gevent"
+            command: gunicorn app.main:application
+        """
+    assert ["yes"] == [p.runs_on_gevent for p in project({**APP, "compose.yml": compose}).all()]
+
+
+def test_gunicorn_reads_its_settings_where_it_runs(project):
+    config = 'worker_class = "gevent"\npreload_app = True\nwsgi_app = "app.main:application"\n'
+    found = project({**APP, "gunicorn.conf.py": config, "Procfile": "web: gunicorn\n"})
+    (process,) = found.all()
+    assert ("yes", True) == (process.runs_on_gevent, process.preload)
+    assert 4 == len(found.modules_of(process))
+
+
+def test_settings_that_no_command_names_are_a_process(project):
+    found = project({**APP, "conf/gunicorn.py": 'bind = "x"\nworker_class = "gevent"\n'})
+    assert {"gunicorn -c conf/gunicorn.py": ("yes", "by the server")} == judged(found)
+
+
+def test_gunicorn_can_be_started_with_a_dictionary(project):
+    found = project(
+        {
+            **APP,
+            "serve.py": """
+                import gunicorn.app.base
+                class Standalone(gunicorn.app.base.BaseApplication):
+                    def load(self):
+                        import app.main
+                if __name__ == "__main__":
+                    Standalone({"worker_class": "gevent"}).run()
+                """,
+        }
+    )
+    (process,) = found.all()
+    assert ("yes", "by the server") == (process.runs_on_gevent, process.patched)
+    assert 4 == len(found.modules_of(process))
+
+
+# -- Celery, uWSGI and others
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("celery -A app.main worker -P gevent", "yes"),
+        ("celery worker --app=app.main --pool=gevent", "yes"),
+        ("python -m celery -A app.main worker --pool gevent", "yes"),
+        ("sh -c 'exec celery -A app.main worker -P gevent'", "yes"),
+        ("env A=b nice celery -A app.main worker -P gevent", "yes"),
+        ("poetry run celery -A app.main worker -P gevent", "yes"),
+        ("celery -A app.main worker", "no"),
+        ("celery -A app.main worker -P threads", "no"),
+        ("celery -A app.main worker -P $POOL", "unknown"),
+        ("celery -A app.main beat", "no"),
+    ],
+)
+def test_the_pool_of_celery_decides(project, command, expected):
+    found = project({**APP, "Procfile": f"worker: {command}\n"})
+    assert [expected] == [process.runs_on_gevent for process in found.all()]
+
+
+def test_the_pool_may_stand_in_the_settings(project):
+    contents = {**APP, "Procfile": "a: celery -A app.main worker\n"}
+    contents["app/main.py"] = 'import celery\napp.conf.update(worker_pool="gevent")\n'
+    assert ["yes"] == [process.runs_on_gevent for process in project(contents).all()]
+
+
+@pytest.mark.parametrize(
+    ("settings_", "expected"),
+    [
+        ("gevent = 10\ngevent-monkey-patch = true\n", ("yes", "by the server")),
+        ("gevent = 10\n", ("yes", "none")),
+        ("processes = 4\n", ("no", "none")),
+    ],
+)
+def test_the_loop_of_uwsgi_decides(project, settings_, expected):
+    found = project({**APP, "uwsgi.ini": f"[uwsgi]\nmodule = app.main:app\n{settings_}"})
+    assert {"uwsgi uwsgi.ini": expected} == judged(found)
+
+
+def test_python_m_gevent_monkey_patches_before_the_script(project):
+    found = project(
+        {"work.py": "import time\n", "Procfile": "a: python -m gevent.monkey work.py\n"}
+    )
+    assert {"python -m gevent.monkey work.py": ("yes", "by the server")} == judged(found)
+
+
+def test_an_entrypoint_script_hands_its_arguments_on(project):
+    found = project(
+        {
+            **APP,
+            "Dockerfile": 'FROM x\nENTRYPOINT ["/srv/start.sh"]\n'
+            'CMD ["gunicorn", "-k", "gevent", "app.main:app"]\n',
+            "start.sh": '#!/bin/sh\nset -e\nexec "$@"\n',
+        }
+    )
+    assert {"gunicorn app.main:app": ("yes", "by the server")} == judged(found)
+
+
+def test_the_environment_of_a_service_reaches_its_script(project):
+    found = project(
+        {
+            **APP,
+            "compose.yml": "web:\n  environment: [KIND=gevent]\n  command: ./start.sh\n",
+            "start.sh": "#!/bin/sh\ngunicorn -k ${KIND:-sync} app.main:app\n",
+        }
+    )
+    assert ["yes", "no"] == [process.runs_on_gevent for process in found.all()]
+
+
+# -- scripts
+
+
+def test_a_script_that_spawns_without_a_patch_runs_on_gevent(project):
+    text = 'import gevent\nif __name__ == "__main__":\n    gevent.spawn(print)\n'
+    assert {"python notify.py": ("yes", "none")} == judged(project({"notify.py": text}))
+
+
+def test_a_script_that_shares_modules_with_a_service_is_not_on_gevent(project):
+    found = project(
+        {
+            "shared.py": "import gevent\n",
+            "app.py": "from gevent import monkey\nmonkey.patch_all()\nimport shared\n",
+            "ping.py": 'import shared\nif __name__ == "__main__":\n    pass\n',
+            "Procfile": "web: python app.py\n",
+        }
+    )
+    assert {"python app.py": ("yes", "complete"), "python ping.py": ("no", "none")} == judged(found)
+
+
+def test_a_patch_that_only_a_function_makes_may_happen(project):
+    found = project(
+        {
+            "servers.py": "def run():\n    from gevent import monkey\n    monkey.patch_all()\n",
+            "main.py": 'import servers\nif __name__ == "__main__":\n    pass\n',
+        }
+    )
+    assert {"python main.py": ("unknown", "none")} == judged(found)
+
+
+def test_a_patch_in_the_main_function_of_a_script_happens(project):
+    found = project(
+        {
+            "pkg/__init__.py": "",
+            "pkg/__main__.py": "def main():\n    from gevent import monkey\n"
+            "    monkey.patch_all()\n\nmain()\n",
+        }
+    )
+    assert {"python -m pkg": ("yes", "complete")} == judged(found)
+
+
+def test_management_commands_are_one_process(project):
+    found = project(
+        {
+            "manage.py": "from django.core.management import execute_from_command_line\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "conf.settings")\n',
+            "conf/__init__.py": "",
+            "conf/settings.py": 'INSTALLED_APPS = ["shop"]\n',
+            "conf/wsgi.py": "import django\n",
+            "shop/__init__.py": "",
+            "shop/models.py": "",
+            "shop/management/commands/clean.py": "",
+            "Procfile": "web: gunicorn -k gevent conf.wsgi\njob: python manage.py clean\n",
+        }
+    )
+    assert {
+        "gunicorn conf.wsgi": ("yes", "by the server"),
+        "python manage.py": ("no", "none"),
+    } == judged(found)
+    root = Path(found.root)
+    assert found.only_without_gevent(str(root / "shop/management/commands/clean.py"))
+    assert not found.only_without_gevent(str(root / "shop/models.py"))
+
+
+# -- what is not known
+
+
+def test_a_server_of_an_unknown_application_may_run_anything(project):
+    found = project(
+        {
+            "Procfile": "web: gunicorn -k gevent $APP\n",
+            "lib.py": "",
+            "job.py": 'import lib\nif __name__ == "__main__":\n    pass\n',
+            "main.py": "import lib\n",
+        }
+    )
+    root = Path(found.root)
+    assert found.only_without_gevent(str(root / "job.py"))
+    assert not found.only_without_gevent(str(root / "lib.py"))
+
+
+def test_what_an_unreached_module_imports_may_run_on_gevent(project):
+    found = project(
+        {
+            **APP,
+            "Procfile": "web: gunicorn -k gevent app.main:app\n",
+            "lib.py": "",
+            "dynamic.py": "import lib\n",
+            "job.py": 'import lib\nif __name__ == "__main__":\n    pass\n',
+        }
+    )
+    assert not found.only_without_gevent(str(Path(found.root) / "lib.py"))
+
+
+def test_tests_prove_nothing(project):
+    found = project({**APP, "tests/test_a.py": "import app.views\n", "Procfile": "a: locust\n"})
+    assert not found.only_without_gevent(str(Path(found.root) / "app/views.py"))
+
+
+def test_a_project_without_gevent_has_none(project):
+    found = project({**APP, "Procfile": "web: gunicorn app.main:app\n"})
+    assert not found.has_gevent
+    assert not found.only_without_gevent(str(Path(found.root) / "app/main.py"))
+
+
+def test_a_broken_file_leaves_the_others(project):
+    found = project({**APP, "compose.yml": 'command: "x\n', "Procfile": "a: gunicorn app.main\n"})
+    assert 1 == len(found.all())
+    assert ["compose.yml"] == [Path(note.filename).name for note in found.notes]
+
+
+@settings(deadline=None, max_examples=60)
+@given(words=st.lists(st.text(alphabet="-=:./$ a\0'\"\n", max_size=8), max_size=6))
+def test_no_command_raises(tmp_path_factory, blockers, words):
+    root = tmp_path_factory.mktemp("any")
+    for program in ("gunicorn", "celery", "uwsgi", "python", "flask", "sh"):
+        (root / f"Procfile.{program}").write_text(f"web: {program} {' '.join(words)}")
+    (root / "app.py").write_text("")
+    processes_of(root, blockers).all()
+
+
+# -- the table
+
+
+def test_the_table_is_aligned(shop):
+    head, *rows = table(shop).splitlines()
+    assert ["PROCESS", "KIND", "GEVENT", "PATCHED", "MODULES", "WHY", "EVIDENCE"] == head.split()
+    assert 8 == len(rows)
+    at = head.index("GEVENT")
+    assert {"yes", "no"} == {row[at:].split()[0] for row in rows}
+
+
+def test_the_table_for_programs_holds_everything(shop):
+    found = {one["process"]: one for one in json.loads(table(shop, "json"))}
+    one = found["gunicorn shop.wsgi:application"]
+    assert ("yes", "by the server") == (one["runs_on_gevent"], one["patched"])
+    assert {"filename": "Procfile", "row": 1} == {
+        key: one["evidence"][0][key] for key in ("filename", "row")
+    }
+    assert "shop/models.py" in one["modules"]
+
+
+def test_an_empty_table_says_so(project):
+    assert "no process found\n" == table(project({"a.py": ""}))
+
+
+# -- how commands are really written
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gunicorn --bind :$PORT --workers 1 --worker-class gevent app.main:application",
+        "exec gunicorn -b :80 -w4 -k gevent --log-level=debug app.main:application",
+        "newrelic-admin run-program gunicorn -k gevent app.main:application",
+        "ddtrace-run gunicorn -k gevent 'app.main:create()'",
+        "tini -- gunicorn -k gevent app.main",
+        "pipenv run gunicorn app.main:application -k gevent --reload",
+        "su app -c 'cd /srv && gunicorn -k gevent app.main:application'",
+        "gosu app /opt/venv/bin/gunicorn -k gevent app.main:application",
+        'bash -c "python -c 1 && gunicorn -k gevent app.main:application"',
+        "wait-for-it.sh db:5432 -- gunicorn -k gevent app.main:application",
+        "celery -A app.main worker --loglevel=info -c 4 -P gevent -Q default",
+        "celery multi start w1 -A app.main -P gevent",
+        "watchmedo auto-restart --recursive -- celery -A app.main worker -P gevent",
+        "uwsgi --http :80 --gevent 100 --module app.main:application",
+        "uwsgi --http :80 --loop gevent -w app.main",
+        "dramatiq-gevent app.main",
+        "huey_consumer.py app.main.huey -k greenlet",
+        "chaussette --backend gevent app.main:application",
+        "python3.11 -u -X dev -m gunicorn -k gevent app.main:application",
+        "FLASK_APP=app.main gunicorn -k gevent app.main",
+    ],
+)
+def test_a_server_on_gevent_is_found_behind_what_starts_it(project, command):
+    found = project({**APP, "Procfile": f"web: {command}\n"})
+    on_gevent = [process for process in found.all() if process.runs_on_gevent == "yes"]
+    assert [3] == [len(found.modules_of(process)) for process in on_gevent]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pip install gunicorn gevent",
+        "echo gunicorn -k gevent app.main",
+        "apt-get install -y python3-gevent uwsgi-plugin-gevent-python3",
+        "docker build -t gunicorn .",
+        "grep gevent requirements.txt",
+        "python setup.py install",
+        "celery --version",
+        "kill gunicorn",
+    ],
+)
+def test_what_only_names_a_server_starts_none(project, command):
+    assert [] == project({**APP, "Procfile": f"web: {command}\n"}).all()
+
+
+def test_socketio_says_that_it_runs_on_gevent(project):
+    text = 'socketio = SocketIO(app, async_mode="gevent")\nsocketio.run(app)\n'
+    found = project({"serve.py": text, "Procfile": "web: python serve.py\n"})
+    assert {"python serve.py": ("yes", "none")} == judged(found)
+
+
+def test_a_docker_file_of_a_sub_project_finds_its_modules(project):
+    found = project(
+        {
+            "api/Dockerfile": "FROM x\nCMD exec gunicorn -k gevent main:app\n",
+            "api/main.py": "import util\n",
+            "api/util.py": "",
+            "other/main.py": "",
+        }
+    )
+    (process,) = found.all()
+    names = {str(Path(path).relative_to(found.root)) for path in found.modules_of(process)}
+    assert {"api/main.py", "api/util.py"} == names
