@@ -184,7 +184,7 @@ def _lines(path: str, records: list[Record]) -> Unread:
                 record = decoded(line)
                 if record is not None:
                     records.append(record)
-                elif not ends and len(line) < _LONGEST:
+                elif line.strip() and not ends and len(line) < _LONGEST:
                     return Unread(path, garbage, truncated=True)
                 elif line.strip():
                     garbage += 1

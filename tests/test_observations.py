@@ -126,6 +126,9 @@ class TestFiles:
         assert 1 == len(seen.processes)
         assert () == seen.unread
 
+    def test_an_empty_last_line_is_nothing(self, tmp_path):
+        assert () == written(tmp_path, start(), tail=b"\n  ").unread
+
     def test_a_line_without_an_end_is_never_held_in_memory(self, tmp_path):
         seen = written(tmp_path, start(), tail=b"x" * (3 << 20) + b"\n" + b"{}\n")
 
