@@ -65,7 +65,7 @@ class Classes:
             if binding.kind != tags.ELEMENT:
                 found |= self.inference.bound(binding, path)
         stored = [b for b in bindings if b.kind == tags.ELEMENT]
-        return frozenset(found) | self.inference.stored(stored, name, path)
+        return frozenset(found) | self.inference.stored(stored, path)
 
     def _set_from_outside(
         self, summary: ModuleSummary, class_index: int, name: str

@@ -297,9 +297,9 @@ class Inference:
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, summary.filename)
-        return frozenset(found) | self.stored(stored, name, summary.filename)
+        return frozenset(found) | self.stored(stored, summary.filename)
 
-    def stored(self, bindings: list[Binding], name: str, path: str) -> Values:
+    def stored(self, bindings: list[Binding], path: str) -> Values:
         """The containers that hold what is stored under a name."""
         held: set[Value] = set()
         by_key: dict[str, Values] = {}

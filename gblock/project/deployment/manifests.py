@@ -62,11 +62,8 @@ def read(text: str, filename: str, images: Images | None = None) -> list[Command
 
 @cache
 def _yaml() -> Any:
-    """PyYAML, under the name that it has on this interpreter."""
-    try:
-        return importlib.import_module("yaml")
-    except ImportError:
-        return importlib.import_module("yaml_ft")
+    """PyYAML, imported where there is a manifest to read; it brings no types."""
+    return importlib.import_module("yaml")
 
 
 @cache
