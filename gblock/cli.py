@@ -9,10 +9,11 @@ from gblock.errors import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gblock.config import Config
     from gblock.diagnostics import Report
+    from gblock.observations import Observations
     from gblock.options import Options
 
 CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
@@ -45,6 +46,8 @@ def _run(argv: list[str]) -> int:
     options = parse(argv)
     if options.command == "check":
         return _check(options)
+    if options.command == "report":
+        return _observations(options)
     if options.command == "processes":
         return _processes(options)
     from gblock import explain
@@ -136,12 +139,94 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             baseline=options.baseline,
             write_baseline=options.write_baseline,
             force_exclude=options.force_exclude,
+            observed=_observed(options.observed, config) if options.observed else None,
             all_processes=options.all_processes,
             on_progress=progress,
         )
     finally:
         if progress is not None:
             progress.clear()
+
+
+def _observed(paths: Sequence[str], config: Config) -> Observations:
+    """What probes wrote under some paths; each has to exist."""
+    import time
+
+    from gblock import catalog, observations
+
+    for path in paths:
+        if not os.path.exists(path):
+            raise UserError(path, "there are no records: the probe writes to $GBLOCK_PROBE_DIR")
+    return observations.read(paths, catalog.load(config.extend_catalog), time.time())
+
+
+def _observations(options: Options) -> int:
+    from gblock import catalog, engine
+    from gblock.output import report
+
+    paths = options.paths or [os.environ.get("GBLOCK_PROBE_DIR", "")]
+    if paths == [""]:
+        raise UserError("gblock report", "name the probe's directory, or set GBLOCK_PROBE_DIR")
+    config = _project_config(options)
+    observed = _observed(paths, config)
+    sources = [options.project] if options.project else _sources(observed)
+    if sources and not options.suggest:
+        if not options.project and not options.config and not options.isolated:
+            config = _config_of(sources[0])
+        observed = engine.confirmed(observed, sources, config)
+    if options.suggest:
+        from gblock.drafts import drafts
+
+        page = drafts(observed, catalog.load(config.extend_catalog))
+    else:
+        coloured = _is_coloured(options.color) and options.output is None
+        page = report.render(options.output_format, observed, _width() if coloured else None)
+    if options.output:
+        from gblock.writing import write
+
+        write(options.output, page)
+        failed = CLEAN
+    else:
+        failed = _write(page)
+    if not options.quiet:
+        for line in report.silences(observed):
+            _say(f"warning: {line}")
+        if options.output:
+            _say(f"{report.verdict(observed)} Written to {options.output}.")
+    if failed or any(missed.error for missed in observed.unread):
+        return FAILED
+    return _answer(options, observed)
+
+
+def _answer(options: Options, observed: Observations) -> int:
+    """The exit code of what probes say; that they cannot tell is no success."""
+    if observed.verdict in ("off", "died"):
+        return FAILED
+    blocked = observed.verdict == "blocked"
+    return DIAGNOSTICS if blocked and not options.exit_zero and not options.suggest else CLEAN
+
+
+def _project_config(options: Options) -> Config:
+    from gblock import config
+
+    if options.isolated:
+        return config.Config()
+    if options.config is not None:
+        return config.load(options.config)
+    return config.find(options.project or ".")
+
+
+def _config_of(path: str) -> Config:
+    from gblock import config
+
+    return config.find(path)
+
+
+def _sources(observed: Observations) -> list[str]:
+    """The files of the user's own code that exist here, as where the service itself runs."""
+    names = {site.filename for site in observed.sites if site.filename and site.is_blamed}
+    found = (name for name in names if os.path.isabs(name) and os.path.isfile(name))
+    return sorted(name for name in found if name.endswith(".py"))
 
 
 def _is_coloured(choice: str) -> bool:
@@ -188,11 +273,18 @@ def _tell(options: Options, report: Report) -> None:
     if options.show_unresolved:
         for call in report.unresolved_calls:
             _say(f"{place(call.filename, call.location)}: unresolved: {printable(call.message)}")
+    for seen in report.unexplained:
+        _say(f"{place(seen.filename, seen.location)}: observed: {printable(seen.message)}")
     for problem in report.problems:
         _say(f"{place(problem.filename, problem.location)}: error: {printable(problem.message)}")
     if not options.quiet:
         for note in report.notes:
             _say(f"warning: {printable(note)}")
+        if report.observed_elsewhere:
+            from gblock.output.summary import counted
+
+            sites = counted(report.observed_elsewhere, "observed call site")
+            _say(f"{sites} in files that were not checked")
         _say(summary(report))
 
 

@@ -57,6 +57,15 @@ class Related(NamedTuple):
     message: str
 
 
+class Observed(NamedTuple):
+    """What production says of a diagnostic: a probe saw the hub blocked on that line."""
+
+    times: int
+    seconds: float
+    """In all."""
+    longest: float
+
+
 class Diagnostic(NamedTuple):
     """One reported place: what rule, where, and what to do about it."""
 
@@ -77,6 +86,8 @@ class Diagnostic(NamedTuple):
     symbol: str | None = None
     """The dotted name as imported of what is called."""
     related: tuple[Related, ...] = ()
+    observed: Observed | None = None
+    """None where no probe saw it block, or none was asked."""
 
 
 class Problem(NamedTuple):
@@ -116,3 +127,7 @@ class Report(NamedTuple):
     """Those calls, only when asked for."""
     notes: tuple[str, ...] = ()
     """What a person wants to know and no problem, such as a directory without Python files."""
+    unexplained: tuple[Related, ...] = ()
+    """Blocks that a probe saw, in files that were checked, and of which nothing is reported."""
+    observed_elsewhere: int = 0
+    """Call sites that a probe saw block, in files that were not checked."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gblock.config import Config
-    from gblock.diagnostics import Diagnostic, Problem, Report
+    from gblock.diagnostics import Diagnostic, Problem, Related, Report
+    from gblock.observations import Confirmation, Observations
     from gblock.project.processes import Processes
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
@@ -112,7 +113,9 @@ class Run:
             )
         return not self._are_tests[top] and is_test(path, top, self.modules.data(path))
 
-    def report(self, *, min_severity: str | None = None) -> Report:
+    def report(
+        self, *, min_severity: str | None = None, observed: Observations | None = None
+    ) -> Report:
         """Do it."""
         from gblock.diagnostics import Report, Severity
 
@@ -136,6 +139,14 @@ class Run:
             unresolved = inspection.unresolved
             self.notes += inspection.notes
         self._note_problems()
+        unexplained: tuple[Related, ...] = ()
+        unchecked = 0
+        if observed is not None:
+            from gblock import observations
+
+            seen = observations.confirmed(observed, diagnostics, self.reported)
+            diagnostics, unchecked = seen.diagnostics, seen.elsewhere
+            unexplained = _explained_by_none(seen)
         lowest = Severity[(min_severity or self.config.min_severity or "warning").upper()]
         shown = [d for d in diagnostics if d.severity >= lowest]
         return Report(
@@ -151,6 +162,8 @@ class Run:
             unresolved=len(unresolved),
             unresolved_calls=tuple(unresolved),
             notes=tuple(self.notes),
+            unexplained=unexplained,
+            observed_elsewhere=unchecked,
         )
 
     def _chosen(self, triage: Triage) -> set[str]:
@@ -248,6 +261,7 @@ def check(
     baseline: str | None = None,
     write_baseline: str | None = None,
     force_exclude: bool = False,
+    observed: Observations | None = None,
     all_processes: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -263,6 +277,7 @@ def check(
         baseline: A file that says what is known, instead of the configuration's.
         write_baseline: A file to write what is reported to; all of it is known then.
         force_exclude: Whether files that are named are left out like those that are found.
+        observed: What probes saw in production: it marks diagnostics, and hides none.
         all_processes: Whether to report files, too, that only processes without gevent run.
         on_progress: Called with the number of files done and to do.
 
@@ -282,12 +297,22 @@ def check(
             all_processes=all_processes,
             on_progress=on_progress,
         )
-        report = run.report(min_severity=min_severity)
+        report = run.report(min_severity=min_severity, observed=observed)
     finally:
         if collecting:
             gc.enable()
     path = write_baseline or baseline or config.baseline
     return report if path is None else _without_known(report, path, write_baseline is not None)
+
+
+def _explained_by_none(seen: Confirmation) -> tuple[Related, ...]:
+    from gblock.diagnostics import Location, Related
+    from gblock.observations import sentence
+
+    return tuple(
+        Related(files.relative_name(path), Location(site.line or 1, 1), sentence(site))
+        for site, path in seen.unexplained
+    )
 
 
 def _without_known(report: Report, path: str, anew: bool) -> Report:
@@ -298,6 +323,18 @@ def _without_known(report: Report, path: str, anew: bool) -> Report:
         baseline.save(report.diagnostics, path)
     new = baseline.new(report.diagnostics, baseline.read(path), path)
     return report._replace(diagnostics=tuple(new), baselined=len(report.diagnostics) - len(new))
+
+
+def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> Observations:
+    """The same observations, with what a check of some paths reports of each site.
+
+    Raises:
+        UserError: for a path that does not exist, or a catalog that is wrong.
+    """
+    from gblock import observations
+
+    run = Run(paths, config)
+    return observations.confirmed(observed, run.report().diagnostics, run.reported).observations
 
 
 def processes(directory: str, config: Config) -> Processes:

@@ -30,6 +30,12 @@ class Options:
         self.config: str | None = None
         self.isolated = False
         self.quiet = False
+        # What probes wrote, for `check`.
+        self.observed: list[str] = []
+        # `report`: where to write to, what to check beside it, and whether to draft entries.
+        self.output: str | None = None
+        self.project: str | None = None
+        self.suggest = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains.

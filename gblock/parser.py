@@ -9,6 +9,7 @@ import re
 from gblock.errors import UserError
 from gblock.options import Options
 from gblock.output import FORMATS
+from gblock.output.report import FORMATS as REPORT_FORMATS
 from gblock.suggestion import did_you_mean
 
 TYPE_CHECKING = False
@@ -102,11 +103,31 @@ def _check(parser: _Parser) -> None:
     known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
     add("--all-processes", action="store_true", help="report also what never runs on gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
+    seen = "mark what probes saw in production: files and directories of records"
+    add("--observed", action="append", metavar="DIR", help=seen)
     add("--color", choices=("auto", "always", "never"), help="when to colour")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--config", metavar="FILE", help="take the settings of this file")
     group.add_argument("--isolated", action="store_true", help="take no settings from any file")
     add("-q", "--quiet", action="store_true", help="write diagnostics and errors only")
+
+
+def _report(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help=f"files and directories of records{_RECORDS}")
+    add("--format", dest="output_format", choices=REPORT_FORMATS, help="how it is written")
+    add("--output", metavar="FILE", help="write to this file")
+    add("--project", metavar="DIR", help="check this project, to tell what gblock check reports")
+    add("--suggest", action="store_true", help="write catalog entries for what it does not know")
+    add("--exit-zero", action="store_true", help="exit 0 even if the hub was blocked")
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write the report and errors only")
+
+
+_RECORDS = "; default: $GBLOCK_PROBE_DIR"
 
 
 def _processes(parser: _Parser) -> None:
@@ -125,6 +146,7 @@ def _list(parser: _Parser) -> None:
 
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
+    "report": ("Report what probes saw block the hub.", _report),
     "processes": ("List the processes that a project starts.", _processes),
     "explain": ("Print the page of a rule or a blocker.", _explain),
     "rules": ("List the rules.", _list),

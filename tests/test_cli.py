@@ -4,7 +4,6 @@ import io
 import json
 import os
 import pty
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +161,7 @@ class TestArguments:
             "baseline": "known.json",
             "write_baseline": None,
             "force_exclude": True,
+            "observed": None,
             "all_processes": False,
             "on_progress": None,
         }
@@ -351,11 +351,9 @@ class TestStreams:
         raw.write = lambda content: len(content)
         stdout.close()
 
-    def test_the_package_runs_as_a_module(self, monkeypatch, capsys):
-        monkeypatch.setattr("sys.argv", ["gblock", "--version"])
-        with pytest.raises(SystemExit) as end:
-            runpy.run_module("gblock", run_name="__main__")
-        assert end.value.code == 0
+    def test_the_package_runs_as_a_module(self):
+        # pytest loads a package with a plug-in by a hook of its own, which runpy cannot use.
+        assert 0 == process("--version").returncode
 
 
 class TestProcess:

@@ -134,6 +134,7 @@ def test_json_has_the_fields_of_the_contract():
                 "message": "a greenlet is started here",
             }
         ],
+        "observed": None,
         "fix": None,
         "url": None,
     }

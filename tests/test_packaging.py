@@ -81,6 +81,11 @@ def test_every_library_that_is_imported_is_declared():
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 imported.add(node.module.partition(".")[0])
+    # The packages whose names on PyPI are others.
+    imported = {
+        {"prometheus_client": "prometheus-client", "opentelemetry": "opentelemetry-sdk"}.get(n, n)
+        for n in imported
+    }
     own = imported - set(sys.stdlib_module_names) - {"gblock", "tomllib", "greenlet"}
     assert own <= declared
 

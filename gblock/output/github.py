@@ -6,6 +6,7 @@ The syntax and its escapes are those of actions/toolkit, packages/core/src/comma
 from __future__ import annotations
 
 from gblock.output.place import place, printable
+from gblock.output.seconds import observed_sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def _command(diagnostic: Diagnostic) -> str:
     listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
     # The log shows the message alone, so it says the place again, as ruff's does.
     where = place(diagnostic.filename, diagnostic.location)
-    parts = (diagnostic.message, diagnostic.why, diagnostic.help)
+    seen = observed_sentence(diagnostic.observed) if diagnostic.observed else ""
+    parts = (diagnostic.message, diagnostic.why, diagnostic.help, seen)
     message = f"{where}: " + "\n".join(printable(part) for part in parts if part)
     return f"::{_COMMANDS[diagnostic.severity.label]} {listed}::{_data(message)}"
 

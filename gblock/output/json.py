@@ -6,7 +6,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.diagnostics import Diagnostic, Location, Report
+    from gblock.diagnostics import Diagnostic, Location, Observed, Report
 
 
 def render(report: Report) -> str:
@@ -34,6 +34,7 @@ def _object(diagnostic: Diagnostic) -> dict[str, object]:
             }
             for related in diagnostic.related
         ],
+        "observed": _observed(diagnostic.observed),
         # ruff's fields for what gblock does not offer, so that its readers find them.
         "fix": None,
         "url": None,
@@ -42,3 +43,13 @@ def _object(diagnostic: Diagnostic) -> dict[str, object]:
 
 def _place(location: Location) -> dict[str, int]:
     return {"row": location.row, "column": location.column}
+
+
+def _observed(observed: Observed | None) -> dict[str, object] | None:
+    if observed is None:
+        return None
+    return {
+        "count": observed.times,
+        "seconds": round(observed.seconds, 6),
+        "max": round(observed.longest, 6),
+    }

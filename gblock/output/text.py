@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gblock.output.excerpt import excerpt
 from gblock.output.place import place, printable
+from gblock.output.seconds import observed_sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def _sentences(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
         yield "why", printable(diagnostic.why)
     if diagnostic.help:
         yield "instead", printable(diagnostic.help)
+    if diagnostic.observed:
+        yield "observed", observed_sentence(diagnostic.observed)
     for related in diagnostic.related:
         yield "see", f"{place(related.filename, related.location)}: {printable(related.message)}"
 

@@ -1,0 +1,131 @@
+"""Catalog entries for what probes saw block and the catalog does not know.
+
+A draft is valid, and it is a draft: a person reads it, names the remedy and measures it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gblock.catalog import Catalog
+    from gblock.observations import Observations, Site
+
+_KINDS = {"waits": ("waits", "error"), "cpu": ("cpu", "warning"), "gil": ("cpu", "warning")}
+_SYMBOL = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+
+
+def drafts(observed: Observations, known: Catalog) -> str:
+    """TOML for a file of the user's own, which `extend-catalog` names.
+
+    Blockers in order of their ids, then what cannot be drafted, as comments.
+    """
+    by_symbol: dict[str, list[Site]] = {}
+    unnamed = 0
+    for site in observed.blamed:
+        if site.blockers or site.kind not in _KINDS:
+            continue
+        if site.symbol and _SYMBOL.fullmatch(site.symbol):
+            by_symbol.setdefault(site.symbol, []).append(site)
+        else:
+            unnamed += 1
+    blocks: dict[str, str] = {}
+    for symbol, sites in sorted(by_symbol.items()):
+        taken = known.by_id.keys() | blocks.keys()
+        name = _id(symbol, taken)
+        blocks[name] = _block(name, symbol, sites)
+    parts = [_HEAD] if blocks else []
+    parts += [blocks[name] for name in sorted(blocks)]
+    if unnamed:
+        what = "call site" if unnamed == 1 else "call sites"
+        reason = "the probe could not name what was called"
+        parts.append(f"# {unnamed} {what} without a draft: {reason}.\n")
+    if not parts:
+        return "# The catalog knows every call that was seen to block.\n"
+    return "\n".join(parts)
+
+
+_HEAD = """\
+# Drafts from what probes saw: read them, name the remedy in `instead`, measure it if you can.
+# [tool.gblock] extend-catalog = ["blockers.toml"] lets `gblock check` look for them.
+"""
+
+
+def _id(symbol: str, taken: Iterable[str]) -> str:
+    words = re.findall(r"[a-z0-9]+", symbol.lower())
+    base = name = "-".join(words) or "blocker"
+    number = 2
+    while name in taken:
+        name = f"{base}-{number}"
+        number += 1
+    return name
+
+
+def _block(name: str, symbol: str, sites: list[Site]) -> str:
+    worst = max(sites, key=lambda site: site.longest)
+    kind, level = _KINDS[max(sites, key=lambda site: site.times).kind]
+    count = sum(site.times for site in sites)
+    total = sum(site.total for site in sites)
+    places = f" at {len(sites)} call sites" if len(sites) > 1 else ""
+    short = symbol.rpartition(".")[2]
+    through = [*dict.fromkeys(n for site in sites for n in (*site.native, *site.syscalls))][:3]
+    verb = "wait" if kind == "waits" else "work"
+    inside = f" in {', '.join(through)}" if through else ""
+    why = f"{short}() was seen to {verb}{inside}, which blocked the hub for {worst.longest:.3g} s."
+    releases = kind == "waits"
+    if kind == "waits" or all(site.kind == "gil" for site in sites):
+        gil = f"releases_gil = {'true' if releases else 'false'}\n"
+    else:
+        gil = ""
+    instead = (
+        f"Call it in the hub's threadpool: `gevent.get_hub().threadpool.apply({short}, ...)`."
+        if releases
+        else "Run it in another process, or in smaller pieces with `gevent.sleep(0)` between them."
+    )
+    times = "once" if count == 1 else f"{count:,} times, {total:.3g} s in all"
+    seen = f"seen {times}{places}: median {worst.median:.3g} s, p95 {worst.p95:.3g} s"
+    evidence = [
+        f"call = {_text(seen)}",
+        f"elapsed = {worst.longest:.4f}",
+        f"max_gap = {worst.longest:.4f}",
+    ]
+    if worst.unfinished:
+        evidence.append("returned = false")
+    evidence += [
+        f"{key} = {_text(value)}"
+        for key, value in (("python", worst.python), ("gevent", worst.gevent))
+        if value
+    ]
+    return (
+        "[[blocker]]\n"
+        f"id = {_text(name)}\n"
+        f"distribution = {_text(_distribution(symbol))}\n"
+        f"symbols = [{_text(symbol)}]\n"
+        f'kind = "{kind}"\n'
+        f'level = "{level}"\n'
+        f"why = {_text(why)}\n"
+        f"instead = {_text(instead)}\n"
+        f"{gil}"
+        "[blocker.evidence]\n" + "\n".join(evidence) + "\n"
+    )
+
+
+def _distribution(symbol: str) -> str:
+    """What is installed here under that name; else the package's own name."""
+    top = symbol.partition(".")[0]
+    if top in sys.stdlib_module_names or top == "builtins":
+        return "stdlib"
+    from importlib.metadata import packages_distributions
+
+    return next(iter(packages_distributions().get(top, ())), top)
+
+
+def _text(value: str) -> str:
+    """A TOML string: JSON's escapes are TOML's, but for what is not printed anyway."""
+    clean = "".join(c if c.isprintable() else "?" for c in value)
+    return json.dumps(clean, ensure_ascii=False)

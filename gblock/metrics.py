@@ -1,0 +1,230 @@
+"""Blocked seconds as metrics of the host: Prometheus or OpenTelemetry, off unless asked for.
+
+A sink is called with each record as it is written, in the probe's native thread. Metrics libraries
+take locks, and under monkey patching a lock may be gevent's, which a native thread must not wait
+for. So a sink only notes the record, and the host's own scrape or export, which runs on the hub or
+in a thread of its own, takes what was noted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gblock.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from opentelemetry.metrics import Meter
+    from prometheus_client import CollectorRegistry
+
+BUCKETS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Seconds."""
+SITES = 32
+"""How many call sites get labels of their own; the rest is ``other``."""
+_NOTED = 10_000
+"""Records that wait for a scrape; if none comes, the oldest go."""
+_BLAMELESS = ("thread", "starved")
+_OTHER = "other"
+
+
+def from_environment() -> Callable[[Mapping[str, Any]], None] | None:
+    """The sink that ``GBLOCK_PROBE_METRICS`` names, or None where it is unset.
+
+    Raises:
+        UserError: for another value, or if its library is not installed.
+    """
+    name = os.environ.get("GBLOCK_PROBE_METRICS", "").strip().lower()
+    if name in ("", "0", "off"):
+        return None
+    kinds = {"prometheus": Prometheus, "opentelemetry": OpenTelemetry}
+    if name not in kinds:
+        raise UserError("GBLOCK_PROBE_METRICS", f"{name} is neither {' nor '.join(kinds)}")
+    try:
+        sink: Callable[[Mapping[str, Any]], None] = kinds[name]()
+    except ImportError as error:
+        message = f"{error.name} is not installed: pip install 'gblock[metrics]'"
+        raise UserError("GBLOCK_PROBE_METRICS", message) from None
+    return sink
+
+
+class _Sink:
+    """Notes records without a lock; what they mean is told by the names of their sites."""
+
+    def __init__(self, sites: int) -> None:
+        self._noted: deque[Mapping[str, Any]] = deque(maxlen=_NOTED)
+        self._most = sites
+        self._names: dict[int, str] = {}
+        self._known: set[str] = set()
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Take a record; never raises."""
+        kind = record.get("type")
+        if kind == "site":
+            # What blocks name, in the order in which it comes: the names are made at once.
+            self._name(record)
+        elif kind in ("block", "heartbeat"):
+            self._noted.append(record)
+
+    def _name(self, record: Mapping[str, Any]) -> None:
+        user = record.get("user")
+        place = f"{user.get('file')}:{user.get('line')}" if isinstance(user, dict) else "?"
+        called = record.get("symbol") or record.get("callable")
+        name = f"{place} {called}" if called else place
+        if name not in self._known and len(self._known) >= self._most:
+            name = _OTHER
+        self._known.add(name)
+        site = record.get("site")
+        # Of more sites nothing is kept: they are other without being known.
+        if isinstance(site, int) and (name != _OTHER or len(self._names) < 16 * self._most):
+            self._names[site] = name
+
+    def _taken(self) -> Iterator[Mapping[str, Any]]:
+        # Only what is there now: a probe that writes faster must not keep a scrape waiting.
+        for _ in range(len(self._noted)):
+            with suppress(IndexError):  # another scrape was faster
+                yield self._noted.popleft()
+
+    def _labels(self, record: Mapping[str, Any]) -> tuple[str, str, float] | None:
+        """The site, the class and the seconds of a block; None if it is none."""
+        seconds = record.get("duration")
+        kind = str(record.get("class") or "unknown")
+        if not isinstance(seconds, int | float) or seconds < 0:
+            return None
+        if kind in _BLAMELESS:
+            return ("none", kind, seconds)
+        site = record.get("site")
+        name = self._names.get(site) if isinstance(site, int) else None
+        return (name or _OTHER, kind, seconds)
+
+
+class Prometheus(_Sink):
+    """Counters and a histogram for prometheus_client.
+
+    With ``PROMETHEUS_MULTIPROC_DIR`` the scrape runs in another process, so what is noted is
+    counted at once.
+
+    Args:
+        registry: Where to register; the library's own if None.
+        sites: How many call sites get labels of their own.
+
+    Raises:
+        ImportError: if prometheus_client is not installed.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None, *, sites: int = SITES) -> None:
+        import prometheus_client
+
+        super().__init__(sites)
+        registry = prometheus_client.REGISTRY if registry is None else registry
+        # First of all: it counts what was noted before the counters are read.
+        registry.register(_Draining(self))
+        self._blocks = prometheus_client.Counter(
+            "gblock_blocks",
+            "Times that the gevent hub was blocked.",
+            ("site", "class"),
+            registry=registry,
+        )
+        self._seconds = prometheus_client.Histogram(
+            "gblock_blocked_seconds",
+            "Seconds for which the gevent hub was blocked, once for each block.",
+            ("site",),
+            buckets=BUCKETS,
+            registry=registry,
+        )
+        self._alive = prometheus_client.Gauge(
+            "gblock_probe_heartbeat_timestamp_seconds",
+            "When the probe last said that it lives: without it, no block means nothing.",
+            registry=registry,
+            multiprocess_mode="max",
+        )
+        self._at_once = bool(os.environ.get("PROMETHEUS_MULTIPROC_DIR"))
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Take a record; never raises."""
+        super().__call__(record)
+        if self._at_once:
+            self.drain()
+
+    def drain(self) -> None:
+        """Count what was noted."""
+        for record in self._taken():
+            if record.get("type") == "heartbeat":
+                if isinstance(record.get("t"), int | float):
+                    self._alive.set(record["t"])
+            elif labels := self._labels(record):
+                site, kind, seconds = labels
+                self._blocks.labels(site, kind).inc()
+                self._seconds.labels(site).observe(seconds)
+
+
+class _Draining:
+    """A collector without metrics: it is asked before those that were registered after it."""
+
+    def __init__(self, sink: Prometheus) -> None:
+        self._sink = sink
+
+    def describe(self) -> Iterable[Any]:
+        """No metrics."""
+        return ()
+
+    def collect(self) -> Iterable[Any]:
+        """Count what was noted."""
+        self._sink.drain()
+        return ()
+
+
+class OpenTelemetry(_Sink):
+    """The same for OpenTelemetry's API.
+
+    Args:
+        meter: What to measure with; that of the host's provider if None.
+        sites: How many call sites get attributes of their own.
+
+    Raises:
+        ImportError: if opentelemetry-api is not installed.
+    """
+
+    def __init__(self, meter: Meter | None = None, *, sites: int = SITES) -> None:
+        from opentelemetry import metrics
+
+        super().__init__(sites)
+        self._observation = metrics.Observation
+        meter = metrics.get_meter("gblock") if meter is None else meter
+        self._blocks = meter.create_counter(
+            "gblock.blocks", "{block}", "Times that the gevent hub was blocked."
+        )
+        self._total = meter.create_counter(
+            "gblock.blocked.time", "s", "Seconds for which the gevent hub was blocked."
+        )
+        self._seconds = meter.create_histogram(
+            "gblock.block.duration", "s", "Seconds of each block of the gevent hub."
+        )
+        self._alive = 0.0
+        # Its callback runs at each export: that is when what was noted is counted.
+        meter.create_observable_gauge(
+            "gblock.probe.heartbeat",
+            [self._export],
+            "s",
+            "When the probe last said that it lives, in epoch seconds.",
+        )
+
+    def drain(self) -> None:
+        """Count what was noted."""
+        for record in self._taken():
+            if record.get("type") == "heartbeat":
+                if isinstance(record.get("t"), int | float):
+                    self._alive = float(record["t"])
+            elif labels := self._labels(record):
+                site, kind, seconds = labels
+                attributes = {"gblock.site": site, "gblock.class": kind}
+                self._blocks.add(1, attributes)
+                self._total.add(seconds, attributes)
+                self._seconds.record(seconds, {"gblock.site": site})
+
+    def _export(self, _options: object) -> list[Any]:
+        self.drain()
+        return [self._observation(self._alive)] if self._alive else []

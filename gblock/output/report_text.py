@@ -1,0 +1,94 @@
+"""Observations for people: the answer, then each call site with its figures."""
+
+from __future__ import annotations
+
+from gblock.output import report
+from gblock.output.seconds import moment, seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from gblock.observations import Observations, Site
+
+_STYLES = {
+    "waits": "bold red",
+    "cpu": "bold yellow",
+    "gil": "bold magenta",
+    "gc": "bold cyan",
+}
+_HEAD = ("count", "total", "median", "p95", "max", "last seen (UTC)", "class")
+_NARROWEST = 40
+
+
+def render(observed: Observations, width: int | None) -> str:
+    """Return the whole report: coloured for a terminal of that width, plain without one."""
+    rows = [_figures(site) for site in observed.sites]
+    widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
+    if width is not None:
+        return _coloured(observed, rows, widths, width)
+    lines = [report.verdict(observed), ""]
+    if rows:
+        lines.append(_row(_HEAD, widths))
+    for site, row in zip(observed.sites, rows, strict=True):
+        lines += [_row(row, widths), f"    {report.where(site)}"]
+        lines += [f"    {label:>10}: {text}" for label, text in report.facts(site)]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _figures(site: Site) -> tuple[str, ...]:
+    times = (site.total, site.median, site.p95, site.longest)
+    return (f"{site.times:,}", *map(seconds, times), moment(site.last), report.classes(site))
+
+
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    *figures, last, kind = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+    return "  ".join((*figures, last, kind.strip())).rstrip()
+
+
+def _coloured(
+    observed: Observations, rows: list[tuple[str, ...]], widths: list[int], width: int
+) -> str:
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    page = io.StringIO()
+    width = max(width, _NARROWEST)
+    console = Console(
+        file=page,
+        force_terminal=True,
+        no_color=False,
+        color_system="standard",
+        legacy_windows=False,
+        width=width,
+        highlight=False,
+    )
+    style = {"blocked": "bold red", "nothing": "bold green"}.get(observed.verdict, "bold yellow")
+    _wrapped(console, Text(report.verdict(observed), style=style), "")
+    console.print()
+    if rows:
+        console.print(Text(_row(_HEAD, widths), style="dim"), soft_wrap=True)
+    for site, row in zip(observed.sites, rows, strict=True):
+        kind = _STYLES.get(site.kind, "dim")
+        figures = _row(row, widths)
+        line = Text(figures)
+        line.stylize(kind, len(figures) - len(row[-1]))
+        console.print(line, soft_wrap=True)
+        console.print(Text(f"    {report.where(site)}", style="bold"), soft_wrap=True)
+        for label, text in report.facts(site):
+            _wrapped(console, Text(text), f"    {label:>10}: ")
+        console.print()
+    return page.getvalue().rstrip("\n") + "\n"
+
+
+def _wrapped(console: Console, text: Text, head: str) -> None:
+    from rich.text import Text
+
+    for index, part in enumerate(text.wrap(console, console.width - len(head))):
+        part.rstrip()
+        first = head if index == 0 else " " * len(head)
+        console.print(Text.assemble((first, "green"), part), soft_wrap=True)

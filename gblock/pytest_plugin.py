@@ -1,0 +1,213 @@
+"""A test fails if it blocks the hub longer than a bound; without being asked, nothing happens.
+
+``@pytest.mark.gblock(max_block=0.1)`` watches one test, the fixture ``hub_watch`` shows a test what
+was seen so far, and ``--gblock-max-block=0.1`` watches every test.
+"""
+
+from __future__ import annotations
+
+import math
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+    from types import ModuleType
+
+_BOUND = 0.1
+_BLAMELESS = ("thread", "starved")
+
+
+class Bound(NamedTuple):
+    """What a test may do."""
+
+    seconds: float
+    allow: tuple[str, ...] = ()
+    """Dotted names of calls that may block, with ``*`` for any part."""
+
+
+class HubWatch:
+    """What the probe has seen in one test."""
+
+    def __init__(self, bound: Bound) -> None:
+        self.bound = bound
+        self._sites: dict[object, Mapping[str, Any]] = {}
+        self._blocks: list[Mapping[str, Any]] = []
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        """Take a record of the probe's; it calls this in its own thread."""
+        if record.get("type") == "site":
+            self._sites[record.get("site")] = record
+        elif record.get("type") == "block":
+            self._blocks.append(record)
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """The blocks that are longer than the bound, as records with their site's in ``seen``."""
+        return [
+            {**record, "seen": self._sites.get(record.get("site"), {})}
+            for record in tuple(self._blocks)
+            if self._is_too_long(record)
+        ]
+
+    def forgive(self) -> None:
+        """Forget what was seen so far, such as a slow set-up."""
+        self._blocks.clear()
+
+    def _is_too_long(self, record: Mapping[str, Any]) -> bool:
+        if record.get("class") in _BLAMELESS or record.get("duration", 0) <= self.bound.seconds:
+            return False
+        site = self._sites.get(record.get("site"), {})
+        names = [str(site[key]) for key in ("symbol", "callable") if site.get(key)]
+        return not any(fnmatchcase(name, one) for name in names for one in self.bound.allow)
+
+    def explained(self) -> str:
+        """The failure's text; empty where nothing was too long."""
+        blocks = self.blocks
+        if not blocks:
+            return ""
+        lines = []
+        for block in blocks:
+            site = block["seen"]
+            called = site.get("symbol") or site.get("callable") or "a call without a name"
+            lines.append(
+                f"{called} blocked the hub for {block['duration']:.3f} s, "
+                f"longer than {self.bound.seconds:g} s ({block.get('class', 'unknown')})"
+            )
+            lines += [f"  {line}" for line in _stack(site)]
+            lines += [f"  {line}" for line in _known(site)]
+        return "\n".join(lines)
+
+
+def _stack(site: Mapping[str, Any]) -> list[str]:
+    """The frames, the user's own marked; without a stack the user's own alone."""
+    frames = [dict(frame) for frame in site.get("stack") or () if isinstance(frame, dict)]
+    # What leads to the test is pytest's own.
+    own = next((index for index, frame in enumerate(frames) if frame.get("user")), 0)
+    frames = frames[own:]
+    if not frames and isinstance(site.get("user"), dict):
+        frames = [{**site["user"], "user": True}]
+    return [
+        f"{'>' if frame.get('user') else ' '} {frame.get('file')}:{frame.get('line')} "
+        f"in {frame.get('function')}"
+        for frame in frames
+    ]
+
+
+def _known(site: Mapping[str, Any]) -> list[str]:
+    """What the catalog says of it."""
+    from gblock import catalog
+
+    known = catalog.load()
+    names = (site.get("symbol"), site.get("callable"))
+    found = next((b for name in names if name for b in known.lookup(name)), None)
+    return [f"catalog: {found.id}", f"instead: {found.instead}"] if found else []
+
+
+_WATCH = pytest.StashKey[HubWatch]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that watches every test."""
+    group = parser.getgroup("gblock", "calls that block the gevent hub")
+    group.addoption(
+        "--gblock-max-block",
+        type=float,
+        metavar="SECONDS",
+        help="fail every test that blocks the gevent hub for longer",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker means."""
+    config.addinivalue_line(
+        "markers",
+        f"gblock(max_block={_BOUND}, allow=()): fail the test if it blocks the gevent hub for "
+        "longer than so many seconds, but for calls of the names in allow",
+    )
+
+
+@pytest.fixture
+def hub_watch(request: pytest.FixtureRequest) -> HubWatch:
+    """The blocks of the hub that this test causes; it fails if one is too long."""
+    watch: HubWatch = request.node.stash[_WATCH]
+    return watch
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Find out whether the test is to be watched, before any fixture is set up."""
+    bound = _bound(item)
+    if bound is not None:
+        item.stash[_WATCH] = HubWatch(bound)
+
+
+pytest_runtest_setup = pytest.hookimpl(tryfirst=True)(pytest_runtest_setup)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Watch one test while it runs; its fixtures' own work is not watched."""
+    watch = item.stash.get(_WATCH, None)
+    if watch is None:
+        return (yield)
+    probe = _probe()
+    # Blocks are turns of the hub, so it has to turn before the test and after it: otherwise one in
+    # the test's first or last turn would have no beginning or no end.
+    probe.start(threshold=watch.bound.seconds, sink=watch.take)
+    probe.settle()
+    try:
+        result = yield
+    except BaseException:
+        _stop(probe)
+        # The test's own failure stands; what blocked may be the reason for it.
+        if text := watch.explained():
+            item.add_report_section("call", "gblock", text)
+        raise
+    _stop(probe)
+    if text := watch.explained():
+        pytest.fail(text, pytrace=False)
+    return result
+
+
+def _stop(probe: ModuleType) -> None:
+    try:
+        probe.settle()
+    finally:
+        probe.stop()
+
+
+def _bound(item: pytest.Item) -> Bound | None:
+    marker = item.get_closest_marker("gblock")
+    everywhere = item.config.getoption("--gblock-max-block", None)
+    if marker is not None:
+        return _marked(marker.args, marker.kwargs, everywhere or _BOUND)
+    if everywhere is not None:
+        return _marked((), {"max_block": everywhere}, _BOUND)
+    return Bound(_BOUND) if "hub_watch" in getattr(item, "fixturenames", ()) else None
+
+
+def _marked(args: tuple[object, ...], options: Mapping[str, object], default: float) -> Bound:
+    unknown = options.keys() - {"max_block", "allow"}
+    if args or unknown:
+        what = "positional arguments" if args else ", ".join(sorted(unknown))
+        pytest.fail(f"the marker gblock takes max_block and allow, not {what}", pytrace=False)
+    seconds = options.get("max_block", default)
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 < (bound := float(str(seconds))) < math.inf:
+        pytest.fail(f"max_block is a number of seconds above 0, not {seconds!r}", pytrace=False)
+    allow: Any = options.get("allow", ())
+    names: Iterable[Any] = [allow] if isinstance(allow, str) else allow
+    return Bound(bound, tuple(str(name) for name in names))
+
+
+def _probe() -> ModuleType:
+    """The probe. A test that asks for it and cannot have it has proved nothing: it fails."""
+    try:
+        # By name: it imports gevent, and not every host of this plug-in has it.
+        from importlib import import_module
+
+        return import_module("gblock.runtime_probe")
+    except ImportError as error:
+        pytest.fail(f"gblock cannot watch the hub: {error}", pytrace=False)

@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness import CATALOG
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from probing import ACME, POLL, T, block, end, fleet, heartbeat, progress, start, write
+
+from gblock import observations, records
+from gblock.diagnostics import Diagnostic, Location, Observed, Severity
+from gblock.output import report
+from gblock.output.report_html import render as html
+
+
+def observed(folder, *, now=T + 100):
+    return observations.read([str(folder)], CATALOG, now)
+
+
+def written(tmp_path, *lines, now=T + 100, tail=b""):
+    write(tmp_path / "web-1-71-1763700000.jsonl", *lines, tail=tail)
+    return observed(tmp_path, now=now)
+
+
+class TestVerdict:
+    def test_no_records_mean_that_the_probe_was_off(self, tmp_path):
+        seen = observed(tmp_path)
+
+        assert "off" == seen.verdict
+        assert "The probe was off" in report.verdict(seen)
+
+    def test_garbage_is_no_record(self, tmp_path):
+        seen = written(tmp_path, tail=b"hello\n{}\n[]\n")
+
+        assert "off" == seen.verdict
+        assert 3 == seen.unread[0].garbage
+
+    def test_heartbeats_without_blocks_mean_that_nothing_blocked(self, tmp_path):
+        seen = written(tmp_path, start(), heartbeat(T + 60))
+
+        assert "nothing" == seen.verdict
+        assert ("running", "") == _state(seen)
+        assert report.verdict(seen).startswith("Nothing blocked the hub: 1 process was watched")
+
+    def test_a_process_that_ended_is_no_dead_probe(self, tmp_path):
+        seen = written(tmp_path, start(), end(T + 5), now=T + 1e6)
+
+        assert "nothing" == seen.verdict
+        assert ("ended", "exit") == _state(seen)
+
+    @pytest.mark.parametrize(("age", "state"), [(179, "running"), (181, "silent")])
+    def test_a_probe_that_missed_three_heartbeats_is_silent(self, tmp_path, age, state):
+        seen = written(tmp_path, start(), heartbeat(T + 60), now=T + 60 + age)
+
+        assert state == _state(seen)[0]
+        assert ("died" if state == "silent" else "nothing") == seen.verdict
+
+    @pytest.mark.parametrize(
+        "records",
+        [[start(heartbeat=5.0)], [start(), *[heartbeat(T + 5 * i) for i in range(1, 5)]]],
+    )
+    def test_the_interval_is_what_the_probe_says_or_does(self, tmp_path, records):
+        last = records[-1]["t"]
+
+        assert "running" == _state(written(tmp_path, *records, now=last + 14))[0]
+        assert "silent" == _state(written(tmp_path, *records, now=last + 16))[0]
+
+    @pytest.mark.parametrize("after", [[], [heartbeat(T + 60)]])
+    def test_an_error_is_a_dead_probe_whatever_follows(self, tmp_path, after):
+        seen = written(tmp_path, start(), end(T + 5, "error", "KeyError: 'x'"), *after)
+
+        assert "died" == seen.verdict
+        assert ("failed", "KeyError: 'x'") == _state(seen)
+        assert "its probe failed at 2025-11-21 04:4" in report.silences(seen)[0]
+
+    def test_one_living_probe_is_enough_and_the_dead_one_is_told(self, tmp_path):
+        write(tmp_path / "a-1-1.jsonl", start(T - 9000, pid=1))
+        write(tmp_path / "a-2-1.jsonl", start(pid=2))
+        seen = observed(tmp_path)
+
+        assert "nothing" == seen.verdict
+        assert 1 == len(report.silences(seen))
+
+    @pytest.mark.parametrize("kind", ["thread", "starved"])
+    def test_what_no_call_is_to_blame_for_is_no_block_of_the_service(self, tmp_path, kind):
+        seen = written(tmp_path, start(), POLL, block(T + 1, 0.5, 1, kind))
+        (site,) = seen.sites
+
+        assert "nothing" == seen.verdict
+        assert (None, None, ()) == (site.filename, site.symbol, site.blockers)
+        assert () == seen.blamed
+
+
+def _state(seen):
+    return seen.processes[0].state, seen.processes[0].reason
+
+
+class TestFiles:
+    def test_rotated_files_are_one_process_and_the_oldest_comes_first(self, tmp_path):
+        write(tmp_path / "a-1-1.jsonl.1", start(), POLL, block(T + 1, 0.2), heartbeat(T + 60, 1))
+        write(tmp_path / "a-1-1.jsonl", start(), POLL, block(T + 70, 0.3), heartbeat(T + 80, 2))
+        seen = observed(tmp_path)
+
+        assert [2] == [process.blocks for process in seen.processes]
+        assert [2] == [site.times for site in seen.sites]
+        assert 2 == seen.files
+        assert [] == report.silences(seen)
+
+    def test_blocks_that_were_counted_and_are_not_there_are_told(self, tmp_path):
+        seen = written(tmp_path, start(), POLL, block(T + 1, 0.2), heartbeat(T + 60, 5))
+
+        assert 4 == seen.processes[0].uncounted
+        assert "4 more blocks were counted but not recorded" in report.silences(seen)[0]
+
+    def test_a_last_line_that_is_cut_off_is_told_from_garbage(self, tmp_path):
+        seen = written(tmp_path, start(), tail=b'\x00\x00\n{"type":"he')
+
+        assert [(1, True)] == [(one.garbage, one.truncated) for one in seen.unread]
+        assert 2 == len(report.silences(seen))
+
+    def test_a_last_line_without_its_end_is_read_if_it_is_whole(self, tmp_path):
+        seen = written(tmp_path, tail=json.dumps(start()).encode())
+
+        assert 1 == len(seen.processes)
+        assert () == seen.unread
+
+    def test_an_empty_last_line_is_nothing(self, tmp_path):
+        assert () == written(tmp_path, start(), tail=b"\n  ").unread
+
+    def test_a_line_without_an_end_is_never_held_in_memory(self, tmp_path):
+        seen = written(tmp_path, start(), tail=b"x" * (3 << 20) + b"\n" + b"{}\n")
+
+        assert 2 == seen.unread[0].garbage
+        assert 1 == len(seen.processes)
+
+    def test_a_file_that_cannot_be_read_is_told(self, tmp_path):
+        seen = observations.read([str(tmp_path / "none")], CATALOG, T)
+
+        assert "No such file" in seen.unread[0].error
+
+    def test_directories_of_pods_are_walked(self, tmp_path):
+        write(tmp_path / "pod-a" / "a-1-1.jsonl", start())
+        write(tmp_path / "pod-b" / "a-1-1.jsonl", start())
+        (tmp_path / "notes.txt").write_text("no records", encoding="utf-8")
+
+        assert 2 == len(observed(tmp_path).processes)
+
+    def test_a_field_of_a_later_version_is_passed_over(self, tmp_path):
+        seen = written(tmp_path, start(version=2, news={"a": 1}), POLL, block(T, 1.0, mood="x"))
+
+        assert [1] == [site.times for site in seen.sites]
+
+    @pytest.mark.parametrize(
+        "record",
+        [
+            {"t": T},
+            block(T, -1.0),
+            block(T, 1e12),
+            block(-5.0, 1.0),
+            block(1e300, 1.0),
+            block("soon", 1.0),
+            block(True, 1.0),
+            {**POLL, "site": "1"},
+            {**POLL, "stack": "x"},
+            {"type": "news", "t": T},
+        ],
+    )
+    def test_what_cannot_be_meant_is_garbage(self, tmp_path, record):
+        seen = written(tmp_path, start(), record)
+
+        assert 1 == seen.unread[0].garbage
+        assert () == seen.sites
+
+
+class TestSites:
+    def test_blocks_of_all_processes_are_merged_by_site(self, tmp_path):
+        now = fleet(tmp_path)
+        seen = observed(tmp_path, now=now)
+        poll = seen.sites[0]
+
+        assert "blocked" == seen.verdict
+        assert ("/app/orders/worker.py", 17, "run") == poll[:3]
+        assert "confluent_kafka.Consumer.poll" == poll.symbol
+        assert ["confluent-kafka-consumer-poll"] == [b.id for b in poll.blockers]
+        assert (17, 2, 1) == (poll.times, poll.processes, poll.unfinished)
+        assert (("waits", 16),) == poll.kinds
+        assert pytest.approx(45.43, abs=0.01) == poll.total
+        assert [1.001, 30.0, 30.0] == [poll.median, poll.p95, poll.longest]
+        assert ["web-1", "web-1", "web-2"] == [process.host for process in seen.processes]
+        assert ["ended", "silent", "running"] == [process.state for process in seen.processes]
+        # What nobody is to blame for stands last.
+        assert [True, True, True, True, False] == [site.is_blamed for site in seen.sites]
+
+    def test_the_callable_and_the_library_frames_name_it_if_the_symbol_does_not(self, tmp_path):
+        site = {
+            **ACME,
+            "callable": "_socket.socket.recv_into",
+            "stack": [
+                {"file": "a.py", "line": 4, "function": "get", "user": True, "module": "a"},
+                {"file": "x.py", "line": 9, "function": "hashpw", "module": "bcrypt"},
+                {"file": "x.py", "line": 1, "function": "inner", "module": "bcrypt.y"},
+            ],
+        }
+        seen = written(tmp_path, start(), site, block(T, 1.0, 2))
+
+        assert "bcrypt.hashpw" == seen.sites[0].symbol
+
+    def test_the_users_own_function_of_a_known_name_is_not_taken_for_it(self, tmp_path):
+        frame = {"file": "bcrypt.py", "line": 4, "function": "hashpw", "user": True}
+        site = {**ACME, "callable": None, "stack": [{**frame, "module": "bcrypt"}]}
+
+        assert () == written(tmp_path, start(), site, block(T, 1.0, 2)).sites[0].blockers
+
+    def test_garbage_collection_is_not_what_was_called(self, tmp_path):
+        seen = written(tmp_path, start(), POLL, block(T, 1.0), block(T + 2, 0.5, kind="gc"))
+
+        assert ["waits", "gc"] == [site.kind for site in seen.sites]
+        assert [True, False] == [bool(site.blockers) for site in seen.sites]
+        assert seen.sites[1].symbol is None
+
+    def test_a_block_that_lasted_when_the_process_was_killed_is_one(self, tmp_path):
+        lines = [start(), POLL, progress(T + 11, 1.0), progress(T + 15, 5.0)]
+        seen = written(tmp_path, *lines, now=T + 1000)
+
+        assert [(T + 10, 5.0, False)] == [(b.start, b.seconds, b.finished) for b in seen.blocks]
+        assert "1 of 1: their ends were not seen" in dict(report.facts(seen.sites[0])).values()
+
+    def test_a_block_that_ended_is_counted_once(self, tmp_path):
+        seen = written(tmp_path, start(), POLL, progress(T + 11, 1.0), block(T + 10, 1.5))
+
+        assert [(1.5, True)] == [(b.seconds, b.finished) for b in seen.blocks]
+
+    def test_a_site_without_a_record_and_the_rest_above_the_limit_are_told_apart(self, tmp_path):
+        other = {"type": "site", "site": 0, "other": True}
+        seen = written(tmp_path, start(), other, block(T, 1.0, 0), block(T + 3, 0.5, 5))
+
+        assert [
+            "other call sites, above the probe's limit",
+            "a call site that is not known",
+        ] == [report.where(site) for site in seen.sites]
+
+    def test_a_number_may_mean_another_site_after_a_new_start(self, tmp_path):
+        other = {**ACME, "site": 1}
+        lines = [start(), POLL, block(T, 1.0), end(T + 2), start(T + 3), other, block(T + 4, 1.5)]
+
+        assert [4, 17] == [site.line for site in written(tmp_path, *lines).sites]
+
+
+class TestFacts:
+    def facts(self, tmp_path, **values):
+        seen = written(tmp_path, start(), {**ACME, **values}, block(T, 1.0, 2, "cpu", syscall=None))
+        return dict(report.facts(seen.sites[0]._replace(checked=True)))
+
+    def test_an_opt_in_entry_is_reported_only_if_it_is_selected(self, tmp_path):
+        facts = self.facts(tmp_path, symbol="re.match")
+
+        assert "reports re-match only if it is selected" == facts["check"]
+
+    def test_python_code_of_its_own_has_no_name(self, tmp_path):
+        facts = self.facts(tmp_path, callable=None)
+
+        assert "Python code of its own" in facts["calls"]
+        assert "catalog" not in facts
+
+    def test_an_unknown_call_can_be_drafted(self, tmp_path):
+        assert "not known; --suggest drafts an entry" == self.facts(tmp_path)["catalog"]
+
+
+def diagnostic(filename, row, end_row=None, **values):
+    fields = {
+        "filename": str(filename),
+        "location": Location(row, 5),
+        "end_location": Location(end_row or row, 20),
+        "code": "blocking-call",
+        "severity": Severity.ERROR,
+        "message": "poll() blocks the hub",
+        "help": "",
+        "blocker": "confluent-kafka-consumer-poll",
+    }
+    return Diagnostic(**{**fields, **values})
+
+
+class TestConfirmed:
+    def confirmed(self, tmp_path, diagnostics, files):
+        seen = written(tmp_path / "r", start(), POLL, block(T, 1.0), block(T + 2, 0.5))
+        return observations.confirmed(seen, diagnostics, files)
+
+    def test_a_diagnostic_on_the_line_of_a_block_is_marked(self, tmp_path):
+        path = tmp_path / "src" / "orders" / "worker.py"
+        found = self.confirmed(tmp_path, [diagnostic(path, 17), diagnostic(path, 18)], [str(path)])
+
+        assert [Observed(2, 1.5, 1.0), None] == [one.observed for one in found.diagnostics]
+        assert ((), 0) == (found.unexplained, found.elsewhere)
+        assert found.observations.sites[0].checked
+
+    def test_a_call_over_several_lines_is_one_place(self, tmp_path):
+        path = tmp_path / "worker.py"
+        found = self.confirmed(tmp_path, [diagnostic(path, 15, 18)], [str(path)])
+
+        assert found.diagnostics[0].observed
+
+    def test_of_several_calls_on_a_line_the_one_that_was_seen_is_marked(self, tmp_path):
+        path = tmp_path / "worker.py"
+        other = diagnostic(path, 17, blocker="other", symbol="other")
+        found = self.confirmed(tmp_path, [other, diagnostic(path, 17)], [str(path)])
+
+        assert [False, True] == [one.observed is not None for one in found.diagnostics]
+
+    def test_a_wrapper_on_the_line_is_confirmed_by_what_it_calls(self, tmp_path):
+        path = tmp_path / "worker.py"
+        other = diagnostic(path, 17, blocker="other", symbol="other")
+
+        assert self.confirmed(tmp_path, [other], [str(path)]).diagnostics[0].observed
+
+    def test_the_path_that_ends_most_alike_is_the_file(self, tmp_path):
+        paths = [tmp_path / name / "worker.py" for name in ("orders", "billing")]
+        found = self.confirmed(tmp_path, [], map(str, paths))
+
+        assert [str(paths[0])] == [path for _, path in found.unexplained]
+
+    def test_what_could_be_two_files_is_none(self, tmp_path):
+        paths = [tmp_path / name / "orders" / "worker.py" for name in ("a", "b")]
+        found = self.confirmed(tmp_path, [diagnostic(paths[0], 17)], map(str, paths))
+
+        assert (None, (), 1) == (found.diagnostics[0].observed, *found[2:])
+
+
+_NAMES = st.sampled_from(["start", "block", "site", "progress", "heartbeat", "end", "x"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+_KEYS = st.sampled_from(
+    "t duration class site symbol callable user stack elapsed blocks reason error pid argv".split()
+)
+_RECORDS = st.builds(
+    lambda name, base, more: {**base, **more, "type": name},
+    _NAMES,
+    st.sampled_from([start(), POLL, block(T, 1.0), heartbeat(T), progress(T, 1.0), end(T)]),
+    st.dictionaries(_KEYS, _VALUES, max_size=3),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(_RECORDS | st.binary(max_size=20), max_size=8))
+def test_no_file_is_a_traceback(tmp_path_factory, lines):
+    path = tmp_path_factory.mktemp("r") / "a-1-1.jsonl"
+    data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    path.write_bytes(b"\n".join(data))
+    seen = observed(path.parent)
+    found = records.read([str(path)])
+
+    assert seen.verdict in ("blocked", "nothing", "off", "died")
+    # Every line is a record, or is counted.
+    known = sum(len(one.records) for one in found)
+    counted = sum(one.garbage + one.truncated for one in seen.unread)
+    # A made-up line may hold line feeds of its own, and an empty one is nothing.
+    assert known + counted == sum(bool(line.strip()) for line in path.read_bytes().split(b"\n"))
+    for name in report.FORMATS:
+        assert report.render(name, seen)
+    assert report.render("text", seen, 80)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text())
+def test_nothing_that_a_record_says_is_html(text):
+    site = {**POLL, "symbol": text, "user": {"file": f"<script>{text}", "line": 1}}
+    lines = [start(argv=[f"<em>{text}"], host=f"<i>{text}"), site, block(T, 1.0, kind=f"<u>{text}")]
+    found = [records.converted(line) for line in lines]
+    read = records.Read(f"<s>{text}", ("x",), tuple(filter(None, found)), ())
+    page = html(observations.merged([read], CATALOG, T))
+
+    assert not [tag for tag in ("<em>", "<i>", "<u>", "<s>") if tag in page]
+    assert 1 == page.count("<script>")
+
+
+def test_a_record_in_the_process_is_the_same_as_in_a_file():
+    assert records.decoded(json.dumps(POLL).encode()) == records.converted(POLL)
+    assert records.converted({"type": object()}) is None
+    assert records.converted(7) is None
+
+
+def test_named_files_are_read_whatever_they_are_called(tmp_path):
+    path = write(tmp_path / "probe.log", start())
+
+    assert 1 == len(observations.read([str(path), str(Path(path))], CATALOG, T).processes)
