@@ -68,7 +68,7 @@ class Run:
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
-        self._is_huge = False
+        self._is_frugal = False
         self.notes = found.notes
         reported = [os.path.abspath(path) for path in found.files]
         if stdin is not None:
@@ -121,7 +121,7 @@ class Run:
 
         triage = Triage(self.modules, self.vocabulary)
         chosen = self._chosen(triage)
-        self._is_huge = self.modules.is_huge
+        self._is_frugal = self.modules.is_frugal
         readable = [path for path in self.reported if self._readable(path, chosen)]
         commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
         inspected = [path for path in readable if path in chosen or path in commented]
@@ -215,9 +215,9 @@ class Run:
     def _parses(self, path: str, data: bytes) -> bool:
         """Of what triage dropped, a little is parsed all the same, and all of it decoded."""
         self._parsed += len(data)
-        if self._parsed <= _PARSED_ANYWAY and not self._is_huge:
+        if self._parsed <= _PARSED_ANYWAY and not self._is_frugal:
             return self.modules.compiles(path)
-        return data.isascii() or self.modules.text(path) is not None
+        return _is_utf_8(data) or self.modules.text(path) is not None
 
     def _note_problems(self) -> None:
         from gblock.diagnostics import Location, Problem
@@ -227,6 +227,17 @@ class Run:
             if path in wanted:
                 location = Location(*place) if place else None
                 self.problems.append(Problem(files.relative_name(path), message, location))
+
+
+def _is_utf_8(data: bytes) -> bool:
+    """Whether bytes are what nearly all files are; to look for a declaration takes far longer."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def project_root(paths: Sequence[str]) -> str:

@@ -211,8 +211,8 @@ class Calling:
         if scope.kind != "function" and scope.kind != "class":
             return [path]
         modules = self.inference.modules
-        if modules.is_huge:
-            return modules.beside(path)
+        if modules.is_frugal:
+            return [path]
         tests = modules.is_test(path)  # they call the service with mocks, and one another
         mentioning = self._naming(scope.name, tests)
         if len(mentioning) <= _FEW:

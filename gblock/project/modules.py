@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _HUGE = 10_000_000
-"""Bytes of a project that is huge."""
+"""Bytes above which a project is read frugally, unless it mentions gevent."""
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _WORD = rb"\w+"
@@ -37,7 +37,6 @@ class Modules:
         self.root = root
         self.files = files
         self.sources = sources
-        self._beside: dict[str, list[str]] = {}
         self.service: frozenset[str] = frozenset()
         """Files that count as part of the service whatever they are called."""
         self.problems: dict[str, tuple[str, tuple[int, int] | None]] = {}
@@ -89,19 +88,13 @@ class Modules:
         return sum(map(len, self._data.values()))
 
     @cached_property
-    def is_huge(self) -> bool:
-        """Whether objects are followed less far, to keep the time that a check takes.
+    def is_frugal(self) -> bool:
+        """Whether objects are followed in their own files only.
 
-        To be asked once the files have been read.
+        So it is in a tree above ten megabytes of which no file mentions gevent: there is much to
+        read and nothing at stake. To be asked once the files have been read.
         """
-        return self.size > _HUGE
-
-    def beside(self, path: str) -> list[str]:
-        """The files of the service in the same directory."""
-        if not self._beside:
-            for other in self.serving:
-                self._beside.setdefault(os.path.dirname(other), []).append(other)
-        return self._beside.get(os.path.dirname(path), [path])
+        return self.size > _HUGE and not self.mentioning("gevent", tests=True)
 
     def give(self, path: str, data: bytes) -> None:
         """Use these bytes for a file, such as an editor's unsaved text."""

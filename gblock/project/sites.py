@@ -64,7 +64,7 @@ class Sites:
         self._wanted = self.verbs | self.handing
         self._looked_for = self._wanted
         self._any_name = self.whatever
-        self._is_huge = inference.modules.is_huge
+        self._is_frugal = inference.modules.is_frugal
         self.unresolved: list[tuple[str, int, int, str]] = []
         """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
 
@@ -81,7 +81,7 @@ class Sites:
         self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
-        self.inference.calling.allowance = _FRUGAL if self._is_huge else ALLOWANCE
+        self.inference.calling.allowance = _FRUGAL if self._is_frugal else ALLOWANCE
         found = []
         for call in summary.calls:
             site = self._site(call, path, kept)
@@ -135,7 +135,7 @@ class Sites:
         callee = call.expression[1]
         name = last_name(callee)
         if not self._any_name and name not in self._looked_for and name not in kept:
-            if callee[0] == tags.ATTRIBUTE or name in _PLAIN or self._is_huge:
+            if callee[0] == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None

@@ -230,6 +230,8 @@ class Triage:
 
     def _traveling(self, roots: frozenset[str]) -> None:
         """Find the files that name a method and that an object of its package may get to."""
+        if self.modules.is_frugal:
+            return
         packages = self.vocabulary.packages
         with_methods = frozenset(root for root in roots if packages[root].methods)
         named = self._attribute_pattern(with_methods)
