@@ -278,3 +278,16 @@ def test_a_test_that_is_asked_about_counts_as_service(run):
     }
 
     assert [("tests/app/worker.py", 2)] == rows(run(files, "tests/app"))
+
+
+@pytest.mark.parametrize(("word", "reported"), [("gevent", 2), ("nothing", 1)])
+def test_a_large_tree_that_never_mentions_gevent_is_read_frugally(run, monkeypatch, word, reported):
+    monkeypatch.setattr("gblock.project.modules._HUGE", 100)
+    files = {
+        "pyproject.toml": "",
+        "kafka.py": "from confluent_kafka import Consumer\nconsumer = Consumer({})\n"
+        "consumer.poll(1)\n",
+        "worker.py": f"# {word}\nfrom kafka import consumer\nconsumer.poll(1)\n",
+    }
+
+    assert reported == len(run(files).diagnostics)

@@ -410,6 +410,8 @@ class Inference:
     def imported(self, module: str, name: str | None, level: int, importer: str) -> Values:
         """What an import binds: ``import module``, or ``from module import name``."""
         path = self.modules.resolve(module, level, importer)
+        if path is not None and self.modules.is_frugal:
+            return NOTHING
         if path is None:
             if level:
                 return NOTHING

@@ -145,6 +145,8 @@ class Modules:
 
     def mentioning(self, word: str, *, tests: bool = False) -> list[str]:
         """The files in whose bytes a word stands: those of the service, or all with tests."""
+        if vars(self).get("is_frugal"):
+            return []
         key = (word, tests)
         found = self._mentions.get(key)
         if found is None:
