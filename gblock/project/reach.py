@@ -30,8 +30,14 @@ _COMPUTED = re.compile(
     rb"""(?:[fF]?["'](\w+(?:\.\w+)*\.)|import_module\(\s*[fF]?["']\.)(?:["']\s*[+%]|%s|\{)"""
 )
 """``"package." + name``"""
-_IMPORTS_BY_NAME = re.compile(rb"import_module|__import__|import_string|_modules\(|walk_packages")
-_LOADER = re.compile(rb"""\w*(?:import|load|plugin)\w*\(\s*["'](\w+(?:\.\w+)+)["']\s*,""")
+_IMPORTS_BY_NAME = (
+    b"import_module",
+    b"__import__",
+    b"import_string",
+    b"_modules(",
+    b"walk_packages",
+)
+_LOADER = re.compile(rb"""(?:import|load|plugin)\w*\(\s*["'](\w+(?:\.\w+)+)["']\s*,""")
 """``import_plugin("package.plugins", name)``"""
 _SIBLINGS = re.compile(
     rb"""import_module\([^)]*(?:package\s*=\s*)?(?:__name__|__package__)"""
@@ -326,7 +332,7 @@ class Reach:
         """What ``import_module`` of a computed name may import, where the package is told."""
         loaded = [*_LOADER.finditer(data), *_OF_PACKAGE.finditer(data)]
         found: list[str] = []
-        by_name = _IMPORTS_BY_NAME.search(data) is not None
+        by_name = any(name in data for name in _IMPORTS_BY_NAME)
         for match in (*(_COMPUTED.finditer(data) if by_name else ()), *loaded):
             package = (match[1] or b"").decode(errors="replace").strip(".")
             if not package:
