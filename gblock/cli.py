@@ -45,6 +45,8 @@ def _run(argv: list[str]) -> int:
     options = parse(argv)
     if options.command == "check":
         return _check(options)
+    if options.command == "run":
+        return _launch(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -77,6 +79,18 @@ def _check(options: Options) -> int:
     if failed or report.problems:
         return FAILED
     return DIAGNOSTICS if report.diagnostics and not options.exit_zero else CLEAN
+
+
+def _launch(options: Options) -> int:
+    """Become the command; there is no way back from here but an error."""
+    from gblock import launch
+
+    command = launch.prepared(
+        options.words, options.directory, options.threshold, dict(os.environ)
+    )
+    if command.note:
+        _say(f"warning: {command.note}")
+    return launch.become(command)
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:

@@ -31,3 +31,7 @@ class Options:
         self.quiet = False
         # What `explain` explains.
         self.name = ""
+        # What `run` runs, and how the probe is set.
+        self.words: list[str] = []
+        self.directory: str | None = None
+        self.threshold: float | None = None

@@ -111,7 +111,7 @@ def symbol(name: str) -> str:
         if found is not None:
             return found + name[len(head) :]
         head = head.rpartition(".")[0]
-    return name.removeprefix("builtins.") if name.count(".") > 1 else name
+    return name
 
 
 def _plan(code: types.CodeType, last: int) -> tuple[bool, Expression | None]:

@@ -84,8 +84,8 @@ def native_modules(pointer: int) -> list[str]:
     for line in _text("/proc/self/maps", 4_000_000).splitlines():
         words = line.split(None, 5)
         if len(words) == 6 and b"x" in words[1] and b".so" in words[5]:
-            start, _, end = words[0].partition(b"-")
-            spans.append((int(start, 16), int(end, 16), words[5]))
+            first, _, last = words[0].partition(b"-")
+            spans.append((int(first, 16), int(last, 16), words[5]))
     memory = _read("/proc/self/mem", _STACK, pointer)
     found: list[str] = []
     for place in range(0, len(memory) - _WORD + 1, _WORD):

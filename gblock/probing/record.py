@@ -101,6 +101,7 @@ class Recorder:
         self.dropped = 0
         self.ended = False
         self._torn = False
+        self._has_failed = False
         self._size = 0
         self.path: str | None = None
         if self._settings.directory is not None:
@@ -227,9 +228,13 @@ class Recorder:
             return
         try:
             self._append(lines)
-        except OSError:
+        except OSError as error:
             self.dropped += len(lines)
             self._written.clear()  # a site may be among what was lost
+            if not self._has_failed:
+                self._has_failed = True
+                reason = error.strerror or str(error)
+                self._say(f"{self.path} cannot be written: {reason}; what is lost is counted")
         finally:
             lock.release()  # type: ignore[attr-defined]
 

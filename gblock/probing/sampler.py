@@ -35,8 +35,8 @@ _LOOKS = 32
 _DEPTH = 64
 _HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _ERRORS = 10
-_TURNING = 3
-"""Turns of the loop after which it cannot have been blocked all the time."""
+_TURNING = 8
+"""Turns of the loop after which it cannot have been blocked all the time; some follow at once."""
 _SCHEDULE_EVERY = 0.25
 
 
