@@ -71,7 +71,9 @@ class Probed:
 
     def blocks(self):
         """The blocks with their sites: block, site or None."""
-        sites = {(site["path"].removesuffix(".1"), site["site"]): site for site in self.records("site")}
+        sites = {
+            (site["path"].removesuffix(".1"), site["site"]): site for site in self.records("site")
+        }
         return [
             (block, sites.get((block["path"].removesuffix(".1"), block["site"])))
             for block in self.records("block")

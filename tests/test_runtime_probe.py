@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import statistics
 import subprocess
 import sys
-import time
-
-import pytest
 
 import probed
+import pytest
 
 pytestmark = pytest.mark.probe
 
@@ -56,7 +53,7 @@ def test_without_the_variable_nothing_of_it_is_loaded(tmp_path):
     assert not result.directory.exists()
 
 
-KINDS = '''
+KINDS = """
 import hashlib, json, re, zlib, gc, threading, signal, subprocess
 
 native_select = get_original("select", "select")
@@ -120,7 +117,7 @@ def timed(name, function):
 
 def all_kinds():
     settle(0.3)
-    for _ in range(2):
+    for _ in range(int(os.environ.get("ROUNDS", "1"))):
         for name, function in list(globals().items()):
             if name.startswith("block_") and name not in ("block_hub", "block_collection"):
                 timed(name, function)
@@ -133,7 +130,7 @@ def all_kinds():
     junk = [[] for _ in range(4_000_000)]
     timed("block_collection", block_collection)
 gevent.spawn(all_kinds).get()
-'''
+"""
 EXPECTED = {
     # name: (classes, symbol or None)
     "block_sleep_short": ({"waits"}, "time.sleep"),
@@ -208,8 +205,12 @@ def matrix(tmp_path_factory):
         result = probed.run(KINDS, folder)
         assert 0 == result.returncode, result.stderr
         now = judge(result)
-        seen = {name: seen[name] if seen and not flaws(name, seen[name]) else now[name] for name in now}
-        open_ = {name: flaws(name, observed) for name, observed in seen.items() if flaws(name, observed)}
+        seen = {
+            name: seen[name] if seen and not flaws(name, seen[name]) else now[name] for name in now
+        }
+        open_ = {
+            name: flaws(name, observed) for name, observed in seen.items() if flaws(name, observed)
+        }
         print(attempt, open_)
         if not open_:
             break
@@ -234,9 +235,7 @@ def test_durations_are_true(matrix):
 
 
 def test_healthy_traffic_beside_processes_that_take_the_cpu_raises_no_alarm(tmp_path):
-    hogs = [
-        subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3)
-    ]
+    hogs = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3)]
     try:
         result = probed.run(
             """
@@ -428,7 +427,7 @@ def test_limits_hold_and_what_they_cost_is_counted(tmp_path):
         """
         def make(number):
             space = {}
-            exec(f"def blocks_{number}(pause): pause(0.03)", space)
+            exec(f"def blocks_{number}(pause): pause(0.06)", space)
             return space[f"blocks_{number}"]
         for number in range(8):
             make(number)(pause)
@@ -847,7 +846,17 @@ def test_a_command_is_run_with_the_probe_also_where_nothing_is_patched(tmp_path)
     script += "gevent.sleep(0.05); blocks(); gevent.sleep(0.1); print(sys.argv[1:]); sys.exit(5)\n"
     (tmp_path / "script.py").write_text(script, encoding="utf-8")
 
-    words = ("--dir", "records", "--threshold", "0.05", "--", sys.executable, "script.py", "--dir", "-q")
+    words = (
+        "--dir",
+        "records",
+        "--threshold",
+        "0.05",
+        "--",
+        sys.executable,
+        "script.py",
+        "--dir",
+        "-q",
+    )
     result = gblock(*words, tmp_path=tmp_path)
 
     assert (5, "['--dir', '-q']\n", "") == (result.returncode, result.stdout, result.stderr)
@@ -857,7 +866,7 @@ def test_a_command_is_run_with_the_probe_also_where_nothing_is_patched(tmp_path)
 
 def test_a_python_that_does_not_see_the_probe_is_an_error(tmp_path):
     bare = tmp_path / "python-bare"
-    bare.write_text(f"#!/bin/sh\nexec {sys.executable} -S -I \"$@\"\n", encoding="ascii")
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n', encoding="ascii")
     bare.chmod(0o755)
 
     result = gblock("--", str(bare), "-c", "print('ran')", tmp_path=tmp_path)

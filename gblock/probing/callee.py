@@ -39,6 +39,7 @@ _ALIASES = {
     "_ldap": "ldap",
     "_lzma": "lzma",
     "_multiprocessing": "multiprocessing",
+    "_mysql": "MySQLdb",
     "_operator": "operator",
     "_pickle": "pickle",
     "_posixsubprocess": "subprocess",
@@ -93,6 +94,13 @@ _TYPE_NAME = type.__dict__["__qualname__"].__get__
 _TYPE_DICT = type.__dict__["__dict__"].__get__
 _MODULE_DICT = vars(types.ModuleType)["__dict__"].__get__
 _MISSING = object()
+# What may stand on a class and is what it seems.
+_PLAIN = frozenset(
+    {
+        types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
+        types.WrapperDescriptorType, types.ClassMethodDescriptorType, staticmethod, classmethod,
+    }
+)  # fmt: skip
 
 
 def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
@@ -101,6 +109,32 @@ def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
     if expression is None:
         return None, is_call
     return _name(expression, frame), is_call
+
+
+def function_name(frame: types.FrameType) -> str:
+    """Return the name of a frame's function as a caller from outside would spell it.
+
+    A method carries the name of the receiver's class where that is of the same package, and not
+    of the base class that happens to define it: `MySQLdb.cursors.Cursor.execute`.
+    """
+    code = frame.f_code
+    module = _text(dict.get(frame.f_globals, "__name__"))
+    plain = f"{module}.{_text(getattr(code, 'co_qualname', code.co_name))}".replace(".<locals>", "")
+    if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
+        return plain
+    owner = _local(frame, code.co_varnames[0])
+    if owner is _MISSING:
+        return plain
+    cls = owner if _is_class(owner) else type(owner)
+    package = module.partition(".")[0]
+    named = None
+    for base in _STATIC_MRO(cls):
+        if named is None and _module_of(base).partition(".")[0] == package:
+            named = base
+        function = _unwrapped(_TYPE_DICT(base).get(code.co_name))
+        if type(function) is types.FunctionType and function.__code__ is code:
+            return _of_type(named or base, code.co_name)
+    return plain
 
 
 def symbol(name: str) -> str:
@@ -211,6 +245,8 @@ def _value(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
         base = _value(listed, at - 1)
         return base and ("attr", base, value)
     if name == "LOAD_SUPER_ATTR":
+        if (instruction.arg or 0) & 2:
+            return None  # with arguments of its own
         return ("attr", ("super",), value)
     if name in ("CALL", "CALL_FUNCTION") and not instruction.arg:
         previous = at - 1
@@ -247,9 +283,7 @@ def _name(expression: Expression, frame: types.FrameType) -> str | None:
         if attribute in ("__enter__", "__next__"):
             return _method_name(type(owner), attribute) or _method_name(type(owner), "__iter__")
         found = _attribute(owner, attribute)
-        if found is _MISSING:
-            return _method_name(type(owner), attribute)
-        return _described(found)
+        return None if found is _MISSING else _described(found)
     value = _evaluate(expression, frame)
     return None if value is _MISSING else _described(value)
 
@@ -325,25 +359,25 @@ def _attribute(owner: object, name: str) -> object:
         on_type = _TYPE_DICT(base).get(name, _MISSING)
         if on_type is not _MISSING:
             break
-    if type(on_type) is types.MemberDescriptorType:  # a slot: C code reads it
+    kind = type(on_type)
+    if kind is types.MemberDescriptorType:  # a slot: C code reads it
         try:
-            return on_type.__get__(owner, cls)
+            return on_type.__get__(owner, cls)  # type: ignore[attr-defined]
         except AttributeError:
             return _MISSING
-    if type(on_type) is property:
-        return _MISSING
+    runs_code = on_type is not _MISSING and kind not in _PLAIN and _has(kind, "__get__")
+    if runs_code and _has(kind, "__set__"):
+        return _MISSING  # a property, or something like it
     own = _own_dict(owner)
     if own is not None:
         found = own.get(name, _MISSING)
         if found is not _MISSING:
             return found
-    if on_type is _MISSING or type(on_type) in (
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-        types.ClassMethodDescriptorType,
-    ):
-        return _MISSING  # named by its type
-    return _unwrapped(on_type)
+    return _MISSING if runs_code else _unwrapped(on_type)
+
+
+def _has(cls: type, name: str) -> bool:
+    return any(name in _TYPE_DICT(base) for base in _STATIC_MRO(cls))
 
 
 def _own_dict(owner: object) -> dict[str, object] | None:
@@ -396,7 +430,11 @@ def _described(value: object) -> str | None:
         if _is_class(owner):
             return _method_name(owner, name)
         return _method_name(type(owner), name) or name
-    if cls in (types.MethodDescriptorType, types.WrapperDescriptorType):
+    if cls in (
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.ClassMethodDescriptorType,
+    ):
         return _of_type(value.__objclass__, _text(value.__name__))  # type: ignore[attr-defined]
     if cls is types.MethodWrapperType:
         return _method_name(type(value.__self__), _text(value.__name__))  # type: ignore[attr-defined]

@@ -485,15 +485,17 @@ class Library:
             if own and site.user is None:
                 site.user = stack[-1]
             each = each.f_back
-        del each
         site.callable, is_call = callee.callable_at(frame)
         # The function through which the innermost package was entered.
         if not stack[0][4]:
             package = stack[0][1].partition(".")[0]
-            for _, module, _, function, own in stack:
-                if own or module.partition(".")[0] != package:
+            entered = each = frame
+            for _, module, _, _, own in stack:
+                if own or each is None or module.partition(".")[0] != package:
                     break
-                site.entered = f"{module}.{function}".replace(".<locals>", "")
+                entered, each = each, each.f_back
+            site.entered = callee.function_name(entered)
+            del entered, each
         stack.reverse()
         site.frames = stack
         return site, is_call
