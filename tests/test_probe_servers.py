@@ -154,7 +154,8 @@ def test_a_celery_worker_is_watched(tmp_path):
     words = [sys.executable, "-m", "celery", "-A", "tasks", "worker", "-P", "gevent", "-c", "4"]
     words += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     with Server(words, tmp_path, **settings) as server:
-        sender = "import tasks\nfor _ in range(2): tasks.task_that_waits.delay(); tasks.task_that_blocks.delay()"
+        sender = "from tasks import task_that_blocks as first, task_that_waits as second\n"
+        sender += "for task in (first, second) * 2: task.delay()"
         done = subprocess.run(
             [sys.executable, "-c", sender],
             env=probed.environment(**settings),

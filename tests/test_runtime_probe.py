@@ -89,7 +89,8 @@ def block_loop():
     while time.perf_counter() < end:
         total += 1
 def block_collection():
-    gc.collect()
+    for _ in range(8):
+        gc.collect()
 def block_hub(): pause(0.2)
 def block_import():
     sys.modules.pop("slow_module", None)
@@ -99,7 +100,9 @@ def short_turn():
     while time.perf_counter() < end:
         pass
 
-open("slow_module.py", "w").write("from gevent.monkey import get_original\\npause = get_original('time', 'sleep')\\npause(0.2)\\n")
+with open("slow_module.py", "w") as module:
+    module.write("from gevent.monkey import get_original\\n")
+    module.write("pause = get_original('time', 'sleep')\\npause(0.2)\\n")
 sys.path.insert(0, os.getcwd())
 
 def heartbeat():
@@ -121,13 +124,14 @@ def all_kinds():
         for name, function in list(globals().items()):
             if name.startswith("block_") and name not in ("block_hub", "block_collection"):
                 timed(name, function)
-        timed("block_hub", lambda: gevent.get_hub().loop.run_callback(block_hub) and gevent.sleep(0.19))
+        loop = gevent.get_hub().loop
+        timed("block_hub", lambda: loop.run_callback(block_hub) and gevent.sleep(0.19))
         timed("short_turn", lambda: gevent.joinall([gevent.spawn(short_turn) for _ in range(40)]))
         pool = gevent.get_hub().threadpool
         timed("in_the_pool", lambda: pool.spawn(re.match, r"(a+)+$", "a" * 24 + "b").get())
-        helper = "import os,time,signal,sys; p=int(sys.argv[1]); os.kill(p, signal.SIGSTOP); time.sleep(0.4); os.kill(p, signal.SIGCONT)"
-        timed("stopped", lambda: subprocess.run([sys.executable, "-S", "-c", helper, str(os.getpid())]))
-    junk = [[] for _ in range(4_000_000)]
+        helper = ["sh", "-c", 'kill -STOP "$0"; sleep 0.4; kill -CONT "$0"', str(os.getpid())]
+        timed("stopped", lambda: subprocess.run(helper))
+    junk = [[] for _ in range(2_000_000)]
     timed("block_collection", block_collection)
 gevent.spawn(all_kinds).get()
 """
@@ -147,7 +151,7 @@ EXPECTED = {
     "block_loop": ({"cpu"}, None),
     "block_hub": ({"waits"}, "time.sleep"),
     "block_import": ({"waits"}, "time.sleep"),
-    "block_collection": ({"gc"}, "gc.collect"),
+    "block_collection": ({"gc"}, None),
     "short_turn": ({"cpu"}, None),
     "in_the_pool": ({"thread"}, None),
     "stopped": ({"starved"}, None),
@@ -211,7 +215,6 @@ def matrix(tmp_path_factory):
         open_ = {
             name: flaws(name, observed) for name, observed in seen.items() if flaws(name, observed)
         }
-        print(attempt, open_)
         if not open_:
             break
     return seen
@@ -429,6 +432,7 @@ def test_limits_hold_and_what_they_cost_is_counted(tmp_path):
             space = {}
             exec(f"def blocks_{number}(pause): pause(0.06)", space)
             return space[f"blocks_{number}"]
+        settle()  # gevent's monitor thread sleeps for a tenth of a second at first
         for number in range(8):
             make(number)(pause)
             settle(0.05)
@@ -723,7 +727,7 @@ def test_a_block_inside_logging_is_recorded(tmp_path):
     )
 
     assert (0, "") == (result.returncode, result.stderr)
-    ((block, site),) = result.at("emit")
+    ((block, _),) = result.at("emit")
     assert block["duration"] > 1
     assert 1 == len(result.records("progress"))
 
@@ -741,14 +745,15 @@ def test_it_starts_and_stops_by_hand_where_nothing_is_patched(tmp_path):
         runtime_probe.stop(); runtime_probe.stop()
         before(); gevent.sleep(0.1)
         hub = gevent.get_hub()
-        print(hub.periodic_monitoring_thread, gevent.config.monitor_thread, greenlet.gettrace(), gc.callbacks)
+        print(hub.periodic_monitoring_thread, gevent.config.monitor_thread)
+        print(greenlet.gettrace(), gc.callbacks)
         """,
         tmp_path,
         prelude="",
         GBLOCK_PROBE="0",
     )
 
-    assert (0, "None False None []\n", "") == (result.returncode, result.stdout, result.stderr)
+    assert (0, "None False\nNone []\n", "") == (result.returncode, result.stdout, result.stderr)
     assert ["blocks"] == [site["user"]["function"] for _, site in result.blocks()]
     assert ["stopped"] == [end["reason"] for end in result.records("end")]
 

@@ -419,7 +419,10 @@ class Library:
             }
         )
         self._scripts = os.path.join(sys.prefix, "bin", "")
-        self._directory = os.getcwd()
+        try:
+            self._directory = os.getcwd()
+        except OSError:
+            self._directory = "/"  # it was removed
         self._known: dict[str, tuple[str, bool]] = {}
 
     def place(self, file: str) -> tuple[str, bool]:
