@@ -194,6 +194,7 @@ class _Probe:
         hub = monitor.hub
         if hub is None:
             return
+        self.after_fork()  # a server may patch in its master and run hubs in its workers alone
         for key, watch in list(self.watches.items()):
             if watch.hub() is None:
                 del self.watches[key]
@@ -219,6 +220,7 @@ class _Probe:
         )
 
     def after_fork(self) -> None:
+        """Begin new records if this is another process than before."""
         if self.recorder.pid != os.getpid():
             self.recorder.begin()
             if self.watchdog is not None:

@@ -122,6 +122,35 @@ def test_each_worker_of_gunicorn_is_watched(tmp_path, preload):
     assert len(ended) == len(workers) - 1
 
 
+UWSGI = os.path.join(os.path.dirname(sys.executable), "uwsgi")
+EARLY = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\ngevent.sleep(0.3)\n"
+
+
+@pytest.mark.skipif(not os.path.exists(UWSGI), reason="not installed: uwsgi")
+@pytest.mark.parametrize("mode", ["--gevent-monkey-patch", "--gevent-early-monkey-patch", ""])
+def test_each_worker_of_uwsgi_is_watched(tmp_path, mode):
+    """It forks in C, where no hook of Python's runs."""
+    (tmp_path / "service.py").write_text(APPLICATION, encoding="utf-8")
+    (tmp_path / "early.py").write_text(EARLY + "from service import app\n", encoding="utf-8")
+    port = free_port()
+    words = [UWSGI, "--http-socket", f"127.0.0.1:{port}", "--gevent", "10", "--master", "-p", "2"]
+    words += ["-H", sys.prefix, "--die-on-term", "--callable", "app"]
+    words += [mode, "-w", "service"] if mode else ["-w", "early"]
+    with Server(words, tmp_path) as server:
+        assert probed.wait_until(lambda: listens(port)), server.log.read_text()
+        pids, asked = set(), time.monotonic()
+        while len(pids) < 2 and time.monotonic() - asked < 20:
+            pids.add(fetch(port, "/block"))
+        expected = len(pids)
+        time.sleep(0.1)
+    result = server.result
+
+    assert 2 == expected
+    assert pids == {block["path"].split("-")[-2] for block, _ in result.at("view_that_blocks")}
+    for record in result.records("start"):
+        assert f"-{record['pid']}-" in record["path"]
+
+
 TASKS = """
 import os, time
 from celery import Celery
