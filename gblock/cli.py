@@ -50,6 +50,8 @@ def _run(argv: list[str]) -> int:
         return _observations(options)
     if options.command == "processes":
         return _processes(options)
+    if options.command == "run":
+        return _launch(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -97,6 +99,16 @@ def _processes(options: Options) -> int:
     for note in processes.notes:
         _say(printable(f"{relative_name(note.filename)}: {note.message}"))
     return failed
+
+
+def _launch(options: Options) -> int:
+    """Become the command; there is no way back from here but an error."""
+    from gblock import launch
+
+    command = launch.prepared(options.words, options.records, options.threshold, dict(os.environ))
+    if command.note:
+        _say(f"warning: {command.note}")
+    return launch.become(command)
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:

@@ -40,3 +40,7 @@ class Options:
         self.directory = "."
         # What `explain` explains.
         self.name = ""
+        # What `run` runs, and how the probe is set.
+        self.words: list[str] = []
+        self.records: str | None = None
+        self.threshold: float | None = None

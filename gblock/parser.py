@@ -57,7 +57,12 @@ def parse(argv: list[str]) -> Options:
         description, arguments = _COMMANDS[argv[0]]
         parser = _Parser(f"gblock {argv[0]}", description)
         arguments(parser)
-        return parser.parse_intermixed_args(argv[1:], Options(argv[0]))
+        options = Options(argv[0])
+        if argv[0] == "run" and "--" in argv:
+            # What stands behind it is not ours to understand.
+            at = argv.index("--")
+            argv, options.words = argv[:at], argv[at + 1 :]
+        return parser.parse_intermixed_args(argv[1:], options)
     parser = _overview()
     if not argv:
         parser.error("no command was given; try gblock check, or gblock --help")
@@ -144,6 +149,13 @@ def _list(parser: _Parser) -> None:
     parser.add_argument("--output-format", choices=("text", "json"))
 
 
+def _run(parser: _Parser) -> None:
+    parser.usage = "gblock run [--dir DIR] [--threshold SECONDS] -- COMMAND [ARGUMENTS]"
+    add = parser.add_argument
+    add("--dir", dest="records", metavar="DIR", help="where the records go; without it, to stderr")
+    add("--threshold", type=_seconds, metavar="SECONDS", help="record blocks from here on: 0.1")
+
+
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
@@ -151,6 +163,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "explain": ("Print the page of a rule or a blocker.", _explain),
     "rules": ("List the rules.", _list),
     "blockers": ("List the catalog of blockers.", _list),
+    "run": ("Run a command with the probe on.", _run),
 }
 
 
@@ -159,3 +172,13 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.02 <= value <= 3600:
+        raise argparse.ArgumentTypeError("expected seconds, from 0.02 to 3600")
+    return value

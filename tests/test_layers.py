@@ -25,12 +25,12 @@ LAYERS = (
     {"selection"},
     {"inspection"},
     {"engine"},
-    {"explain", "parser", "process_table"},
+    {"explain", "parser", "process_table", "launch"},
     {"argv"},
     {"cli"},
     {"__main__"},
 )
-ALONE = {"runtime_probe"}
+ALONE = {"runtime_probe", "probing"}
 
 
 def modules():
@@ -137,8 +137,17 @@ def test_the_project_is_read_without_libcst():
 
 def test_the_probe_imports_nothing_of_gblock():
     for path in modules():
-        if path.name == "runtime_probe.py":
-            assert list(own(path, for_types=True)) == []
+        if dotted(path).partition(".")[0] in ALONE:
+            for other in own(path, for_types=True):
+                assert other == "__init__" or other.startswith("probing"), path
+
+
+def test_the_plug_ins_import_os_alone_at_their_top():
+    tree = ast.parse((PACKAGE / "probing" / "hook.py").read_bytes())
+    names = [
+        ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert names == ["from __future__ import annotations", "import os"]
 
 
 def test_gevent_is_imported_by_the_probe_and_the_trial_alone():

@@ -1,0 +1,1 @@
+"""What the run-time probe consists of; it imports the standard library and gevent alone."""

@@ -1,0 +1,461 @@
+"""Names what a frame is calling right now, from its bytecode, without running any foreign code.
+
+No property, no `__getattr__`, no `__eq__` of the host's is ever called, and no value is kept: only
+names of types, modules and functions. The instruction at the frame's `f_lasti` is a call; walking
+back over the stack effects of its arguments leads to the expression that was called, and where
+that is a chain of names and attributes, it is looked up in the namespaces themselves.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    # ("fast", name), ("global", name), ("name", name), ("attr", expression, name), ("super",)
+    Expression = tuple[object, ...]
+
+# What C code calls itself → what people import. The longest prefix wins; data, no rules.
+_ALIASES = {
+    "MySQLdb._mysql": "MySQLdb",
+    "_asyncio": "asyncio",
+    "_bcrypt": "bcrypt",
+    "_brotli": "brotli",
+    "_bz2": "bz2",
+    "_crypt": "crypt",
+    "_csv": "csv",
+    "_ctypes": "ctypes",
+    "_curses": "curses",
+    "_duckdb": "duckdb",
+    "_functools": "functools",
+    "_hashlib": "hashlib",
+    "_heapq": "heapq",
+    "_io": "io",
+    "_json": "json",
+    "_ldap": "ldap",
+    "_lzma": "lzma",
+    "_multiprocessing": "multiprocessing",
+    "_mysql": "MySQLdb",
+    "_operator": "operator",
+    "_pickle": "pickle",
+    "_posixsubprocess": "subprocess",
+    "_pylibmc": "pylibmc",
+    "_queue": "queue",
+    "_regex": "regex",
+    "_signal": "signal",
+    "_socket": "socket",
+    "_sqlite3": "sqlite3",
+    "_ssl": "ssl",
+    "_ssl._SSLSocket": "ssl.SSLSocket",
+    "_struct": "struct",
+    "_thread": "threading",
+    "_thread.RLock": "threading.RLock",
+    "_thread.lock": "threading.Lock",
+    "_uuid": "uuid",
+    "_yaml": "yaml",
+    "_zstd": "compression.zstd",
+    "bcrypt._bcrypt": "bcrypt",
+    "cimpl": "confluent_kafka",
+    "cimpl._AdminClientImpl": "confluent_kafka.admin.AdminClient",
+    "confluent_kafka.cimpl": "confluent_kafka",
+    "cryptography.hazmat.bindings._rust": "cryptography.hazmat",
+    "grpc._cython.cygrpc": "grpc",
+    "mariadb._mariadb": "mariadb",
+    "nt": "os",
+    "numpy._core._multiarray_umath": "numpy",
+    "numpy.core._multiarray_umath": "numpy",
+    "posix": "os",
+    "psycopg2._psycopg": "psycopg2.extensions",
+    "psycopg2._psycopg._connect": "psycopg2.connect",
+    "pymssql._mssql": "pymssql",
+    "pymssql._pymssql": "pymssql",
+    "pysqlite3._sqlite3": "pysqlite3",
+    "re._sre": "re",
+    "select.epoll": "select.epoll",
+    "zmq.backend.cython._zmq": "zmq",
+}
+
+_OPTIMIZED, _VARIABLES = 0x01, {"locals", "vars", "dir", "eval", "exec", "globals"}
+_SNAPSHOTS = sys.version_info < (3, 13)
+_CALLS = {
+    "CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD", "CALL_FUNCTION_EX",
+    "PRECALL",
+}  # fmt: skip
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+_CACHE: dict[tuple[types.CodeType, int], tuple[bool, Expression | None]] = {}
+_CACHED = 2000
+_STATIC_MRO = type.__dict__["__mro__"].__get__
+_TYPE_MODULE = type.__dict__["__module__"].__get__
+_TYPE_NAME = type.__dict__["__qualname__"].__get__
+_TYPE_DICT = type.__dict__["__dict__"].__get__
+_MODULE_DICT = vars(types.ModuleType)["__dict__"].__get__
+_MISSING = object()
+# What may stand on a class and is what it seems.
+_PLAIN = frozenset(
+    {
+        types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
+        types.WrapperDescriptorType, types.ClassMethodDescriptorType, staticmethod, classmethod,
+    }
+)  # fmt: skip
+
+
+def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
+    """Return the name of what the frame calls, and whether it stands at a call at all."""
+    is_call, expression = _plan(frame.f_code, frame.f_lasti)
+    if expression is None:
+        return None, is_call
+    return _name(expression, frame), is_call
+
+
+def function_name(frame: types.FrameType) -> str:
+    """Return the name of a frame's function as a caller from outside would spell it.
+
+    A method carries the name of the receiver's class where that is of the same package, and not
+    of the base class that happens to define it: `MySQLdb.cursors.Cursor.execute`.
+    """
+    code = frame.f_code
+    module = _text(dict.get(frame.f_globals, "__name__"))
+    plain = f"{module}.{_text(getattr(code, 'co_qualname', code.co_name))}".replace(".<locals>", "")
+    if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
+        return plain
+    owner = _local(frame, code.co_varnames[0])
+    if owner is _MISSING:
+        return plain
+    cls = owner if _is_class(owner) else type(owner)
+    package = module.partition(".")[0]
+    named = None
+    for base in _STATIC_MRO(cls):
+        if named is None and _module_of(base).partition(".")[0] == package:
+            named = base
+        function = _unwrapped(_TYPE_DICT(base).get(code.co_name))
+        if type(function) is types.FunctionType and function.__code__ is code:
+            return _of_type(named or base, code.co_name)
+    return plain
+
+
+def symbol(name: str) -> str:
+    """Return the name as imported for a name as C code gives it."""
+    head = name
+    while head:
+        found = _ALIASES.get(head)
+        if found is not None:
+            return found + name[len(head) :]
+        head = head.rpartition(".")[0]
+    return name
+
+
+def _plan(code: types.CodeType, last: int) -> tuple[bool, Expression | None]:
+    key = (code, last)
+    found = _CACHE.get(key)
+    if found is None:
+        if len(_CACHE) >= _CACHED:
+            _CACHE.clear()
+        try:
+            found = _decoded(code, last)
+        except Exception:  # noqa: BLE001 - bytecode of another maker
+            found = (False, None)
+        _CACHE[key] = found
+    return found
+
+
+def _decoded(code: types.CodeType, last: int) -> tuple[bool, Expression | None]:
+    listed = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+    at = -1
+    for index, instruction in enumerate(listed):
+        if instruction.offset > last:
+            break
+        at = index
+    if at < 0:
+        return False, None
+    name, argument = listed[at].opname, listed[at].arg or 0
+    if name in ("BEFORE_WITH", "SETUP_WITH"):
+        context = _value(listed, at - 1)
+        return True, context and ("attr", context, "__enter__")
+    if name == "FOR_ITER" and at and listed[at - 1].opname == "GET_ITER":
+        iterable = _value(listed, at - 2)
+        return True, iterable and ("attr", iterable, "__next__")
+    if name not in _CALLS:
+        return False, None
+    if name == "PRECALL":
+        at, argument = at + 1, listed[at + 1].arg or 0
+        name = listed[at].opname
+    if listed[at - 1].opname == "PRECALL":  # 3.11 alone: it takes the arguments away first
+        at -= 1
+    before = _skip(listed, at - 1, _arguments(name, argument))
+    if before is not None and "JUMP" not in listed[before].opname:
+        return True, _value(listed, before)
+    return True, _value(listed, _beginning(listed, at))
+
+
+def _arguments(name: str, argument: int) -> int:
+    """How many values a call takes off the stack above what is called."""
+    if name == "CALL_FUNCTION_EX":
+        return 1 + (argument & 1)
+    return argument + (name in ("CALL_KW", "CALL_FUNCTION_KW"))
+
+
+def _skip(listed: Sequence[dis.Instruction], at: int, values: int) -> int | None:
+    """Return the last instruction before those that pushed so many values."""
+    while values > 0:
+        if at < 0:
+            return None
+        instruction = listed[at]
+        name = instruction.opname
+        if "JUMP" in name or name in ("FOR_ITER", "SEND", "RETURN_VALUE", "END_FOR"):
+            return None  # a condition among the arguments: which way it went is not known
+        has = instruction.opcode >= dis.HAVE_ARGUMENT
+        values -= dis.stack_effect(instruction.opcode, instruction.arg if has else None, jump=False)
+        at -= 1
+    return at if values == 0 else None
+
+
+def _beginning(listed: Sequence[dis.Instruction], at: int) -> int:
+    """Return the last instruction before the arguments of a call, from its place in the source.
+
+    What is called begins where the whole call does, and no argument can; Python 3.11 and later.
+    """
+    place = getattr(listed[at], "positions", None)
+    if place is None or place.lineno is None:
+        return -1
+    for index in range(at - 1, -1, -1):
+        other = listed[index].positions  # type: ignore[attr-defined]
+        if (other.lineno, other.col_offset) != (place.lineno, place.col_offset):
+            continue
+        name = listed[index].opname
+        if name.startswith(("LOAD_", "STORE_FAST_LOAD")) and name != "LOAD_CONST":
+            return index
+    return -1
+
+
+def _value(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
+    """Return the expression whose value an instruction left on top of the stack."""
+    if at < 0:
+        return None
+    instruction = listed[at]
+    name, value = instruction.opname, instruction.argval
+    while name in ("PRECALL", "KW_NAMES", "PUSH_NULL"):
+        at -= 1
+        instruction = listed[at]
+        name, value = instruction.opname, instruction.argval
+    if name in _ATTRIBUTES:
+        base = _value(listed, at - 1)
+        return base and ("attr", base, value)
+    if name == "LOAD_SUPER_ATTR":
+        if (instruction.arg or 0) & 2:
+            return None  # with arguments of its own
+        return ("attr", ("super",), value)
+    if name in ("CALL", "CALL_FUNCTION") and not instruction.arg:
+        previous = at - 1
+        while listed[previous].opname in ("PRECALL", "PUSH_NULL"):
+            previous -= 1
+        called = listed[previous]
+        if called.opname == "LOAD_GLOBAL" and called.argval == "super":
+            return ("super",)
+        return None
+    if name.startswith(("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST")):
+        return ("fast", value[1])
+    if name.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE")):
+        return ("fast", value)
+    if name == "LOAD_GLOBAL":
+        return ("global", value)
+    if name in ("LOAD_NAME", "LOAD_CLASSDEREF"):
+        return ("name", value)
+    if name in ("IMPORT_FROM", "IMPORT_NAME"):
+        return None
+    return None
+
+
+def _name(expression: Expression, frame: types.FrameType) -> str | None:
+    """Return the canonical name of what an expression means in a frame."""
+    if expression[0] == "attr":
+        base, attribute = expression[1], expression[2]
+        if not isinstance(base, tuple) or not isinstance(attribute, str):
+            return None
+        if base == ("super",):
+            return _super_name(frame, attribute)
+        owner = _evaluate(base, frame)
+        if owner is _MISSING:
+            return None
+        if attribute in ("__enter__", "__next__"):
+            return _method_name(type(owner), attribute) or _method_name(type(owner), "__iter__")
+        found = _attribute(owner, attribute)
+        return None if found is _MISSING else _described(found)
+    value = _evaluate(expression, frame)
+    return None if value is _MISSING else _described(value)
+
+
+def _evaluate(expression: Expression, frame: types.FrameType) -> object:
+    kind = expression[0]
+    if kind == "attr":
+        base, name = expression[1], expression[2]
+        if not isinstance(base, tuple) or not isinstance(name, str) or base == ("super",):
+            return _MISSING
+        owner = _evaluate(base, frame)
+        return _MISSING if owner is _MISSING else _attribute(owner, name)
+    if kind == "super":
+        return _MISSING
+    name = expression[1]
+    if not isinstance(name, str):
+        return _MISSING
+    if kind in ("fast", "name"):
+        found = _local(frame, name)
+        if found is not _MISSING or kind == "fast":
+            return found
+    found = dict.get(frame.f_globals, name, _MISSING)  # they may be of a class of the host's
+    return dict.get(frame.f_builtins, name, _MISSING) if found is _MISSING else found
+
+
+def _local(frame: types.FrameType, name: str) -> object:
+    code = frame.f_code
+    if not code.co_flags & _OPTIMIZED:  # a module or the body of a class
+        space = frame.f_locals
+        return space.get(name, _MISSING) if type(space) is dict else _MISSING
+    if not _SNAPSHOTS:
+        return frame.f_locals.get(name, _MISSING)
+    # Reading makes a snapshot that keeps the host's objects alive, so it is emptied again, unless
+    # the host itself may hold it.
+    if frame.f_trace is not None or not _VARIABLES.isdisjoint(code.co_names):
+        return _MISSING
+    space = frame.f_locals
+    found = space.get(name, _MISSING)
+    space.clear()
+    return found
+
+
+def _super_name(frame: types.FrameType, attribute: str) -> str | None:
+    if not frame.f_code.co_argcount:
+        return None
+    here, owner = _local(frame, "__class__"), _local(frame, frame.f_code.co_varnames[0])
+    cls = owner if _is_class(owner) else type(owner)
+    mro = _STATIC_MRO(cls)
+    passed = False
+    for base in mro:
+        if passed and attribute in _TYPE_DICT(base):
+            return _of_type(base, attribute)
+        passed = passed or base is here
+    return None
+
+
+def _is_class(value: object) -> bool:
+    """Tell whether a value is a class, without asking the value."""
+    return type in _STATIC_MRO(type(value))
+
+
+def _attribute(owner: object, name: str) -> object:
+    """Look an attribute up as `object.__getattribute__` would, but run no descriptor."""
+    if _is_class(owner):
+        for base in _STATIC_MRO(owner):
+            found = _TYPE_DICT(base).get(name, _MISSING)
+            if found is not _MISSING:
+                return _unwrapped(found)
+        return _MISSING
+    cls = type(owner)
+    on_type: object = _MISSING
+    for base in _STATIC_MRO(cls):
+        on_type = _TYPE_DICT(base).get(name, _MISSING)
+        if on_type is not _MISSING:
+            break
+    kind = type(on_type)
+    if kind is types.MemberDescriptorType:  # a slot: C code reads it
+        try:
+            return on_type.__get__(owner, cls)  # type: ignore[attr-defined]
+        except AttributeError:
+            return _MISSING
+    runs_code = on_type is not _MISSING and kind not in _PLAIN and _has(kind, "__get__")
+    if runs_code and _has(kind, "__set__"):
+        return _MISSING  # a property, or something like it
+    own = _own_dict(owner)
+    if own is not None:
+        found = own.get(name, _MISSING)
+        if found is not _MISSING:
+            return found
+    return _MISSING if runs_code else _unwrapped(on_type)
+
+
+def _has(cls: type, name: str) -> bool:
+    return any(name in _TYPE_DICT(base) for base in _STATIC_MRO(cls))
+
+
+def _own_dict(owner: object) -> dict[str, object] | None:
+    if type(owner) is types.ModuleType:
+        found = _MODULE_DICT(owner)
+        return found if type(found) is dict else None
+    for base in _STATIC_MRO(type(owner)):
+        descriptor = _TYPE_DICT(base).get("__dict__", _MISSING)
+        if type(descriptor) is types.GetSetDescriptorType:
+            found = descriptor.__get__(owner, type(owner))
+            return found if type(found) is dict else None
+        if descriptor is not _MISSING:
+            return None
+    return None
+
+
+def _unwrapped(found: object) -> object:
+    if type(found) in (staticmethod, classmethod):
+        return found.__func__  # type: ignore[attr-defined]
+    return found
+
+
+def _method_name(cls: type, name: str) -> str | None:
+    for base in _STATIC_MRO(cls):
+        if name in _TYPE_DICT(base):
+            return _of_type(base, name)
+    return None
+
+
+def _of_type(cls: type, name: str) -> str:
+    return f"{_module_of(cls)}.{_text(_TYPE_NAME(cls))}.{name}"
+
+
+def _module_of(cls: type) -> str:
+    try:
+        return _text(_TYPE_MODULE(cls)) or "?"
+    except AttributeError:
+        return "?"
+
+
+def _described(value: object) -> str | None:
+    """Return the name of a callable: module and qualified name, never anything of its state."""
+    cls = type(value)
+    if cls is types.BuiltinFunctionType:
+        owner = value.__self__  # type: ignore[attr-defined]
+        name = _text(value.__name__)  # type: ignore[attr-defined]
+        if owner is None or type(owner) is types.ModuleType:
+            module = _text(value.__module__)
+            return f"{module}.{name}" if module else name
+        if _is_class(owner):
+            return _method_name(owner, name)
+        return _method_name(type(owner), name) or name
+    if cls in (
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.ClassMethodDescriptorType,
+    ):
+        return _of_type(value.__objclass__, _text(value.__name__))  # type: ignore[attr-defined]
+    if cls is types.MethodWrapperType:
+        return _method_name(type(value.__self__), _text(value.__name__))  # type: ignore[attr-defined]
+    if cls is types.MethodType:
+        return _described(value.__func__)  # type: ignore[attr-defined]
+    if cls is types.FunctionType:
+        module = _text(value.__globals__.get("__name__"))  # type: ignore[attr-defined]
+        return f"{module}.{_text(value.__qualname__)}"  # type: ignore[attr-defined]
+    if _is_class(value):
+        return f"{_module_of(value)}.{_text(_TYPE_NAME(value))}"  # type: ignore[arg-type]
+    kind = _text(_TYPE_NAME(cls))
+    if kind == "partial" and _module_of(cls) == "functools":
+        return _described(value.func)  # type: ignore[attr-defined]
+    if kind == "cython_function_or_method":
+        own = _own_dict(value) or {}
+        name = _text(own.get("__qualname__")) or _text(getattr(value, "__qualname__", None))
+        module = _text(own.get("__module__")) or _text(getattr(value, "__module__", None))
+        return f"{module}.{name}" if name else None
+    return _method_name(cls, "__call__")
+
+
+def _text(value: object) -> str:
+    """A name, if it is one: hosts may put anything in the place of `__qualname__`."""
+    return value[:200] if type(value) is str else ""

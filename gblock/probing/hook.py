@@ -1,0 +1,43 @@
+"""gevent's plug-ins: what gevent calls in every process that patches or watches its hub.
+
+An exception here, on import too, would stop the host from starting, and everything here is paid
+by hosts that never asked for the probe: nothing but `os` is imported, and everything is caught.
+"""
+
+from __future__ import annotations
+
+import os
+
+_OFF = ("", "0", "false", "no", "off")
+
+
+def did_patch_all(event: object) -> None:  # noqa: ARG001 - gevent gives it
+    """Start the probe once a process has patched, if it is asked for."""
+    if os.environ.get("GBLOCK_PROBE", "").strip().lower() in _OFF:
+        return
+    try:
+        from gblock import runtime_probe
+
+        runtime_probe.activate()
+    except Exception as error:  # noqa: BLE001 - the host is worth more than the probe
+        _say(error)
+
+
+def monitor_thread_started(event: object) -> None:
+    """Watch a hub whose monitor thread has just been started."""
+    if os.environ.get("GBLOCK_PROBE", "").strip().lower() in _OFF:
+        return
+    try:
+        from gblock import runtime_probe
+
+        runtime_probe.adopt(event)
+    except Exception as error:  # noqa: BLE001 - as above
+        _say(error)
+
+
+def _say(error: Exception) -> None:
+    try:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        os.write(2, f"gblock: the probe did not start: {text}\n".encode("ascii", "replace"))
+    except Exception:  # noqa: BLE001, S110 - a closed stderr is no reason either
+        pass

@@ -1,0 +1,130 @@
+"""What the kernel says about a thread of this process: Linux only, and only where it allows it.
+
+Nothing here is ever imported or asked before a block is under way, but `schedule` once in a while.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+try:  # `os.open` and its like are patched, these are not
+    import posix as _system
+except ImportError:  # pragma: no cover - no Linux
+    import nt as _system  # type: ignore[no-redef]
+
+_X86_64 = {
+    0: "read", 1: "write", 7: "poll", 17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev",
+    23: "select", 34: "pause", 35: "nanosleep", 42: "connect", 43: "accept", 44: "sendto",
+    45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 72: "fcntl", 73: "flock",
+    74: "fsync", 75: "fdatasync", 128: "rt_sigtimedwait", 130: "rt_sigsuspend", 202: "futex",
+    230: "clock_nanosleep", 232: "epoll_wait", 247: "waitid", 257: "openat", 270: "pselect6",
+    271: "ppoll", 281: "epoll_pwait", 288: "accept4", 441: "epoll_pwait2",
+}  # fmt: skip
+_ARM64 = {
+    25: "fcntl", 32: "flock", 56: "openat", 63: "read", 64: "write", 65: "readv", 66: "writev",
+    67: "pread64", 68: "pwrite64", 72: "pselect6", 73: "ppoll", 82: "fsync", 83: "fdatasync",
+    22: "epoll_pwait", 95: "waitid", 98: "futex", 101: "nanosleep", 115: "clock_nanosleep",
+    133: "rt_sigsuspend", 137: "rt_sigtimedwait", 202: "accept", 203: "connect", 206: "sendto",
+    207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4", 260: "wait4",
+    441: "epoll_pwait2",
+}  # fmt: skip
+_NAMES = {"x86_64": _X86_64, "aarch64": _ARM64}
+_STACK = 16 * 1024
+_WORD = 8
+# What is on every stack, and the hash that auditwheel puts into names.
+_ORDINARY = re.compile(r"(lib(c|m|dl|pthread|python[\d.]+|stdc\+\+|gcc_s)[-.\d]*\.so|ld-)")
+_OURS = re.compile(rb"/(gevent|greenlet)/[^/]*(/[^/]*)?$")
+_HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
+LINUX = sys.platform.startswith("linux")
+
+
+class Thread:
+    """One native thread, by the number that the kernel gave it."""
+
+    def __init__(self, number: int) -> None:
+        """Say which."""
+        self._folder = f"/proc/self/task/{number}/"
+        machine = os.uname().machine if LINUX else ""
+        self._names = _NAMES.get(machine, {})
+
+    def schedule(self) -> tuple[float, float] | None:
+        """Return the seconds on a processor, and those of waiting for one."""
+        text = _text(self._folder + "schedstat", 128)
+        try:
+            cpu, waiting = text.split()[:2]
+            return int(cpu) / 1e9, int(waiting) / 1e9
+        except ValueError:
+            return None
+
+    def state(self) -> str:
+        """Return R for running or ready, S or D for asleep, and nothing where it is unknown."""
+        text = _text(self._folder + "stat", 512)
+        return text.rpartition(b")")[2].strip()[:1].decode("ascii", "replace")
+
+    def syscall(self) -> tuple[str | None, int]:
+        """Return the system call that the thread waits in, and where its stack is, or 0."""
+        words = _text(self._folder + "syscall", 512).split()
+        if len(words) < 9:
+            return None, 0
+        try:
+            number, pointer = int(words[0]), int(words[-2], 16)
+        except ValueError:
+            return None, 0
+        return self._names.get(number, f"syscall-{number}"), pointer
+
+
+def native_modules(pointer: int) -> list[str]:
+    """Return the libraries that a stack's words point into, innermost first.
+
+    A word may be left over from a call that has long returned, so this is a hint.
+    """
+    spans = []
+    for line in _text("/proc/self/maps", 4_000_000).splitlines():
+        words = line.split(None, 5)
+        if len(words) == 6 and b"x" in words[1] and b".so" in words[5]:
+            first, _, last = words[0].partition(b"-")
+            spans.append((int(first, 16), int(last, 16), words[5]))
+    memory = _read("/proc/self/mem", _STACK, pointer)
+    found: list[str] = []
+    for place in range(0, len(memory) - _WORD + 1, _WORD):
+        word = int.from_bytes(memory[place : place + _WORD], sys.byteorder)
+        if word < 4096:
+            continue
+        for start, end, path in spans:
+            if start <= word < end:
+                name = os.path.basename(path).decode("ascii", "replace")
+                name = _HASH.sub("", name)
+                if name not in found and not _ORDINARY.match(name) and not _OURS.search(path):
+                    found.append(name)
+                break
+    return found[:8]
+
+
+def _text(path: str, size: int) -> bytes:
+    return _read(path, size, None)
+
+
+def _read(path: str, size: int, place: int | None) -> bytes:
+    if not LINUX:
+        return b""
+    try:
+        handle = _system.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        if place is not None:
+            return _system.pread(handle, size, place)
+        parts: list[bytes] = []
+        while size > 0:
+            chunk: bytes = _system.read(handle, min(size, 65536))
+            if not chunk:
+                break
+            parts.append(chunk)
+            size -= len(chunk)
+        return b"".join(parts)
+    except OSError:
+        return b""
+    finally:
+        _system.close(handle)

@@ -1,0 +1,358 @@
+"""Writes what the probe sees: one file of JSON lines a process, or short lines to stderr.
+
+Every write is one call of the system with whole lines, to a file that is opened for it: a record
+is whole after a crash, a forked child inherits nothing, and a directory that went away and came
+back, or a disk that was full, costs the lines of that time and no more. They are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from contextlib import suppress
+
+from gblock import __version__
+from gblock.probing import callee
+
+try:  # `os.open` and its like are patched, these are not
+    import posix as _system
+except ImportError:  # pragma: no cover - no POSIX
+    import nt as _system  # type: ignore[no-redef]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gblock.probing.settings import Settings
+
+    Frame = tuple[str, str, int, str, bool]
+    Record = dict[str, object]
+
+VERSION = 1
+OTHER = 0
+"""The number of the site that stands for all above the limit."""
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+_FLAGS |= getattr(os, "O_NOFOLLOW", 0)
+_NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)\.jsonl(\.1)?")
+
+
+class Site:
+    """Where the hub was blocked, and by what."""
+
+    __slots__ = ("callable", "entered", "frames", "native", "number", "user")
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.number = OTHER
+        self.callable: str | None = None
+        """As the C code names itself: `cimpl.Consumer.poll`."""
+        self.entered: str | None = None
+        """The function of a package through which its code was entered: `json.dumps`."""
+        self.frames: list[Frame] = []
+        """File, module, line, function, and whether it is the user's; innermost last."""
+        self.user: Frame | None = None
+        self.native: list[str] | None = None
+
+    @property
+    def symbol(self) -> str | None:
+        """The name that people import."""
+        named = callee.symbol(self.callable) if self.callable else None
+        if self.entered and (named is None or _package(named) == _package(self.entered)):
+            return self.entered
+        return named
+
+    @property
+    def key(self) -> object:
+        """What makes two sites the same."""
+        return self.user, tuple(self.frames[-1:]), self.callable, self.entered
+
+
+class Recorder:
+    """All records of one process, whatever the number of its hubs."""
+
+    def __init__(self, settings: Settings, lock: Callable[[], object]) -> None:
+        """Open nothing yet.
+
+        Args:
+            settings: What the user asked for.
+            lock: Makes a lock of native threads, never one of greenlets.
+        """
+        self._settings = settings
+        self._new_lock = lock
+        name = os.uname().nodename if hasattr(os, "uname") else ""
+        self._host = re.sub(r"[^\w.-]", "_", name) or "host"
+        self.begin()
+
+    def begin(self) -> None:
+        """Start afresh: at the start, and in a child after a fork."""
+        self.pid = os.getpid()
+        self.began = time.time()
+        self._lock: object = self._new_lock()
+        self._starts: dict[int, Record] = {}
+        self._sites: dict[object, Site] = {}
+        self._written: set[int] = set()
+        self._minute = 0.0
+        self._this_minute = 0
+        self.blocks = 0
+        self.blocked = 0.0
+        self.dropped = 0
+        self.ended = False
+        self._torn = False
+        self._has_failed = False
+        self._size = 0
+        self.path: str | None = None
+        if self._settings.directory is not None:
+            name = f"{self._host}-{self.pid}-{int(self.began)}.jsonl"
+            self.path = os.path.join(self._settings.directory, name)
+
+    def start(self, hub: int, details: Record) -> None:
+        """Record that a hub is watched."""
+        line: Record = {
+            "type": "start",
+            "t": time.time(),
+            "version": VERSION,
+            "gblock": __version__,
+            "pid": self.pid,
+            "ppid": os.getppid(),
+            "host": self._host,
+            "argv": _argv(),
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "threshold": self._settings.threshold,
+            "period": self._settings.period,
+            **details,
+        }
+        if not self._starts and self.path is not None:
+            self._tidy()
+        self._starts[hub] = line
+        if self.path is not None:
+            self._write([line])
+
+    def site(self, site: Site) -> Site:
+        """Return the known site that is the same, or this one with a number of its own."""
+        key = site.key
+        known = self._sites.get(key)
+        if known is not None:
+            return known
+        if len(self._sites) < self._settings.max_sites:
+            self._sites[key] = site
+            site.number = len(self._sites)
+        return site
+
+    def block(self, line: Record, site: Site | None) -> None:
+        """Record a finished block."""
+        duration = line["duration"]
+        assert isinstance(duration, float)
+        self.blocks += 1
+        self.blocked += duration
+        now = time.time()
+        if not 0 <= now - self._minute < 60:
+            self._minute, self._this_minute = now, 0
+        self._this_minute += 1
+        if self._this_minute > self._settings.max_records:
+            self.dropped += 1
+            return
+        if self.path is None:
+            self._say(_told(line, site))
+        else:
+            self._write([*self._unwritten(site), {**line, "site": site.number if site else None}])
+
+    def progress(self, elapsed: float, site: Site) -> None:
+        """Record that a block lasts."""
+        if self.path is None:
+            self._say(f"still blocked after {elapsed:.1f} s{_place(site)}")
+            return
+        line: Record = {"type": "progress", "t": time.time(), "site": site.number}
+        self._write([*self._unwritten(site), {**line, "elapsed": round(elapsed, 6)}])
+
+    def heartbeat(self, samples: int, lag: float, state: str, hub: str) -> None:
+        """Record that the probe lives, and what it counted so far."""
+        if self.path is not None:
+            self._write(
+                [
+                    {
+                        "type": "heartbeat",
+                        "t": time.time(),
+                        "blocks": self.blocks,
+                        "blocked": round(self.blocked, 6),
+                        "dropped": self.dropped,
+                        "samples": samples,
+                        "loop_lag_max": round(lag, 6),
+                        "state": state,
+                        "hub": hub,
+                    }
+                ]
+            )
+
+    def end(self, reason: str, error: str | None = None) -> None:
+        """Record why there will be no more records."""
+        if self.path is not None and not self.ended:
+            self._write([{"type": "end", "t": time.time(), "reason": reason, "error": error}])
+            self.ended = True
+
+    def warn(self, text: str) -> None:
+        """Say one line on stderr."""
+        self._say(text)
+
+    def _unwritten(self, site: Site | None) -> list[Record]:
+        if site is None or site.number in self._written:
+            return []
+        self._written.add(site.number)
+        if site.number == OTHER:
+            return [
+                {"type": "site", "site": OTHER, "symbol": None, "callable": None, "user": None,
+                 "stack": [], "other": True}
+            ]  # fmt: skip
+        user = site.user
+        return [
+            {
+                "type": "site",
+                "site": site.number,
+                "symbol": site.symbol,
+                "callable": site.callable,
+                "user": user and {"file": user[0], "line": user[2], "function": user[3]},
+                "stack": [
+                    {"file": file, "module": module, "line": line, "function": name, "user": own}
+                    for file, module, line, name, own in site.frames
+                ],
+            }
+        ]
+
+    def _write(self, lines: list[Record]) -> None:
+        """Append lines; nobody ever waits here for long, and what cannot be written is counted."""
+        lock = self._lock
+        if not lock.acquire(True, 0.5):  # type: ignore[attr-defined]
+            self.dropped += len(lines)
+            return
+        try:
+            self._append(lines)
+        except OSError as error:
+            self.dropped += len(lines)
+            self._written.clear()  # a site may be among what was lost
+            if not self._has_failed:
+                self._has_failed = True
+                reason = error.strerror or str(error)
+                self._say(f"{self.path} cannot be written: {reason}; what is lost is counted")
+        finally:
+            lock.release()  # type: ignore[attr-defined]
+
+    def _append(self, lines: list[Record]) -> None:
+        assert self.path is not None
+        data = _encoded(lines)
+        if self._size + len(data) > self._settings.max_bytes:
+            with suppress(FileNotFoundError):  # somebody has put it away
+                _system.rename(self.path, self.path + ".1")
+            self._size = 0
+        try:
+            handle = _system.open(self.path, _FLAGS, 0o600)
+        except FileNotFoundError:
+            _system_makedirs(os.path.dirname(self.path))
+            handle = _system.open(self.path, _FLAGS, 0o600)
+        try:
+            size = _system.fstat(handle).st_size
+            if size == 0 and lines[0]["type"] != "start":
+                # After a rotation, or because somebody removed the file: all is told anew.
+                sites = [site for site in self._sites.values() if site.number in self._written]
+                self._written.clear()
+                told: list[Record] = []
+                for site in sites:
+                    told += self._unwritten(site)
+                again = {json.dumps(line) for line in lines}
+                told = [line for line in told if json.dumps(line) not in again]
+                data = _encoded([*self._starts.values(), *told]) + data
+            if self._torn:
+                data = b"\n" + data
+            written = _system.write(handle, data)
+            self._torn = written != len(data)
+            self._size = size + written
+            if self._torn:
+                raise OSError("the disk is full")
+        finally:
+            _system.close(handle)
+
+    def _say(self, text: str) -> None:
+        try:
+            _system.write(2, f"gblock: {text}\n".encode("ascii", "backslashreplace"))
+        except OSError:
+            return  # there is nobody left to tell
+
+    def _tidy(self) -> None:
+        """Remove this host's oldest files if there are too many, but none of a living process."""
+        assert self._settings.directory is not None
+        try:
+            names = _system.listdir(self._settings.directory)
+        except OSError:
+            return
+        old = []
+        for name in names:
+            match = _NAME.fullmatch(name)
+            if match and match["host"] == self._host and not _lives(int(match["pid"])):
+                old.append((int(match["start"]), name))
+        old.sort(reverse=True)
+        for _, name in old[max(0, self._settings.max_files - 1) :]:
+            with suppress(OSError):
+                _system.unlink(os.path.join(self._settings.directory, name))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        _system.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _system_makedirs(path: str) -> None:
+    parent = os.path.dirname(path)
+    if parent != path and not os.path.isdir(parent):
+        _system_makedirs(parent)
+    try:
+        _system.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+
+
+def _encoded(lines: list[Record]) -> bytes:
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode("ascii")
+
+
+def _argv() -> list[str]:
+    """The first words of the command, without what may be a secret: values after `=`."""
+    words = [word for word in getattr(sys, "argv", []) if isinstance(word, str)]
+    return [word.partition("=")[0][:200] for word in words[:3]]
+
+
+def _package(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _place(site: Site | None) -> str:
+    if site is None:
+        return ""
+    told = f": {site.symbol}" if site.symbol else ""
+    if site.user is not None:
+        file, _, line, name, _ = site.user
+        return f"{told} at {file}:{line} in {name}"
+    if site.frames:
+        file, _, line, name, _ = site.frames[-1]
+        return f"{told} at {file}:{line} in {name}"
+    return told
+
+
+_TOLD = {
+    "waits": "waits",
+    "cpu": "works on the CPU",
+    "gil": "holds the GIL",
+    "gc": "garbage collection",
+    "thread": "another thread held the GIL",
+    "starved": "the host gave this process no time",
+}
+
+
+def _told(line: Record, site: Site | None) -> str:
+    reason = _TOLD[str(line["class"])]
+    return f"blocked for {line['duration']:.3f} s ({reason}){_place(site)}"

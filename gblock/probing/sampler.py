@@ -1,0 +1,550 @@
+"""Looks at one hub from gevent's monitor thread and tells what blocked it, and for how long.
+
+No hook is installed: a look reads the loop's cached time and count of turns, the frame of the
+hub's thread, and the clocks. When a turn of the loop lasts, the loop is asked to call back
+(`run_callback_threadsafe`): it does so when it turns again, and that is the exact end.
+The thread never imports anything and never waits for a lock that a greenlet may hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from gblock.probing import callee, kernel
+from gblock.probing.record import Site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Callable
+    from typing import Any
+
+    from gblock.probing.record import Frame, Recorder
+    from gblock.probing.settings import Settings
+
+# Bound now: patching replaces attributes of modules, and `time.sleep` is one of them.
+_perf_counter, _time, _process_time = time.perf_counter, time.time, time.process_time
+_thread_time = time.thread_time
+_frames = sys._current_frames  # noqa: SLF001 - there is no other way to see a thread's frame
+_PROGRESS = (1.0, 5.0, 30.0)
+_LOOKS = 32
+"""So many different stacks are told apart during one block."""
+_DEPTH = 64
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_ERRORS = 10
+_TURNING = 8
+"""Turns of the loop after which it cannot have been blocked all the time; some follow at once."""
+_SCHEDULE_EVERY = 0.25
+
+
+class Collections:
+    """Measures garbage collection, by `gc.callbacks`."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self.seconds = 0.0
+        self._began = 0.0
+
+    def __call__(self, phase: str, details: dict[str, int]) -> None:
+        """Take note; this runs in whatever thread collects."""
+        if details["generation"] == 0:
+            return
+        if phase == "start":
+            self._began = _perf_counter()
+        elif self._began:
+            self.seconds += _perf_counter() - self._began
+            self._began = 0.0
+
+
+class _Mark:
+    """What the loop calls when it turns again; it does next to nothing."""
+
+    __slots__ = ("at", "cpu")
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        self.cpu = 0.0
+
+    def __call__(self) -> None:
+        self.cpu = _thread_time()
+        self.at = _perf_counter()
+
+
+class _Look:
+    """One stack that was seen during a block, and for how long."""
+
+    __slots__ = ("is_call", "last", "root", "seconds", "site")
+
+    def __init__(self, site: Site, root: str, last: int, *, is_call: bool) -> None:
+        self.site = site
+        self.root = root
+        self.last = last
+        self.is_call = is_call
+        self.seconds = 0.0
+
+
+class _Incident:
+    """A turn of the loop that lasts."""
+
+    def __init__(self, began: float, cpu: float, process: float, collected: float) -> None:
+        self.began = began
+        self.cpu = cpu
+        self.process = process
+        self.collected = collected
+        self.mark = _Mark()
+        self.looks: dict[object, _Look] = {}
+        self.last: _Look | None = None
+        self.late = 0.0
+        self.next_state = 0.0
+        self.asleep = 0
+        self.running = 0
+        self.syscall: str | None = None
+        self.progress = 0
+        self.schedule: tuple[float, float] | None = None
+        self.opened = 0.0
+        self.idle = 0.0
+
+
+class Sampler:
+    """Watches one hub; `look` runs in the monitor thread, everything else in the hub's."""
+
+    def __init__(
+        self,
+        hub: Any,
+        settings: Settings,
+        recorder: Recorder,
+        collections: Collections,
+        library: Library,
+    ) -> None:
+        """Take what is known about the hub; runs in the hub's thread."""
+        self.ident: int = hub.thread_ident
+        self.native = _native_id()
+        self.settings = settings
+        self.recorder = recorder
+        self.library = library
+        self.samples = 0
+        self.lag = 0.0
+        self.disabled: str | None = None
+        self.on_look: Callable[[], None] | None = None
+        self.on_fork: Callable[[], None] = self.restart
+        self.name = f"{type(hub).__name__}-{getattr(hub, 'minimal_ident', None) or 0}"
+        self._collections = collections
+        self._period = settings.period
+        self._threshold = settings.threshold
+        self._suspicious = settings.threshold / 3
+        self.errors = 0
+        self._errors = 0
+        self._idle_codes = _loop_codes(hub)
+        self.hub_code = type(hub).run.__code__
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the past: at the start, and in a child after a fork."""
+        now = _perf_counter()
+        self.pid = os.getpid()
+        self._kernel = kernel.Thread(self.native)
+        self._clock = _clock_of(self.ident)
+        self._left = now
+        self._turn: int | None = None
+        self._stamp = 0.0
+        self._busy = False
+        self._began = now
+        self._since = now
+        self._cpu = self._cpu_now()
+        self._process = _process_time()
+        self._collected = self._collections.seconds
+        self._before = (self._cpu, self._process, self._collected)
+        self._incident: _Incident | None = None
+        self._beat = now
+        self._schedule: tuple[float, float] | None = None
+        self._schedule_at = 0.0
+        self._state = "idle"
+        self._first = True
+
+    def look(self, hub: Any) -> None:
+        """Look once; whatever goes wrong stays here."""
+        if self.disabled is not None:
+            return
+        try:
+            if self.pid != os.getpid():
+                self.on_fork()
+            self._look(hub)
+            self._errors = 0
+            if self.on_look is not None:
+                self.on_look()
+        except BaseException as error:  # noqa: BLE001 - gevent's thread would die of it
+            self._errors += 1
+            self._incident = None
+            if not self.errors:
+                self.recorder.warn(f"the probe missed something: {_told(error)}")
+            self.errors += 1
+            if self._errors >= _ERRORS:
+                self.disabled = _told(error)
+                self.recorder.end("error", self.disabled)
+                self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
+        finally:
+            self._left = _perf_counter()
+
+    def finish(self) -> None:
+        """Write what is under way, and the last heartbeat; runs at the end, in any thread."""
+        incident = self._incident
+        if incident is not None:
+            self._incident = None
+            self._close(incident, incident.mark.at or _perf_counter(), self._cpu)
+        self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
+
+    def _look(self, hub: Any) -> None:
+        now, wall = _perf_counter(), _time()
+        late = 0.0 if self._first else max(0.0, now - self._left - self._period)
+        loop = hub.loop
+        stamp: float = loop.now()
+        turn = _turn(loop)
+        cpu, process = self._cpu_now(), _process_time()
+        frame = _frames().get(self.ident)
+        own = frame
+        while own is not None and own.f_code.co_filename.startswith(_HERE):
+            own = own.f_back  # a mark, or the garbage collector's callback
+        idle = own is None or own.f_code in self._idle_codes
+        turned = stamp != self._stamp if turn is None else turn != self._turn
+        turns = 1 if turn is None or self._turn is None else turn - self._turn
+        self.samples += 1
+        self._state = "idle" if idle else "running"
+
+        incident = self._incident
+        if incident is not None:
+            incident.late += late
+            if incident.mark.at:
+                self._incident = None
+                self._close(incident, incident.mark.at, incident.mark.cpu)
+                self._began = incident.mark.at
+                self._before = (incident.mark.cpu, process, self._collections.seconds)
+                incident = None
+            elif idle:
+                # The mark should come at once. If it does not, the loop is gone or was destroyed.
+                incident.idle = incident.idle or now
+                if now - incident.idle > 1:
+                    self._incident = None
+                    self._close(incident, incident.idle, cpu)
+        elif late >= self._threshold and 0 <= turns <= _TURNING and not self._first:
+            explained = 0.0
+            if not idle:
+                explained = now - self._pass(now, wall, stamp)
+            if explained < late / 2:
+                self._overslept(late, wall, cpu, process)
+
+        if idle:
+            self._busy = False
+            self._since = now
+        else:
+            if not self._busy or turned:
+                self._began = self._pass(now, wall, stamp)
+                self._before = (self._cpu, self._process, self._collected)
+                self._busy = True
+            elapsed = now - self._began
+            self.lag = max(self.lag, elapsed)
+            is_new = False
+            if self._incident is None and elapsed >= self._suspicious:
+                incident = self._incident = _Incident(self._began, *self._before)
+                incident.late, incident.opened, is_new = late, now, True
+            if incident is not None:
+                # First the stack: whatever lets go of the GIL lets the hub's thread move on.
+                look = self.library.look(incident.looks, own, self.hub_code)
+                if is_new:
+                    loop.run_callback_threadsafe(incident.mark)
+                    incident.schedule = self._kernel.schedule()
+                if look is not None:
+                    self._watch(incident, look, now)
+        del frame, own
+        self._turn, self._stamp = turn, stamp
+        self._cpu, self._process = cpu, process
+        self._collected = self._collections.seconds
+        self._since = now
+        self._first = False
+        if self._incident is None:
+            if now - self._schedule_at >= _SCHEDULE_EVERY and idle:
+                self._schedule, self._schedule_at = self._kernel.schedule(), now
+            if now - self._beat >= self.settings.heartbeat:
+                self._beat = now
+                self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
+                self.lag = 0.0
+
+    def _pass(self, now: float, wall: float, stamp: float) -> float:
+        """Return when the turn of the loop that is under way began."""
+        # libev's time is the wall clock's, libuv's the monotonic clock's in milliseconds.
+        age = wall - stamp
+        if abs(now - stamp) < abs(age):
+            age = now - stamp
+        # It cannot have been before the last look, unless that look saw the same turn.
+        return min(now, max(now - age, self._since))
+
+    def _watch(self, incident: _Incident, look: _Look, now: float) -> None:
+        """Take down what runs now, during a block."""
+        if incident.last is not None:
+            look.seconds += now - max(self._left, incident.began)
+        else:
+            look.seconds += now - incident.began
+        incident.last = look
+        elapsed = now - incident.began
+        if elapsed >= incident.next_state:
+            incident.next_state = max(elapsed * 2, self._threshold)
+            state = self._kernel.state()
+            incident.asleep += state in ("S", "D")
+            incident.running += state == "R"
+            if state in ("S", "D"):
+                name, pointer = self._kernel.syscall()
+                incident.syscall = name or incident.syscall
+                if pointer and look.site.native is None and elapsed >= self._threshold:
+                    look.site.native = kernel.native_modules(pointer)
+        if incident.progress < len(_PROGRESS) and elapsed >= _PROGRESS[incident.progress]:
+            while incident.progress < len(_PROGRESS) and elapsed >= _PROGRESS[incident.progress]:
+                incident.progress += 1
+            self.recorder.progress(elapsed, self.recorder.site(look.site))
+
+    def _close(self, incident: _Incident, end: float, cpu: float) -> None:
+        duration = end - incident.began
+        self.lag = max(self.lag, duration)
+        if duration < self._threshold:
+            return
+        look = max(incident.looks.values(), key=lambda each: each.seconds, default=None)
+        kind = self._kind(incident, duration, cpu - incident.cpu, look)
+        blamed = look if kind not in ("thread", "starved") else None
+        self._record(kind, end, duration, incident.syscall if kind == "waits" else None, blamed,
+                     is_late=incident.late >= duration / 2)  # fmt: skip
+
+    def _kind(self, incident: _Incident, duration: float, cpu: float, look: _Look | None) -> str:
+        half = duration / 2
+        if self._collections.seconds - incident.collected >= half:
+            return "gc"
+        is_late = incident.late >= half
+        process = _process_time() - incident.process
+        if cpu >= half:
+            return "gil" if is_late else "cpu"
+        if is_late and process - cpu >= half:
+            return "thread"
+        if incident.asleep > incident.running and not is_late:
+            return "waits"
+        waited = self._waited(incident)
+        if waited >= 0.5:
+            # Less than half of the time was its own, because others took the rest.
+            return "starved" if cpu < duration / 5 else "gil" if is_late else "cpu"
+        if incident.asleep and incident.asleep >= incident.running:
+            return "waits"
+        if not is_late:
+            return "cpu" if cpu >= duration / 5 else "waits"
+        # Nobody worked and nobody else was let in: a call that waits and keeps the GIL, or a
+        # process that was stopped.
+        return "gil" if look is not None and look.is_call and look.site.callable else "starved"
+
+    def _waited(self, incident: _Incident) -> float:
+        """Return which share of a block the hub's thread waited for a processor."""
+        now, before, since = self._kernel.schedule(), incident.schedule, incident.opened
+        if self._left - since < self._threshold / 2:
+            before, since = self._schedule, self._schedule_at
+        if now is None or before is None:
+            return 0.0
+        return (now[1] - before[1]) / max(_perf_counter() - since, 0.001)
+
+    def _overslept(self, late: float, wall: float, cpu: float, process: float) -> None:
+        """Record that nothing of the process ran, or only somebody else."""
+        half = late / 2
+        if self._collections.seconds - self._collected >= half:
+            kind = "gc"
+        elif cpu - self._cpu >= half:
+            kind = "gil"
+        elif process - self._process - (cpu - self._cpu) >= half:
+            kind = "thread"
+        else:
+            kind = "starved"
+        del wall
+        self._record(kind, _perf_counter(), late, None, None, is_late=True)
+
+    def _record(
+        self,
+        kind: str,
+        end: float,
+        duration: float,
+        syscall: str | None,
+        look: _Look | None,
+        *,
+        is_late: bool,
+    ) -> None:
+        site = self.recorder.site(look.site) if look is not None else None
+        if look is not None and site is not None and site.native is None:
+            site.native = look.site.native
+        confidence = "exact" if look is not None and look.is_call else "near"
+        if look is None or (is_late and not look.is_call):
+            confidence = "late"
+        self.recorder.block(
+            {
+                "type": "block",
+                "t": _time() - (_perf_counter() - end) - duration,
+                "duration": round(duration, 6),
+                "class": kind,
+                "site": None,
+                "greenlet": look.root if look is not None else None,
+                "syscall": syscall,
+                "native": (site.native or []) if site is not None and kind == "waits" else [],
+                "confidence": confidence,
+                "hub": self.name,
+            },
+            site,
+        )
+
+    def _cpu_now(self) -> float:
+        if self._clock is None:
+            return 0.0
+        try:
+            return time.clock_gettime(self._clock)
+        except OSError:
+            return 0.0
+
+
+class Library:
+    """Tells the user's own code from that of libraries, and takes stacks down."""
+
+    def __init__(self, user: tuple[str, ...]) -> None:
+        """Learn where the standard library is.
+
+        Args:
+            user: Paths whose code is the user's, wherever it is installed.
+        """
+        self._user = user
+        self._standard = tuple(
+            {
+                os.path.join(os.path.dirname(os.path.abspath(module)), "")
+                for module in (os.__file__, json.__path__[0])
+            }
+        )
+        self._scripts = os.path.join(sys.prefix, "bin", "")
+        try:
+            self._directory = os.getcwd()
+        except OSError:
+            self._directory = "/"  # it was removed
+        self._known: dict[str, tuple[str, bool]] = {}
+
+    def place(self, file: str) -> tuple[str, bool]:
+        """Return the absolute path of a file of code, and whether it is the user's."""
+        known = self._known.get(file)
+        if known is None:
+            if len(self._known) > 5000:
+                self._known.clear()
+            path = file
+            if not file.startswith("<"):
+                path = os.path.normpath(os.path.join(self._directory, file))
+            known = self._known[file] = (path, self._is_user(path))
+        return known
+
+    def _is_user(self, path: str) -> bool:
+        if path.startswith("<"):
+            return path in ("<stdin>", "<string>")
+        if path.startswith(self._user) and self._user:
+            return True
+        if "/site-packages/" in path or "/dist-packages/" in path:
+            return False
+        return not path.startswith((*self._standard, self._scripts, _HERE))
+
+    def look(
+        self,
+        looks: dict[object, _Look],
+        frame: types.FrameType | None,
+        hub_code: types.CodeType,
+    ) -> _Look | None:
+        """Return the stack of a frame among those that were seen, a new one where it is new."""
+        if frame is None:
+            return None
+        codes: list[types.CodeType] = []
+        each: types.FrameType | None = frame
+        while each is not None and len(codes) < 500:
+            codes.append(each.f_code)
+            each = each.f_back
+        key = tuple(map(id, codes[:_DEPTH]))
+        known = looks.get(key)
+        if known is not None:
+            if known.last != frame.f_lasti:
+                # It moves on: the time goes into the function, not into one of its calls.
+                known.is_call, known.site.callable = False, None
+            return known
+        if len(looks) >= _LOOKS:
+            return next(iter(looks.values()))
+        site, is_call = self._site(frame)
+        root = codes[-1]
+        name = "Hub" if root is hub_code else "main" if root.co_name == "<module>" else _named(root)
+        looks[key] = look = _Look(site, name, frame.f_lasti, is_call=is_call)
+        return look
+
+    def _site(self, frame: types.FrameType) -> tuple[Site, bool]:
+        site = Site()
+        stack: list[Frame] = []
+        each: types.FrameType | None = frame
+        while each is not None and len(stack) < _DEPTH:
+            code = each.f_code
+            path, own = self.place(code.co_filename)
+            module = dict.get(each.f_globals, "__name__")
+            name = module[:200] if type(module) is str else ""
+            stack.append((path, name, each.f_lineno or code.co_firstlineno, _named(code), own))
+            if own and site.user is None:
+                site.user = stack[-1]
+            each = each.f_back
+        site.callable, is_call = callee.callable_at(frame)
+        # The function through which the innermost package was entered.
+        if not stack[0][4]:
+            package = stack[0][1].partition(".")[0]
+            entered = each = frame
+            for _, module, _, _, own in stack:
+                if own or each is None or module.partition(".")[0] != package:
+                    break
+                entered, each = each, each.f_back
+            site.entered = callee.function_name(entered)
+            del entered, each
+        stack.reverse()
+        site.frames = stack
+        return site, is_call
+
+
+def _told(error: BaseException) -> str:
+    """One line: what, and where in the probe."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = ""
+    if trace is not None:
+        place = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    return f"{type(error).__name__}: {error}"[:200] + place
+
+
+def _named(code: types.CodeType) -> str:
+    return getattr(code, "co_qualname", code.co_name)[:200]
+
+
+def _turn(loop: Any) -> int | None:
+    turn = getattr(loop, "iteration", -1)
+    return turn if isinstance(turn, int) and turn >= 0 else None
+
+
+def _loop_codes(hub: Any) -> frozenset[types.CodeType]:
+    """Return the code that is on top while the loop waits for events."""
+    codes = set()
+    for cls in type(hub).__mro__:
+        codes.add(getattr(cls.__dict__.get("run"), "__code__", None))
+    for cls in type(hub.loop).__mro__:
+        codes.add(getattr(cls.__dict__.get("run"), "__code__", None))
+    return frozenset(code for code in codes if code is not None)
+
+
+def _native_id() -> int:
+    import _thread
+
+    return _thread.get_native_id()
+
+
+def _clock_of(ident: int) -> int | None:
+    getter: Callable[[int], int] | None = getattr(time, "pthread_getcpuclockid", None)
+    if getter is None:
+        return None
+    try:
+        return getter(ident)
+    except OSError:
+        return None

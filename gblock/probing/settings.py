@@ -1,0 +1,95 @@
+"""The probe's settings, all from the environment; a wrong value is a warning and the default."""
+
+from __future__ import annotations
+
+import math
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_ON = ("1", "true", "yes", "on")
+_OFF = ("", "0", "false", "no", "off")
+
+
+class Settings:
+    """What the environment asks for; each default stands here and nowhere else."""
+
+    def __init__(self) -> None:
+        """Start with the defaults."""
+        self.enabled = False
+        """GBLOCK_PROBE: whether gevent's plug-ins start the probe."""
+        self.threshold = 0.1
+        """GBLOCK_PROBE_THRESHOLD: seconds from which on a block is recorded."""
+        self.directory: str | None = None
+        """GBLOCK_PROBE_DIR: where the records go; without it, short lines go to stderr."""
+        self.heartbeat = 60.0
+        """GBLOCK_PROBE_HEARTBEAT: seconds between two proofs of life."""
+        self.max_bytes = 10_000_000
+        """GBLOCK_PROBE_MAX_BYTES: a file of records is replaced from here; one old one is kept."""
+        self.max_files = 1000
+        """GBLOCK_PROBE_MAX_FILES: older files of this host's dead processes are removed."""
+        self.max_sites = 500
+        """GBLOCK_PROBE_MAX_SITES: further call sites are counted as one, number 0."""
+        self.max_records = 600
+        """GBLOCK_PROBE_MAX_RECORDS: blocks a minute; what is more is counted as dropped."""
+        self.watchdog = 0.0
+        """GBLOCK_PROBE_WATCHDOG: seconds after which `faulthandler` writes all stacks; 0 is off."""
+        self.user: tuple[str, ...] = ()
+        """GBLOCK_PROBE_USER: paths whose code is the user's own, wherever it is installed."""
+        self.owns_monitor = False
+        """GBLOCK_PROBE_OWNS_MONITOR: gevent's monitor thread runs for the probe alone."""
+
+    @property
+    def period(self) -> float:
+        """Seconds between two looks at the hub; gevent's monitor sleeps 5 ms at least."""
+        return min(0.025, max(0.005, self.threshold / 4))
+
+
+def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
+    """Return the settings; what cannot be read is told once and left at its default."""
+    settings = Settings()
+
+    def number(name: str, default: float, least: float, most: float) -> float:
+        text = environment.get(name, "").strip()
+        if not text:
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if least <= value <= most:
+            return value
+        warn(f"{name}={_shown(text)} is no number from {least:g} to {most:g}: taking {default:g}")
+        return default
+
+    def switch(name: str) -> bool:
+        text = environment.get(name, "").strip().lower()
+        if text not in _ON + _OFF:
+            warn(f"{name}={_shown(text)} is neither 1 nor 0: taking 0")
+        return text in _ON
+
+    settings.enabled = switch("GBLOCK_PROBE")
+    settings.owns_monitor = switch("GBLOCK_PROBE_OWNS_MONITOR")
+    settings.threshold = number("GBLOCK_PROBE_THRESHOLD", settings.threshold, 0.02, 3600)
+    settings.heartbeat = number("GBLOCK_PROBE_HEARTBEAT", settings.heartbeat, 0.1, 86400)
+    most = 1e12
+    settings.max_bytes = int(number("GBLOCK_PROBE_MAX_BYTES", settings.max_bytes, 10_000, most))
+    settings.max_files = int(number("GBLOCK_PROBE_MAX_FILES", settings.max_files, 1, 1e6))
+    settings.max_sites = int(number("GBLOCK_PROBE_MAX_SITES", settings.max_sites, 1, 1e5))
+    settings.max_records = int(number("GBLOCK_PROBE_MAX_RECORDS", settings.max_records, 1, 1e6))
+    settings.watchdog = number("GBLOCK_PROBE_WATCHDOG", settings.watchdog, 0, 3600)
+    if 0 < settings.watchdog < 0.5:
+        warn("GBLOCK_PROBE_WATCHDOG is below 0.5 s: taking 0.5")
+        settings.watchdog = 0.5
+    directory = environment.get("GBLOCK_PROBE_DIR", "")
+    if directory:
+        settings.directory = os.path.abspath(directory)
+    roots = environment.get("GBLOCK_PROBE_USER", "").split(os.pathsep)
+    settings.user = tuple(os.path.join(os.path.abspath(root), "") for root in roots if root)
+    return settings
+
+
+def _shown(text: str) -> str:
+    return ascii(text[:40])

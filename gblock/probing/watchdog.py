@@ -1,0 +1,66 @@
+"""The dead man's switch: `faulthandler` writes all stacks if nobody feeds it in time.
+
+It is C code that needs no GIL, so it tells where a call stands that never gives it back. There is
+one for the whole process, so it is off unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import time
+
+try:  # `os.open` and its like are patched, these are not
+    import posix as _system
+except ImportError:  # pragma: no cover - no POSIX
+    import nt as _system  # type: ignore[no-redef]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.probing.record import Recorder
+    from gblock.probing.settings import Settings
+
+
+class Watchdog:
+    """Armed again at every meal, half a bound apart."""
+
+    def __init__(self, settings: Settings, recorder: Recorder) -> None:
+        """Start hungry."""
+        self._bound = settings.watchdog
+        self._recorder = recorder
+        self._handle = -1
+        self._fed = 0.0
+
+    def feed(self) -> None:
+        """Put the end off, if it is time."""
+        now = time.perf_counter()
+        if now - self._fed < self._bound / 2:
+            return
+        self._fed = now
+        if self._handle < 0:
+            self._handle = self._open()
+        faulthandler.dump_traceback_later(self._bound, file=self._handle)
+
+    def after_fork(self) -> None:
+        """Let go of the parent's file; the timer did not come along."""
+        if self._handle > 2:
+            _system.close(self._handle)
+        self._handle = -1
+        self._fed = 0.0
+
+    def stop(self) -> None:
+        """Disarm it."""
+        faulthandler.cancel_dump_traceback_later()
+        if self._handle > 2:
+            _system.close(self._handle)
+        self._handle = -1
+
+    def _open(self) -> int:
+        if self._recorder.path is None:
+            return 2
+        path = self._recorder.path.removesuffix(".jsonl") + ".stacks.txt"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        try:
+            return _system.open(path, flags, 0o600)
+        except OSError:
+            return 2

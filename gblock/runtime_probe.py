@@ -1,0 +1,325 @@
+"""Names what blocks the hub of a running process: `GBLOCK_PROBE=1`, or `start()`.
+
+gevent calls `gblock.probing.hook` by its entry points, in every process that patches. The probe
+then turns gevent's monitor thread on and looks at the hub from it. See `docs/probe.md`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+
+from gblock.probing import settings as _settings
+from gblock.probing.record import Recorder
+from gblock.probing.sampler import Collections, Library, Sampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["start", "stop"]
+
+_GUARD = 2.0
+"""Seconds between two looks of the hub at its monitor thread."""
+
+
+class _Watch:
+    """A hub that is watched, with what has to be undone at the end."""
+
+    def __init__(self, probe: _Probe, hub: Any, sampler: Sampler) -> None:
+        self.probe = probe
+        self.sampler = sampler
+        self.monitor: Any = None
+        self.seen = -1
+        loop = hub.loop
+        self.fork = loop.fork(ref=False)
+        self.guard = loop.timer(_GUARD, _GUARD, ref=False)
+        # The watchers must not keep the hub of a thread that has ended.
+        import weakref
+
+        self.hub = weakref.ref(hub)
+        self.fork.start(self.after_fork)
+        self.guard.start(self.mend)
+
+    def after_fork(self) -> None:
+        """Take up work in a child; runs in its hub, also after a fork that Python never saw."""
+        try:
+            hub = self.hub()
+            if hub is not None:
+                self.begin_again()
+                self._restart(hub)
+        except Exception as error:  # noqa: BLE001 - the host goes on without a probe
+            self.probe.recorder.warn(f"the probe did not survive a fork: {type(error).__name__}")
+
+    def mend(self) -> None:
+        """Start the monitor thread again if it has died: it does so without a word."""
+        try:
+            hub = self.hub()
+            samples, seen = self.sampler.samples, self.seen
+            self.seen = samples
+            if hub is None or samples != seen or self.sampler.disabled is not None:
+                return
+            if not self._lives():
+                self._restart(hub)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.probe.recorder.warn(f"the probe cannot be mended: {type(error).__name__}")
+
+    def begin_again(self) -> None:
+        """Forget the parent's past; whoever sees the new process first does it."""
+        hub = self.hub()
+        if hub is not None and self.sampler.pid != os.getpid():
+            self.probe.after_fork()
+            self.sampler.native = os.getpid()  # the only thread that comes along is the first
+            self.sampler.restart()
+            self.probe.tell_start(hub, self)
+
+    def _restart(self, hub: Any) -> None:
+        monitor = hub.periodic_monitoring_thread
+        if monitor is None or not monitor.should_run:
+            hub.periodic_monitoring_thread = None
+            self.monitor = None
+            hub.start_periodic_monitoring_thread()
+        elif monitor.pid != os.getpid():
+            monitor._on_fork()  # noqa: SLF001 - what hub.reinit() calls, too
+        elif not self._lives():
+            from gevent._monitor import start_new_thread
+
+            monitor.monitor_thread_ident = start_new_thread(monitor, ())
+
+    def _lives(self) -> bool:
+        """Tell whether the monitor's thread is there and is still the monitor's."""
+        monitor = self.monitor
+        if monitor is None or not monitor.should_run:
+            return False
+        frame = sys._current_frames().get(monitor.monitor_thread_ident)  # noqa: SLF001
+        while frame is not None:
+            if frame.f_code is type(monitor).__call__.__code__:
+                return True
+            frame = frame.f_back
+        return False
+
+    def join(self, monitor: Any) -> None:
+        """Look at the hub from this monitor thread, and silence gevent's own verdict."""
+        if self.monitor is monitor:
+            return
+        self.monitor = monitor
+        if self.probe.owns_monitor:
+            _quieten(monitor)
+        monitor.add_monitoring_function(self.sampler.look, self.probe.settings.period)
+
+    def leave(self) -> None:
+        """Look no longer; what only the hub's own thread may undo is left where it is another."""
+        monitor, hub = self.monitor, self.hub()
+        if monitor is not None:
+            monitor.add_monitoring_function(self.sampler.look, None)
+        from gevent._monitor import get_thread_ident
+
+        if hub is not None and get_thread_ident() == hub.thread_ident:
+            for watcher in (self.fork, self.guard):
+                watcher.stop()
+                watcher.close()
+            if monitor is not None and self.probe.owns_monitor:
+                monitor.kill()
+                hub.periodic_monitoring_thread = None
+
+
+class _Probe:
+    """The probe of this process."""
+
+    def __init__(self, settings: _settings.Settings) -> None:
+        import gevent
+        import greenlet
+        from gevent.monkey import get_original
+
+        self.versions = {"gevent": gevent.__version__, "greenlet": greenlet.__version__}
+        self.settings = settings
+        self.recorder = Recorder(settings, get_original("_thread", "allocate_lock"))
+        self.collections = Collections()
+        self.library = Library(settings.user)
+        self.watches: dict[int, _Watch] = {}
+        self.config = gevent.config
+        self.owns_monitor = settings.owns_monitor or not self.config.monitor_thread
+        self.watchdog: Any = None
+        self.started: Any = None
+
+    def begin(self) -> None:
+        from gevent import events, hub
+        from gevent._hub_local import get_hub_if_exists
+
+        self.started = events.PeriodicMonitorThreadStartedEvent
+        self.config.monitor_thread = True
+        if self.owns_monitor and not self.config.max_blocking_time:
+            self.config.max_blocking_time = 0.1  # gevent's thread would fail, or sleep too long
+        self._spare_the_warning()
+        if self.settings.watchdog:
+            from gblock.probing.watchdog import Watchdog
+
+            self.watchdog = Watchdog(self.settings, self.recorder)
+        events.subscribers.append(self.on_event)
+        gc.callbacks.append(self.collections)
+        atexit.register(self.at_exit)
+        running = get_hub_if_exists()
+        if isinstance(running, hub.Hub) and running:
+            # It runs already; otherwise it starts its monitor thread once it runs. To start it
+            # before that would be its end: it stops for good if its first look finds no hub.
+            monitor = running.start_periodic_monitoring_thread()
+            if monitor is not None:
+                self.adopt(monitor)
+
+    def _spare_the_warning(self) -> None:
+        """Keep gevent from warning of a missing psutil: nobody asked it to watch the memory."""
+        from gevent._monitor import PeriodicMonitoringThread as Monitor
+
+        install = Monitor.install_monitor_memory_usage
+
+        def quietly(monitor: Any) -> None:
+            if monitor.can_monitor_memory_usage():
+                install(monitor)
+
+        if self.owns_monitor and install.__name__ != "quietly":
+            Monitor.install_monitor_memory_usage = quietly
+
+    def on_event(self, event: object) -> None:
+        """Hear what gevent tells; it tells the monitor thread of everything."""
+        try:
+            if isinstance(event, self.started):
+                self.adopt(event.monitor)
+        except Exception as error:  # noqa: BLE001 - an exception would break the host
+            self.recorder.warn(f"the probe cannot watch a hub: {type(error).__name__}: {error}")
+
+    def adopt(self, monitor: Any) -> None:
+        """Watch the hub of a monitor thread; runs in the hub's thread."""
+        hub = monitor.hub
+        if hub is None:
+            return
+        self.after_fork()  # a server may patch in its master and run hubs in its workers alone
+        for key, watch in list(self.watches.items()):
+            if watch.hub() is None:
+                del self.watches[key]
+        found = self.watches.get(id(hub))
+        if found is None:
+            sampler = Sampler(hub, self.settings, self.recorder, self.collections, self.library)
+            if self.watchdog is not None:
+                sampler.on_look = self.watchdog.feed
+            found = self.watches[id(hub)] = _Watch(self, hub, sampler)
+            sampler.on_fork = found.begin_again
+            self.tell_start(hub, found)
+        found.join(monitor)
+
+    def tell_start(self, hub: Any, watch: _Watch) -> None:
+        self.recorder.start(
+            id(hub),
+            {
+                **self.versions,
+                "hub": watch.sampler.name,
+                "thread": watch.sampler.native,
+                "loop": type(hub.loop).__module__,
+            },
+        )
+
+    def after_fork(self) -> None:
+        """Begin new records if this is another process than before."""
+        if self.recorder.pid != os.getpid():
+            self.recorder.begin()
+            if self.watchdog is not None:
+                self.watchdog.after_fork()
+
+    def at_exit(self) -> None:
+        self.end("exit")
+
+    def end(self, reason: str) -> None:
+        if self.recorder.pid != os.getpid() or self.recorder.ended:
+            return  # a child that never ran its hub
+        for watch in self.watches.values():
+            if watch.sampler.pid == os.getpid():
+                watch.sampler.finish()
+        if self.watches:
+            self.recorder.end(reason)
+
+
+_probe: _Probe | None = None
+
+
+def start() -> None:
+    """Start the probe in this process, whatever `GBLOCK_PROBE` says; once more is no harm.
+
+    The hubs of other threads that run already stay unwatched: start early.
+    """
+    _start(_read())
+
+
+def stop() -> None:
+    """Write what is under way and take everything back."""
+    global _probe
+    if _probe is None:
+        return
+    probe, _probe = _probe, None
+    probe.end("stopped")
+    from gevent import events
+
+    for watch in probe.watches.values():
+        watch.leave()
+    if probe.watchdog is not None:
+        probe.watchdog.stop()
+    if probe.owns_monitor:
+        probe.config.monitor_thread = False
+    if probe.on_event in events.subscribers:
+        events.subscribers.remove(probe.on_event)
+    if probe.collections in gc.callbacks:
+        gc.callbacks.remove(probe.collections)
+    atexit.unregister(probe.at_exit)
+
+
+def activate() -> None:
+    """Start the probe if the environment asks for it; gevent's plug-in calls this."""
+    settings = _read()
+    if settings.enabled:
+        _start(settings)
+
+
+def adopt(event: object) -> None:
+    """Watch the hub of a monitor thread that has just started; gevent's plug-in calls this."""
+    activate()
+    monitor = getattr(event, "monitor", None)
+    if _probe is not None and monitor is not None:
+        _probe.adopt(monitor)
+
+
+_told: set[str] = set()
+
+
+def _read() -> _settings.Settings:
+    def warn(text: str) -> None:
+        if text not in _told:
+            _told.add(text)
+            try:
+                os.write(2, f"gblock: {text}\n".encode("ascii", "backslashreplace"))
+            except OSError:
+                return
+
+    return _settings.read(os.environ, warn)
+
+
+def _start(settings: _settings.Settings) -> None:
+    global _probe
+    if _probe is None:
+        _probe = _Probe(settings)
+        _probe.begin()
+
+
+def _quieten(monitor: Any) -> None:
+    """Take gevent's own verdict out of its thread, and its hook where nobody stands on it."""
+    import greenlet
+
+    entry = monitor._monitoring_functions[0]  # noqa: SLF001 - there is no public way
+    # gevent rewrites the first entry's period, so it stays and does nothing.
+    entry.function = _nothing
+    tracer = monitor._greenlet_tracer  # noqa: SLF001
+    if greenlet.gettrace() is tracer:
+        tracer.kill()
+
+
+def _nothing(hub: object) -> None:
+    """In the place of gevent's own look at the hub."""
