@@ -43,7 +43,7 @@ body = json.dumps(list(range(50))).encode()
 def app(environ, start_response):
     sum(range(2000))
     time.sleep(0.001)
-    start_response("200 OK", [("Content-Type", "application/json")])
+    start_response("200 OK", [("Content-Length", str(len(body)))])
     return [body]
 """
 # One connection a thread of the system would need threads; a loop of select is enough.
@@ -90,7 +90,7 @@ def switches(variant: str, folder: str) -> float:
 
 
 def http(variant: str, folder: str) -> float:
-    """Requests for each second of CPU time of the server: others on this machine change it little."""
+    """Requests for each second of the server's CPU time, which others here change little."""
     Path(folder, "service.py").write_text(SERVICE, encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -144,14 +144,12 @@ def compare(title: str, measure, variants: list[str], rounds: int) -> None:
         rates.append(found["off"])
         for variant in variants:
             ratios[variant].append(found[variant] / found["off"])
-    print(
-        f"\n{title}: {statistics.median(rates):,.0f} a CPU second with the probe off, {rounds} rounds"
-    )
+    rate = statistics.median(rates)
+    print(f"\n{title}: {rate:,.0f} a CPU second with the probe off, {rounds} rounds")
     for variant, values in ratios.items():
         spread = statistics.stdev(values) / len(values) ** 0.5
-        print(
-            f"  {variant:<17} {statistics.median(values):6.3f}  (mean {statistics.mean(values):.3f} ± {spread:.3f})"
-        )
+        median, mean = statistics.median(values), statistics.mean(values)
+        print(f"  {variant:<17} {median:6.3f}  (mean {mean:.3f}, standard error {spread:.3f})")
 
 
 def main() -> None:

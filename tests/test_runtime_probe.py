@@ -79,7 +79,7 @@ def block_zlib(): zlib.compress(data, 6)
 def block_re(): re.match(r"(a+)+$", "a" * 23 + "b")
 rows = [{"a": 1.5, "b": "text"}] * 400_000
 def block_json(): json.dumps(rows)
-numbers = [str(n * 7919 % 1000003) for n in range(700_000)]
+numbers = [str(n * 7919 % 1000003) for n in range(1_300_000)]
 def block_sorted(): sorted(numbers)
 big = 7 ** 400_000
 def block_big_int(): return big * big * big
@@ -653,6 +653,8 @@ def test_a_forked_child_is_watched_too_and_has_a_file_of_its_own(tmp_path, fork)
         print(child)
         """,
         tmp_path,
+        # Python warns of a fork beside a native thread since 3.12.
+        python=("-W", "ignore::DeprecationWarning"),
     )
 
     assert (0, "") == (result.returncode, result.stderr)
