@@ -17,9 +17,12 @@ from gblock.probing.sampler import Collections, Library, Sampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-__all__ = ["start", "stop"]
+    Sink = Callable[[dict[str, object]], object]
+
+__all__ = ["settle", "start", "stop"]
 
 _GUARD = 2.0
 """Seconds between two looks of the hub at its monitor thread."""
@@ -242,12 +245,33 @@ class _Probe:
 _probe: _Probe | None = None
 
 
-def start() -> None:
+def start(
+    *,
+    threshold: float | None = None,
+    sink: Sink | None = None,
+) -> None:
     """Start the probe in this process, whatever `GBLOCK_PROBE` says; once more is no harm.
 
     The hubs of other threads that run already stay unwatched: start early.
+
+    Args:
+        threshold: Seconds from which on a block is recorded, instead of the environment's.
+        sink: Called with each record of a site, a block and a heartbeat, on the monitor's native
+            thread. One that raises is left out from then on.
     """
-    _start(_read())
+    settings = _read()
+    if threshold is not None:
+        settings.threshold = threshold
+    settings.sink = sink
+    _start(settings)
+
+
+def settle() -> None:
+    """Let the hub turn until the probe has seen it: what blocks in its first turn is seen, too."""
+    import gevent
+
+    if _probe is not None:
+        gevent.sleep(4 * _probe.settings.period)
 
 
 def stop() -> None:
@@ -272,16 +296,17 @@ def stop() -> None:
     atexit.unregister(probe.at_exit)
 
 
-def activate() -> None:
+def activate(sink: Sink | None = None) -> None:
     """Start the probe if the environment asks for it; gevent's plug-in calls this."""
     settings = _read()
+    settings.sink = sink
     if settings.enabled:
         _start(settings)
 
 
-def adopt(event: object) -> None:
+def adopt(event: object, sink: Sink | None = None) -> None:
     """Watch the hub of a monitor thread that has just started; gevent's plug-in calls this."""
-    activate()
+    activate(sink)
     monitor = getattr(event, "monitor", None)
     if _probe is not None and monitor is not None:
         _probe.adopt(monitor)

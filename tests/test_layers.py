@@ -139,7 +139,8 @@ def test_the_probe_imports_nothing_of_gblock():
     for path in modules():
         if dotted(path).partition(".")[0] in ALONE:
             for other in own(path, for_types=True):
-                assert other == "__init__" or other.partition(".")[0] in ALONE, path
+                allowed = {"__init__", *ALONE} | ({"metrics"} if path.name == "hook.py" else set())
+                assert other.partition(".")[0] in allowed, path
 
 
 def test_the_plug_ins_import_os_alone_at_their_top():

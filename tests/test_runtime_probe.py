@@ -7,6 +7,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import textwrap
 
 import probed
 import pytest
@@ -904,3 +905,25 @@ def test_a_command_that_is_no_python_runs_with_a_warning(tmp_path):
 
     assert (0, "1\n") == (result.returncode, result.stdout)
     assert "cannot be told" in result.stderr
+
+
+def test_records_are_given_to_code_that_asks_for_them():
+    script = """
+        from gevent import monkey; monkey.patch_all()
+        import os, gevent
+        from gblock import runtime_probe
+        seen = []
+        runtime_probe.start(threshold=0.1, sink=seen.append)
+        runtime_probe.settle()
+        os.system("sleep 0.5")
+        runtime_probe.settle()
+        runtime_probe.stop()
+        kinds = [record["type"] for record in seen]
+        assert "site" in kinds and "block" in kinds, seen
+        print([r["symbol"] for r in seen if r["type"] == "site"])
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60
+    )
+
+    assert "os.system" in result.stdout, result.stderr

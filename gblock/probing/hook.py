@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _OFF = ("", "0", "false", "no", "off")
 
 
@@ -18,7 +22,7 @@ def did_patch_all(event: object) -> None:  # noqa: ARG001 - gevent gives it
     try:
         from gblock import runtime_probe
 
-        runtime_probe.activate()
+        runtime_probe.activate(_sink())
     except Exception as error:  # noqa: BLE001 - the host is worth more than the probe
         _say(error)
 
@@ -30,9 +34,22 @@ def monitor_thread_started(event: object) -> None:
     try:
         from gblock import runtime_probe
 
-        runtime_probe.adopt(event)
+        runtime_probe.adopt(event, _sink())
     except Exception as error:  # noqa: BLE001 - as above
         _say(error)
+
+
+def _sink() -> Callable[[dict[str, object]], object] | None:
+    """What counts blocks for a metrics library, where the environment asks for that."""
+    if not os.environ.get("GBLOCK_PROBE_METRICS"):
+        return None
+    try:
+        from gblock import metrics
+
+        return metrics.from_environment()
+    except Exception as error:  # noqa: BLE001 - as above
+        _say(error)
+    return None
 
 
 def _say(error: Exception) -> None:

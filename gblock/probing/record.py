@@ -122,6 +122,7 @@ class Recorder:
             "python": ".".join(map(str, sys.version_info[:3])),
             "threshold": self._settings.threshold,
             "period": self._settings.period,
+            "heartbeat": self._settings.heartbeat,
             **details,
         }
         if not self._starts and self.path is not None:
@@ -154,10 +155,10 @@ class Recorder:
         if self._this_minute > self._settings.max_records:
             self.dropped += 1
             return
-        if self.path is None:
+        if self.path is None and self._settings.sink is None:
             self._say(_told(line, site))
         else:
-            self._write([*self._unwritten(site), {**line, "site": site.number if site else None}])
+            self._hand([*self._unwritten(site), {**line, "site": site.number if site else None}])
 
     def progress(self, elapsed: float, site: Site) -> None:
         """Record that a block lasts."""
@@ -169,8 +170,8 @@ class Recorder:
 
     def heartbeat(self, samples: int, lag: float, state: str, hub: str) -> None:
         """Record that the probe lives, and what it counted so far."""
-        if self.path is not None:
-            self._write(
+        if self.path is not None or self._settings.sink is not None:
+            self._hand(
                 [
                     {
                         "type": "heartbeat",
@@ -195,6 +196,19 @@ class Recorder:
     def warn(self, text: str) -> None:
         """Say one line on stderr."""
         self._say(text)
+
+    def _hand(self, lines: list[Record]) -> None:
+        """Give records to who asked for them in this process, and write them to the file."""
+        sink = self._settings.sink
+        for line in lines if sink is not None else ():
+            try:
+                sink(line)  # type: ignore[misc]
+            except Exception as error:  # noqa: BLE001 - somebody else's code must not end the probe
+                self._settings.sink = None
+                self._say(f"the probe's sink failed and is left out: {type(error).__name__}")
+                break
+        if self.path is not None:
+            self._write(lines)
 
     def _unwritten(self, site: Site | None) -> list[Record]:
         if site is None or site.number in self._written:

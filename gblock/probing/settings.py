@@ -36,6 +36,8 @@ class Settings:
         """GBLOCK_PROBE_MAX_RECORDS: blocks a minute; what is more is counted as dropped."""
         self.watchdog = 0.0
         """GBLOCK_PROBE_WATCHDOG: seconds after which `faulthandler` writes all stacks; 0 is off."""
+        self.sink: Callable[[dict[str, object]], object] | None = None
+        """Called with each record of a site, a block and a heartbeat; set by code alone."""
         self.user: tuple[str, ...] = ()
         """GBLOCK_PROBE_USER: paths whose code is the user's own, wherever it is installed."""
         self.owns_monitor = False
