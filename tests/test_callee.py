@@ -9,6 +9,7 @@ import pytest
 
 from gblock.probing import callee
 
+pytestmark = pytest.mark.probe
 NAMED = {}
 
 
