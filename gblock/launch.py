@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from typing import NamedTuple
 
 from gblock.errors import UserError
@@ -85,7 +84,6 @@ def become(command: Command) -> int:
     Raises:
         UserError: if the system cannot run it.
     """
-    sys.stdout.flush()
     try:
         os.execve(command.path, command.words, command.environment)  # noqa: S606 - a shell would not
     except OSError as error:

@@ -142,6 +142,7 @@ class _Probe:
         self.collections = Collections()
         self.library = Library(settings.user)
         self.watches: dict[int, _Watch] = {}
+        self.held: dict[int, Any] = {}
         self.config = gevent.config
         self.owns_monitor = settings.owns_monitor or not self.config.monitor_thread
         self.watchdog: Any = None
@@ -152,6 +153,7 @@ class _Probe:
         from gevent._hub_local import get_hub_if_exists
 
         self.started = events.PeriodicMonitorThreadStartedEvent
+        self.hold_back()
         self.config.monitor_thread = True
         if self.owns_monitor and not self.config.max_blocking_time:
             self.config.max_blocking_time = 0.1  # gevent's thread would fail, or sleep too long
@@ -170,6 +172,31 @@ class _Probe:
             monitor = running.start_periodic_monitoring_thread()
             if monitor is not None:
                 self.adopt(monitor)
+
+    def hold_back(self) -> None:
+        """Keep the monitor thread out of uWSGI's master.
+
+        uWSGI forks in C after it has let go of the GIL. If a native thread has it at that moment,
+        the worker waits for it forever, so there must be none. Workers get theirs.
+        """
+        uwsgi = sys.modules.get("uwsgi")
+        if uwsgi is None:
+            return
+        from gevent.hub import Hub
+
+        original = Hub.start_periodic_monitoring_thread
+        if original.__name__ == "start_in_workers":
+            return
+
+        def start_in_workers(hub: Any) -> Any:
+            if uwsgi.worker_id() or uwsgi.mule_id():
+                return original(hub)
+            if id(hub) not in self.held:
+                watcher = self.held[id(hub)] = hub.loop.fork(ref=False)
+                watcher.start(hub.start_periodic_monitoring_thread)
+            return None
+
+        Hub.start_periodic_monitoring_thread = start_in_workers
 
     def _spare_the_warning(self) -> None:
         """Keep gevent from warning of a missing psutil: nobody asked it to watch the memory."""

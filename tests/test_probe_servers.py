@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -53,6 +54,7 @@ class Server:
                 cwd=tmp_path,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         self.result = probed.Probed(tmp_path / "records")
 
@@ -67,6 +69,8 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        with contextlib.suppress(ProcessLookupError):  # workers that nobody could end
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 APPLICATION = """
@@ -150,6 +154,8 @@ def test_each_worker_of_uwsgi_is_watched(tmp_path, mode):
     assert pids == {block["path"].split("-")[-2] for block, _ in result.at("view_that_blocks")}
     for record in result.records("start"):
         assert f"-{record['pid']}-" in record["path"]
+    # A native thread in the master could leave its workers waiting for the GIL forever.
+    assert server.process.pid not in {record["pid"] for record in result.records("start")}
 
 
 TASKS = """

@@ -130,7 +130,8 @@ def all_kinds():
         timed("short_turn", lambda: gevent.joinall([gevent.spawn(short_turn) for _ in range(40)]))
         pool = gevent.get_hub().threadpool
         timed("in_the_pool", lambda: pool.spawn(re.match, r"(a+)+$", "a" * 24 + "b").get())
-        helper = ["sh", "-c", 'kill -STOP "$0"; sleep 0.4; kill -CONT "$0"', str(os.getpid())]
+        stop = 'sleep 0.1; kill -STOP "$0"; sleep 0.4; kill -CONT "$0"'
+        helper = ["sh", "-c", stop, str(os.getpid())]
         timed("stopped", lambda: subprocess.run(helper))
     junk = [[] for _ in range(2_000_000)]
     timed("block_collection", block_collection)
