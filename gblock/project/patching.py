@@ -12,7 +12,7 @@ from gblock.project import summary as tags
 from gblock.project.expressions import Place, last_name, passed
 from gblock.project.inference import Inference
 from gblock.project.summary import Call, Expr, ModuleSummary
-from gblock.project.values import EXTERNAL, FUNCTION, LITERAL
+from gblock.project.values import FUNCTION, LITERAL
 
 PATCHED = (
     "dns",
@@ -379,8 +379,3 @@ def runs_later(summary: ModuleSummary, scope: int) -> bool:
             return True
         scope = summary.scopes[scope].parent
     return False
-
-
-def is_gevent(value: tuple[object, ...]) -> bool:
-    """Whether a value is something of gevent's own."""
-    return value[0] == EXTERNAL and str(value[1]).partition(".")[0] == "gevent"

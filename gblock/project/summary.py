@@ -135,14 +135,6 @@ class Call(NamedTuple):
     """Whether it stands in an f-string and this Python gets positions in those wrong."""
 
 
-class Loop(NamedTuple):
-    """One ``while`` or ``for`` statement: its rows and the scope it stands in."""
-
-    scope: int
-    path: Path
-    rows: tuple[int, int]
-
-
 class ModuleSummary(NamedTuple):
     """What one file declares and calls."""
 
