@@ -138,6 +138,33 @@ class Handler(_Table, frozen=True):
     runs: Literal["task", "request"]
 
 
+class Original(_Table, frozen=True):
+    """What a name of the standard library does after monkey patching if it was taken before."""
+
+    symbol: str
+    patch: str
+    """Which part of ``patch_all`` replaces it: ``time``, ``socket``, ``threading`` …"""
+    level: Literal["error", "warning"]
+    why: str
+    evidence: Evidence
+    kept: bool = True
+    """Whether the name itself is stale: ``from time import sleep``."""
+    made: bool = False
+    """Whether what it made is stale: ``lock = threading.Lock()``."""
+
+
+class Import(_Table, frozen=True):
+    """What importing a module does to the standard library's names."""
+
+    module: str
+    """Its dotted name; modules inside it count as it does."""
+    evidence: Evidence
+    keeps: tuple[str, ...] = ()
+    """The originals that it takes hold of; none that is patched later replaces them there."""
+    patches: bool = False
+    """Whether the import itself monkey patches everything."""
+
+
 class _Head(_Table, frozen=True, rename={"measured_on": "measured-on"}):
     measured_on: dict[str, str] = {}
 
@@ -147,7 +174,11 @@ _SHAPES: dict[str, Any] = {
     "offload": Offload,
     "handler": Handler,
     "blocker": Blocker,
+    "original": Original,
+    "import": Import,
 }
+_LATER = frozenset({"original", "import"})
+"""What only the rules about the order of imports ask for."""
 
 
 class Catalog:
@@ -161,6 +192,7 @@ class Catalog:
         handlers: tuple[Handler, ...] = (),
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
+        unread: tuple[tuple[outline.Chunk, str], ...] = (),
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
@@ -169,7 +201,30 @@ class Catalog:
         self.measured_on = measured_on or {}
         self.off = off
         """Blockers that are not looked for; what they say of arguments still tells types."""
+        self.unread = unread
+        """Blocks that are parsed once they are asked for, each with its file."""
         self._canonical: dict[str, str] = {}
+
+    def _read(self, kind: str) -> list[Any]:
+        return [_block(chunk, filename) for chunk, filename in self.unread if chunk.kind == kind]
+
+    @cached_property
+    def originals(self) -> dict[str, Original]:
+        """What is stale where it was taken before monkey patching, by symbol.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.symbol: one for one in self._read("original")}
+
+    @cached_property
+    def imports(self) -> dict[str, Import]:
+        """What importing matters for monkey patching, by the module's name.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.module: one for one in self._read("import")}
 
     @cached_property
     def by_symbol(self) -> dict[str, tuple[Blocker, ...]]:
@@ -309,7 +364,9 @@ class Catalog:
         """The same catalog with fewer blockers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
-        return Catalog(on, self.libraries, self.offloads, self.handlers, self.measured_on, off)
+        return Catalog(
+            on, self.libraries, self.offloads, self.handlers, self.measured_on, off, self.unread
+        )
 
     @cached_property
     def conditions(self) -> dict[str, tuple[Condition, ...]]:
@@ -350,6 +407,7 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(offload for one in files for offload in one.offloads),
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
+        unread=tuple(block for one in files for block in one.unread),
     )
 
 
@@ -361,7 +419,9 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
     """
     blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
     for chunk in text.chunks if roots is None else text.about(roots):
-        blocks[chunk.kind].append(_block(chunk, text.filename))
+        if chunk.kind not in _LATER:
+            blocks[chunk.kind].append(_block(chunk, text.filename))
+    unread = tuple((chunk, text.filename) for chunk in text.chunks if chunk.kind in _LATER)
     head = _tables(text.head, text.filename, 0)
     try:
         measured_on = msgspec.convert(head, _Head).measured_on
@@ -373,6 +433,7 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
         tuple(blocks["offload"]),
         tuple(blocks["handler"]),
         measured_on,
+        unread=unread,
     )
 
 
@@ -391,7 +452,8 @@ def _block(chunk: outline.Chunk, filename: str) -> Any:
     try:
         return msgspec.convert(block, shape)
     except msgspec.ValidationError as error:
-        label = block.get("id") or block.get("symbol") or block.get("distribution") or "?"
+        keys = ("id", "symbol", "module", "distribution")
+        label = next((block[key] for key in keys if block.get(key)), "?")
         message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
         raise UserError(filename, message, chunk.rows_before + 1) from None
 

@@ -202,7 +202,7 @@ class Run:
         found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
             self._complete()
-        return found
+        return found if self._remarks.may_be_of(self.modules) else set()
 
     @property
     def is_project(self) -> bool:

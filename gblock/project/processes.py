@@ -11,15 +11,15 @@ from typing import NamedTuple
 from gblock.project.deployment import Deployment, Note
 from gblock.project.inference import Inference
 from gblock.project.marks import Marks
+from gblock.project.order import Order
 from gblock.project.patching import PATCHED, Patch, Patching
 from gblock.project.reach import Reach
+from gblock.project.remarks import WORDS
 from gblock.project.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.starts import Evidence, Start, Starts
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
-_WORDS = ("gevent", "locust", "flask_sockets")
-"""Words of which one stands wherever a process is made to run on gevent."""
 _BY_FILE = ("script", "console script", "management command")
 """Kinds of processes that are told apart by the file in which they begin."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
@@ -49,9 +49,18 @@ class Process(NamedTuple):
     drivers: tuple[Patch, ...] = ()
     """What makes drivers cooperative in it."""
     preload: bool = False
-    """gunicorn: whether the application is imported before the workers patch."""
+    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    before: tuple[str, ...] = ()
+    """Of the entries those that run before the server patches."""
+    by_server: bool = False
+    """Whether the server patches."""
     open: bool = False
     """Whether the application that a server runs is not known: then it may run anything."""
+
+    @property
+    def is_gevent_service(self) -> bool:
+        """Whether it surely runs on gevent, and is no test."""
+        return self.runs_on_gevent == YES and self.kind != "tests"
 
 
 class Processes:
@@ -99,14 +108,19 @@ class Processes:
 
         Reading every start of a large tree takes seconds, looking for words takes none.
         """
-        if any(self.modules.mentioning(word) for word in _WORDS):
+        if any(self.modules.mentioning(word) for word in WORDS):
             return True
         return any(
             word in text
             for command in self.deployment.commands
             for text in (*command.words, *(value for _, value in command.environment))
-            for word in _WORDS
+            for word in WORDS
         )
+
+    @cached_property
+    def order(self) -> Order:
+        """In which order processes import and patch."""
+        return Order(self)
 
     def reaching(self, path: str) -> list[Process]:
         """The processes that can run a module."""
@@ -170,6 +184,7 @@ class Processes:
     def _all(self) -> list[Process]:
         starts = Starts(self.modules, self.deployment, self.servers, self.reach, self.marks).all()
         processes = [self._process(start) for start in starts]
+        processes += [self._process(start) for start in self._unclaimed(processes)]
         shared = frozenset[str]().union(
             *(
                 self.modules_of(p).difference(p.entries)
@@ -191,6 +206,27 @@ class Processes:
             merged.values(),
             key=lambda p: (p.kind == "tests", order[p.runs_on_gevent], p.kind, p.name),
         )
+
+    def _unclaimed(self, processes: list[Process]) -> list[Start]:
+        """Modules that patch, or import one that does, and that nothing imports or starts."""
+        reached = frozenset[str]().union(
+            *(self.modules_of(process) for process in processes if process.kind != "tests")
+        )
+        found: dict[str, Start] = {}
+        for path in self.modules.serving:
+            if path in reached or not self.patching.mentions(path):
+                continue
+            for patch in self.patching.of(path):
+                if patch.of_driver or not patch.at_import:
+                    continue
+                leading = sorted({path, *self.reach.leading_to(path)} - reached)
+                tops = [one for one in leading if not self.reach.importers.get(one, set()) - {one}]
+                for top in tops or [path]:  # where imports go round in a circle there is no top
+                    name = f"python {os.path.relpath(top, self.root)}"
+                    evidence = Evidence(patch.path, patch.row, patch.text)
+                    server = Server("script", BY_CODE, "", (top,), name)
+                    found.setdefault(top, Start(server, evidence, {}))
+        return list(found.values())
 
     def _process(self, start: Start) -> Process:
         server = start.server
@@ -218,6 +254,8 @@ class Processes:
             tuple(effective),
             drivers,
             server.preload,
+            server.before if by_server else (),
+            by_server,
             server.open,
         )
 
@@ -326,6 +364,8 @@ def _together(one: Process, other: Process) -> Process:
         patches=tuple(dict.fromkeys((*one.patches, *other.patches))),
         drivers=tuple(dict.fromkeys((*one.drivers, *other.drivers))),
         preload=one.preload or other.preload,
+        before=tuple(dict.fromkeys((*one.before, *other.before))),
+        by_server=one.by_server and other.by_server,
         open=one.open and other.open,
     )
 

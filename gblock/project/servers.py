@@ -45,7 +45,9 @@ class Server(NamedTuple):
     patches: bool = False
     """Whether the server itself monkey patches, before or while it starts."""
     preload: bool = False
-    """gunicorn: whether the application is imported before the workers patch."""
+    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    before: tuple[str, ...] = ()
+    """Of the entries those that run before the server patches."""
     evidence: tuple[tuple[str, int], ...] = ()
     """More places that say so: settings files."""
     open: bool = False
@@ -134,7 +136,11 @@ class Servers:
         if path is not None:
             entries.append(path)
         gevent, why = self.worker(kind, os.path.join(home, "_"))
-        entries += [one for one in [self._worker_file(kind, home)] if one is not None]
+        worker = [one for one in [self._worker_file(kind, home)] if one is not None]
+        entries += worker
+        before = [*([config] if config is not None else ()), *worker]
+        if preload and path is not None:
+            before.append(path)
         return Server(
             "gunicorn",
             gevent,
@@ -143,6 +149,7 @@ class Servers:
             f"gunicorn {application}" if application else "gunicorn",
             patches=gevent == YES,
             preload=preload,
+            before=tuple(dict.fromkeys(before)),
             evidence=tuple(evidence),
             open=path is None,
         )
@@ -267,9 +274,9 @@ class Servers:
             entries += [path] if path is not None else []
         amount = _uwsgi_option(arguments, "gevent")
         loop = _uwsgi_option(arguments, "loop")
-        patches = any("gevent-monkey-patch" in word for word in arguments) or (
-            "--gevent-early-monkey-patch" in arguments
-        )
+        # Without "early" uWSGI patches when its loop starts, which is after it loaded the modules.
+        early = any("gevent-early-monkey-patch" in word for word in arguments)
+        patches = early or any("gevent-monkey-patch" in word for word in arguments)
         evidence = [
             (command.filename, row) for key, _, row in command.options if key.startswith("gevent")
         ]
@@ -285,6 +292,8 @@ class Servers:
             tuple(dict.fromkeys(entries)),
             name,
             patches=patches and gevent == YES,
+            preload=patches and not early,
+            before=() if early else tuple(dict.fromkeys(entries)),
             evidence=tuple(evidence),
         )
 

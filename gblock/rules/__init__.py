@@ -10,7 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.rule import Rule
 
-OF_PROCESSES: tuple[str, ...] = ()
+OF_PROCESSES: tuple[str, ...] = (
+    "captured-before-patch",
+    "late-monkey-patch",
+    "partial-monkey-patch",
+)
 """Rules about processes: each has a module of its name in `gblock.project.remarks`."""
 OF_CALLS = (
     "blocking-call",

@@ -14,7 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    import ast
+
+    from gblock.project.modules import Modules
     from gblock.project.processes import Processes
+
+
+WORDS = ("gevent", "locust", "flask_sockets")
+"""Words of which one stands in some file of every project that has something to report."""
 
 
 class Span(NamedTuple):
@@ -44,8 +51,8 @@ class Finder(Protocol):
     MARKS: re.Pattern[bytes]
     """A file without it holds nothing that the rule reports."""
 
-    def find(self, processes: Processes, paths: Collection[str]) -> Iterable[Remark]:
-        """The remarks on some files, each of which holds the marks."""
+    def find(self, processes: Processes, paths: Collection[str], /) -> Iterable[Remark]:
+        """The remarks on some files, each of which holds the marks, and on others if it likes."""
 
 
 class Remarks:
@@ -69,6 +76,10 @@ class Remarks:
         """Whether a file may hold something, told from its bytes."""
         return bool(self._finders) and self._marks.search(data) is not None
 
+    def may_be_of(self, modules: Modules) -> bool:
+        """Whether a project may hold something, told from the bytes of its files."""
+        return any(modules.mentioning(word, tests=True) for word in WORDS)
+
     def of(
         self, processes: Processes, paths: Collection[str]
     ) -> dict[str, list[tuple[str, Remark]]]:
@@ -85,3 +96,69 @@ class Remarks:
             for remark in finder.find(processes, marked) if marked else ():
                 found.setdefault(remark.path, []).append((name, remark))
         return found
+
+
+def pointed_at(
+    modules: Modules, path: str, row: int, name: str
+) -> tuple[Span, tuple[int, int] | None]:
+    """The place of what a row says, and the rows of its statement.
+
+    Args:
+        modules: The project's files.
+        path: The file.
+        row: The row on which an import, an assignment or a call begins.
+        name: The identifier to point at: that of the imported name, or what is called.
+
+    Returns:
+        The imported name or the whole call; where neither is found, the row's text.
+    """
+    import ast  # only where something is to be reported
+
+    lines = (modules.text(path) or "").split("\n")
+    text = lines[row - 1] if 0 < row <= len(lines) else ""
+    stripped = text.strip()
+    start = len(text) - len(text.lstrip())
+    span = Span(row, start + 1, row, start + len(stripped) + 1)
+    try:
+        tree = ast.parse(modules.data(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return span, None
+    best: ast.stmt | None = None
+    found: ast.alias | ast.expr | None = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or node.lineno):
+            best = node  # breadth first: the last one is the innermost
+        elif isinstance(node, ast.Call) and node.lineno == row:
+            if found is None and _last(node.func) == name:
+                found = node
+    if isinstance(best, ast.Import | ast.ImportFrom):
+        found = next((one for one in best.names if one.name == name), None)
+    elif found is None and best is not None:
+        found = next(
+            (n for n in ast.walk(best) if isinstance(n, ast.Attribute) and n.attr == name), None
+        )
+    statement = None
+    if best is not None:
+        body = getattr(best, "body", None)
+        last = body[0].lineno - 1 if body else best.end_lineno or best.lineno
+        statement = (best.lineno, max(last, best.lineno))
+    if found is not None:
+        end_row = found.end_lineno or found.lineno
+        span = Span(
+            found.lineno,
+            _column(lines, found.lineno, found.col_offset),
+            end_row,
+            _column(lines, end_row, found.end_col_offset or 0),
+        )
+    return span, statement
+
+
+def _last(node: ast.expr) -> str:
+    """The last identifier of a name or an attribute."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def _column(lines: list[str], row: int, offset: int) -> int:
+    """A column in characters from 1, of an offset in bytes."""
+    line = lines[row - 1] if row <= len(lines) else ""
+    return len(line.encode()[:offset].decode(errors="replace")) + 1
