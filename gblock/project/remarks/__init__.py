@@ -110,7 +110,7 @@ def pointed_at(
         name: The identifier to point at: that of the imported name, or what is called.
 
     Returns:
-        The imported name or the whole call; where neither is found, the row's text.
+        The imported name or the whole call; else the statement that begins on the row, or its text.
     """
     import ast  # only where something is to be reported
 
@@ -124,7 +124,7 @@ def pointed_at(
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return span, None
     best: ast.stmt | None = None
-    found: ast.alias | ast.expr | None = None
+    found: ast.alias | ast.expr | ast.stmt | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or node.lineno):
             best = node  # breadth first: the last one is the innermost
@@ -142,6 +142,8 @@ def pointed_at(
         body = getattr(best, "body", None)
         last = body[0].lineno - 1 if body else best.end_lineno or best.lineno
         statement = (best.lineno, max(last, best.lineno))
+        if found is None and body is None and best.lineno == row:
+            found = best
     if found is not None:
         end_row = found.end_lineno or found.lineno
         span = Span(
