@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from functools import cached_property
@@ -13,6 +14,7 @@ from gblock.project.expressions import Place, last_name, passed
 from gblock.project.inference import Inference
 from gblock.project.summary import Call, Expr, ModuleSummary
 from gblock.project.values import FUNCTION, LITERAL
+from gblock.project.wording import Wording
 
 PATCHED = (
     "dns",
@@ -183,6 +185,8 @@ class Patching:
         symbols = self.inference.callee_symbols(call.expression[1], place)
         if not symbols and self._is_star_imported(call, summary):
             symbols = {_MONKEY + last_name(call.expression[1])}
+        if not symbols:
+            symbols = self._by_computed_name(call, place)
         for symbol in sorted(symbols):
             if symbol in self.remedies:
                 found.append(self._patch(symbol, ("green_driver",), frozenset(), call, summary))
@@ -196,6 +200,27 @@ class Patching:
                 if patched:
                     found.append(self._patch(symbol, ("single",), patched, call, summary))
         return found
+
+    def _by_computed_name(self, call: Call, place: Place) -> set[str]:
+        """``getattr(monkey, "patch_" + name)()``, as far as the file tells the names."""
+        callee = call.expression[1]
+        if callee is None or callee[0] != tags.CALL or callee[1] != (tags.NAME, "getattr"):
+            return set()
+        owners = self.inference.callee_symbols(callee[2][0], place) if callee[2] else set()
+        if "gevent.monkey" not in owners:
+            return set()
+        wording = Wording.of_file(self.modules.data(place.path), place.path)
+        if wording is None:
+            return set()
+        return {
+            f"{_MONKEY}{text}"
+            for one, function in wording.calls
+            if (one.lineno, one.col_offset) == (call.row, call.column)
+            and isinstance(one.func, ast.Call)
+            and len(one.func.args) > 1
+            for text in wording.of(one.func.args[1], function)
+            if isinstance(text, str) and text.startswith("patch_")
+        }
 
     def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:
         """Whether ``from gevent.monkey import *`` gives the name that is called."""
