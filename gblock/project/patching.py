@@ -36,7 +36,14 @@ _KEYWORDS = (
     "contextvar"
 ).split()
 """The parameters of ``patch_all``, in order."""
-_MEANS = {"thread": ("threading",), "select": ("select", "selectors")}
+_BY_KEYWORD = {
+    "thread": ("threading",),
+    "select": ("select", "selectors"),
+    "socket": ("socket", "dns"),
+}
+"""What a parameter of ``patch_all`` stands for where it is not the module of its name."""
+_BY_FUNCTION = {"thread": ("threading",), "socket": ("socket", "dns")}
+"""The same of ``patch_thread`` and the others: ``patch_select`` leaves ``selectors`` alone."""
 _MONKEY = "gevent.monkey."
 _GUARD = re.compile(rb"""\s*if\s+__name__\s*==\s*["']__main__["']""")
 _OLD = re.compile(
@@ -196,7 +203,9 @@ class Patching:
                 found.append(self._patch(symbol, (kind,), patched, call, summary))
             elif symbol.startswith(f"{_MONKEY}patch_"):
                 name = symbol.removeprefix(f"{_MONKEY}patch_")
-                patched = frozenset(_MEANS.get(name, (name,))) & frozenset(PATCHED)
+                patched = frozenset(_BY_FUNCTION.get(name, (name,))) & frozenset(PATCHED)
+                if name == "socket" and self._is_off(passed(call.expression, 0, "dns"), place):
+                    patched -= {"dns"}
                 if patched:
                     found.append(self._patch(symbol, ("single",), patched, call, summary))
         return found
@@ -238,7 +247,7 @@ class Patching:
             name
             for position, keyword in enumerate(_KEYWORDS)
             if self._is_off(passed(expression, position, keyword), place)
-            for name in _MEANS.get(keyword, (keyword,))
+            for name in _BY_KEYWORD.get(keyword, (keyword,))
         }
         return frozenset(PATCHED) - off
 

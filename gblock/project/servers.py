@@ -317,7 +317,7 @@ class Servers:
             why,
             tuple(entries),
             f"celery{label}",
-            patches=gevent == YES,
+            patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
         )
 
@@ -388,6 +388,17 @@ def _application(arguments: tuple[str, ...]) -> str | None:
         elif _APPLICATION.fullmatch(word):
             found.append(word)
     return next((word for word in found if ":" in word), found[0] if found else None)
+
+
+def _is_seen_early(arguments: tuple[str, ...]) -> bool:
+    """Whether Celery sees the pool before it reads its options, which is when it patches.
+
+    It looks for ``-P`` as a word of its own (`celery.maybe_patch_concurrency`): with ``-Pgevent``
+    the pool is gevent's and nothing is patched. ``celery multi`` starts workers by ``--pool``.
+    """
+    return "multi" in arguments or any(
+        word == "-P" or word.partition("=")[0] == "--pool" for word in arguments
+    )
 
 
 def _of_node(arguments: tuple[str, ...], index: int) -> str | None:

@@ -15,6 +15,8 @@ from gblock.project.reach import Reach
 from gblock.project.servers import BY_CODE, UNKNOWN, YES, Server, Servers, names_application
 
 _GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE)
+_CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
+"""Hands the script's own arguments to Celery."""
 _LOCUST = re.compile(rb"^(?:from[ \t]+locust\b|import[ \t]+locust\b)", re.MULTILINE)
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
@@ -334,6 +336,14 @@ class Starts:
             return self._management(path, 1, f"python {name}").server
         if self.modules.is_test(path):
             return None
+        data = self.modules.data(path)
+        if "worker" in arguments and _CELERY_MAIN.search(data):
+            worker = self.servers.celery(program._replace(name="celery"))
+            if worker is not None:  # Celery's options, for a script that calls its main
+                early = worker.patches and b"celery.__main__" in data
+                entries = tuple(dict.fromkeys((path, *worker.entries)))
+                label = f"python {name}"
+                return worker._replace(name=label, entries=entries, patches=early, open=False)
         return Server("script", BY_CODE, "", (path,), f"python {name}")
 
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
