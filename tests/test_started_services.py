@@ -1,4 +1,4 @@
-"""Small services, really started: what gblock says of their patching is what they say themselves."""
+"""Small services, really started: what gblock says of their patching is what they say."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def told_by(port, process, log):
     """What the running process says, once it answers."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, ConnectionError):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
-                return json.load(answer)
+        refused = contextlib.suppress(urllib.error.URLError, ConnectionError)
+        with refused, urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
+            return json.load(answer)
         time.sleep(0.1)
     raise AssertionError(log.read_text(encoding="utf-8"))
 

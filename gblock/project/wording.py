@@ -21,6 +21,8 @@ _DEFAULTS = frozenset(("get", "getenv", "env", "setdefault"))
 _MANY = 16
 """So many values of one expression are followed."""
 _DEEP = 12
+_STEPS = 1000
+"""So many expressions are looked at for one answer."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -41,6 +43,7 @@ class Wording:
         self._added: dict[tuple[int, str], list[ast.expr]] = {}
         self._imported: dict[str, str] = {}
         self._outer: dict[int, int] = {0: 0}
+        self._allowance = _STEPS
         self._read(tree)
 
     @classmethod
@@ -84,7 +87,10 @@ class Wording:
             function: Where it stands.
             depth: How deep the question already is.
         """
-        if depth > _DEEP:
+        if not depth:
+            self._allowance = _STEPS
+        self._allowance -= 1
+        if depth > _DEEP or self._allowance < 0:
             return []
         found: list[Words] = []
         for one in self._of(node, function, depth + 1):
@@ -194,7 +200,8 @@ class Wording:
     def _operated(self, node: ast.BinOp, function: int, depth: int) -> list[Words]:
         left = self.of(node.left, function, depth)
         if isinstance(node.op, ast.Mod):
-            return [_FORMATTED.sub(HOLE, one) for one in left if isinstance(one, str)]
+            given = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+            return self._formatted(left, given, function, depth)
         if not isinstance(node.op, ast.Add):
             return []
         right = self.of(node.right, function, depth)
@@ -208,6 +215,20 @@ class Wording:
                 elif isinstance(other, tuple):
                     found.append(other)
         return found
+
+    def _formatted(
+        self, texts: list[Words], given: list[ast.expr], function: int, depth: int
+    ) -> list[Words]:
+        """Texts with their holes filled, one after the other; what is not known stays a hole."""
+        found = [one for one in texts if isinstance(one, str)]
+        for node in given:
+            values = [one for one in self.of(node, function, depth) if isinstance(one, str)]
+            found = [
+                _FORMATTED.sub(one.replace("\\", r"\\"), text, count=1)
+                for text in found
+                for one in values or [HOLE]
+            ][:_MANY]
+        return [_FORMATTED.sub(HOLE, text) for text in found]
 
     def _name(self, name: str, function: int, depth: int) -> list[Words]:
         while True:
@@ -239,7 +260,7 @@ class Wording:
             ]
         if name == "format" and isinstance(callee, ast.Attribute):
             texts = self.of(callee.value, function, depth)
-            return [_FORMATTED.sub(HOLE, one) for one in texts if isinstance(one, str)]
+            return self._formatted(texts, node.args, function, depth)
         if name == "join" and isinstance(callee, ast.Attribute) and node.args:
             lists = self.of(node.args[0], function, depth)
             between = self.of(callee.value, function, depth) or [" "]
