@@ -95,9 +95,12 @@ def _processes(options: Options) -> int:
     if not os.path.isdir(path):
         raise UserError(path, "this is no directory; name the project's directory")
     processes = engine.processes(path, config.find(path))
-    failed = _write(process_table.table(processes, options.output_format))
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = _width() if terminal else None
+    failed = _write(process_table.table(processes, options.output_format, width))
     for note in processes.notes:
-        _say(printable(f"{relative_name(note.filename)}: {note.message}"))
+        row = f":{note.row}" if note.row else ""
+        _say(printable(f"{relative_name(note.filename)}{row}: {note.message}"))
     return failed
 
 

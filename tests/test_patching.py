@@ -230,3 +230,17 @@ def test_a_file_without_a_patch_is_not_parsed(tree, blockers):
     modules = Modules(str(root), [str(root / "app.py")])
     assert [] == Patching(Inference(modules, blockers)).all()
     assert not modules.is_read(str(root / "app.py"))
+
+
+def test_all_patches_of_a_function_happen_where_it_is_called(patches):
+    found = patches(
+        """
+        from gevent import monkey
+        def prepare():
+            monkey.patch_time()
+            monkey.patch_thread()
+        prepare()
+        """
+    )
+    through = [patch for patch in found if "through_function" in patch.kinds]
+    assert [{"time"}, {"threading"}] == [patch.patched for patch in through]

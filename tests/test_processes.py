@@ -410,6 +410,22 @@ def test_the_table_for_programs_holds_everything(shop):
     assert "shop/models.py" in one["modules"]
 
 
+def test_what_is_too_wide_for_a_terminal_gets_lines_of_its_own(shop):
+    text = table(shop, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.startswith(
+        "celery shop.tasks\n  celery, 4 modules\n  gevent: yes, pool gevent\n"
+        "  patched: by the server\n  evidence: Procfile:2\n"
+    )
+    assert 8 == len(text.strip().split("\n\n"))
+    assert table(shop) == table(shop, width=1000)
+
+
+def test_few_patched_modules_are_named_instead_of_the_rest(project):
+    text = "from gevent import monkey\nmonkey.patch_time()\nif __name__ == '__main__':\n    pass\n"
+    assert "partial, only time  1" in table(project({"a.py": text}))
+
+
 def test_an_empty_table_says_so(project):
     assert "no process found\n" == table(project({"a.py": ""}))
 

@@ -346,15 +346,15 @@ class Patching:
     @cached_property
     def _through(self) -> dict[str, list[Patch]]:
         """Calls of functions that patch, which is where the patching happens."""
-        inner: dict[tuple[str, int], Patch] = {}
+        inner: dict[tuple[str, int], list[Patch]] = {}
         for path in self.modules.serving:
             if path not in self._of:
                 self._of[path] = self._direct(path)
             for patch in self._of[path]:
                 if patch.scope and not patch.undone and not patch.at_import:
-                    inner.setdefault((path, patch.scope), patch)
+                    inner.setdefault((path, patch.scope), []).append(patch)
         found: dict[str, list[Patch]] = {}
-        for (path, scope), patch in inner.items():
+        for (path, scope), patches in inner.items():
             summary = self.modules.summary(path)
             if summary is None or summary.scopes[scope].kind != "function":
                 continue
@@ -362,14 +362,16 @@ class Patching:
                 for call, where in caller:
                     if "main" in summary.scopes[scope].name and where.filename == path:
                         continue  # a script's own main function
-                    through = self._patch(
-                        patch.symbol,
-                        (patch.kinds[0], "through_function"),
-                        patch.patched,
-                        call,
-                        where,
+                    found.setdefault(where.filename, []).extend(
+                        self._patch(
+                            patch.symbol,
+                            (patch.kinds[0], "through_function"),
+                            patch.patched,
+                            call,
+                            where,
+                        )
+                        for patch in patches
                     )
-                    found.setdefault(where.filename, []).append(through)
         return found
 
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:

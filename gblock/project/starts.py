@@ -18,6 +18,8 @@ _GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE
 _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
 """Hands the script's own arguments to Celery."""
 _LOCUST = re.compile(rb"^(?:from[ \t]+locust\b|import[ \t]+locust\b)", re.MULTILINE)
+_LOCUST_USER = re.compile(rb"User\b|Locust\b|\bTaskSet\b|\btask\b")
+"""What a file for locust holds besides the import."""
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
@@ -143,7 +145,7 @@ class Starts:
         found = []
         for path in self.modules.mentioning("locust", tests=True):
             match = _LOCUST.search(self.modules.data(path))
-            if match is not None:
+            if match is not None and _LOCUST_USER.search(self.modules.data(path)):
                 row = self.modules.data(path).count(b"\n", 0, match.start()) + 1
                 name = f"locust -f {os.path.relpath(path, self.root)}"
                 server = Server("locust", YES, "imports locust", (path,), name, patches=True)
