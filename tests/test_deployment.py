@@ -368,8 +368,7 @@ ENTIRE = {
     "kustomization.yaml": "configMapGenerator:\n- name: web\n  envs: [a.env]\n"
     "  literals: [KIND=gevent]\n",
     "values.yaml": "name: web\ncommand: x\n",
-    "pyproject.toml": '[project.scripts]\none = "app:main"\n'
-    '[tool.poe.tasks]\nrun = "gunicorn a"\n',
+    "pyproject.toml": '[project.scripts]\none = "app:main"\n[tool.poe.tasks]\nrun = "gunicorn a"\n',
     "uwsgi.ini": "[uwsgi]\nmodule = app:app\nbase = %(base)\nattach-daemon2 = cmd=celery,x\n",
     "uwsgi.xml": "<uwsgi><module>app</module><gevent>9</gevent><master/></uwsgi>\n",
     "web.service": "[Service]\nEnvironmentFile=a.env\nWorkingDirectory=/srv/app\n"

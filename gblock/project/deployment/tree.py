@@ -98,7 +98,8 @@ class Tree:
         """
         wanted = _parts(written)
         ranked = sorted(
-            ((_shared(wanted, path), path) for path in self._directories), reverse=True
+            ((shared_ending(wanted, path.split("/")), path) for path in self._directories),
+            reverse=True,
         )[:2]
         if not ranked or not ranked[0][0]:
             return None
