@@ -18,7 +18,10 @@ _GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE
 _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
 """Hands the script's own arguments to Celery."""
 _LOCUST = re.compile(rb"^(?:from[ \t]+locust\b|import[ \t]+locust\b)", re.MULTILINE)
-_LOCUST_USER = re.compile(rb"User\b|Locust\b|\bTaskSet\b|\btask\b")
+_LOCUST_USER = re.compile(
+    rb"^class[ \t]+\w+[ \t]*\([^)]*(?:User|Locust|TaskSet|Sequence|Shape)\b|^[ \t]*@(?:\w+\.)?task\b",
+    re.MULTILINE,
+)
 """What a file for locust holds besides the import."""
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
