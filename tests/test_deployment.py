@@ -374,8 +374,9 @@ ENTIRE = {
     "web.service": "[Service]\nEnvironmentFile=a.env\nWorkingDirectory=/srv/app\n"
     "ExecStart=/bin/sh -c 'gunicorn app'\n",
     "run.sh": '#!/bin/sh\ncd /srv/app && exec gunicorn -k ${KIND:-gevent} "$@" <<EOF\nx\nEOF\n',
-    "Dockerfile": 'FROM a AS b\nWORKDIR /srv\nENV A=1 B="x"\nENTRYPOINT ["sh", "-c", "gunicorn a"]\n',
-    "Dockerfile": 'FROM a AS b\nWORKDIR /srv\nENV A=1 B=x\nENTRYPOINT ["sh", "-c", "gunicorn"]\n',
+    "Dockerfile": 'FROM a AS b\nWORKDIR /srv\nENV A=1 B="x"\n'
+    'ENTRYPOINT ["sh", "-c", "gunicorn a"]\n',
+    "app.json": '{"scripts": {"web": "gunicorn app"}}\n',
     "a.env": "export KIND='gevent' # x\n",
     "Makefile": "A = b\nrun:\n\tgunicorn $(A) \\\n\t  app\n",
 }

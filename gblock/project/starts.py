@@ -19,7 +19,8 @@ _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|wor
 """Hands the script's own arguments to Celery."""
 _LOCUST = re.compile(rb"^(?:from[ \t]+locust\b|import[ \t]+locust\b)", re.MULTILINE)
 _LOCUST_USER = re.compile(
-    rb"^class[ \t]+\w+[ \t]*\([^)]*(?:User|Locust|TaskSet|Sequence|Shape)\b|^[ \t]*@(?:\w+\.)?task\b",
+    rb"^class[ \t]+\w+[ \t]*\([^)]*(?:User|Locust|TaskSet|Sequence|Shape)\b"
+    rb"|^[ \t]*@(?:\w+\.)?task\b",
     re.MULTILINE,
 )
 """What a file for locust holds besides the import."""
