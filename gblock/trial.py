@@ -223,7 +223,7 @@ def _in_threadpool(plan: Plan, python: str, alone: Measurement) -> Threadpool:
         return Threadpool("not measured", None, error.message)
     if run.signal is not None:
         return Threadpool("not measured", None, f"there it crashed with {run.signal}")
-    if run.returned and run.elapsed < alone.max_gap / 2:
+    if run.returned and run.elapsed < SHARE * alone.max_gap:
         return Threadpool("not measured", None, f"there it took {run.elapsed:.3f} s only")
     gap = alone.max_gap if alone.returned else min(alone.max_gap, run.elapsed)
     if remedies(gap, run.max_gap):
@@ -283,7 +283,7 @@ class _Process:
         try:
             with open(self._path("output"), "wb") as output:
                 return subprocess.Popen(  # noqa: S603 - the user's own interpreter
-                    [self.python, "-c", source, self.directory],
+                    [self.python, "-u", "-c", source, self.directory],
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -338,7 +338,7 @@ class _Process:
             return f"gevent cannot be imported by {self.python} ({message}): name another --python"
         if told["phase"] == "patch":
             return message
-        place = f", line {told['line']}" if told["line"] > 1 else ""
+        place = f", line {told['line']}," if told["line"] > 1 else ""
         colon = ": " if message else ""
         return f"the {told['phase']}{place} raised {told['error']}{colon}{message}"
 

@@ -47,7 +47,8 @@ def _trial(measured: Trial, head: str) -> list[str]:
     facts.append(("hub's gap", f"{seconds(run.max_gap)} at the longest"))
     if run.gil is not None:
         facts.append(("GIL", f"{_GIL[run.gil]}; their longest gap was {seconds(run.max_tick)}"))
-    facts.append(("its time", _time(run)))
+    if run.verdict != "immediate":
+        facts.append(("its time", _time(run)))
     if run.blocked and run.signal is None:
         facts.append(("threadpool", _threadpool(measured)))
     if len(measured.runs) > 1:
