@@ -20,7 +20,7 @@ AGREE, CONTRADICT, FAILED = 0, 1, 2
 
 
 def main(argv=None):
-    """Run the chosen scenarios; 0: the catalog is right, 1: it is not, 2: some were not measured."""
+    """Run the chosen scenarios; exits with 1 if the catalog is wrong, with 2 if one failed."""
     options = _parser().parse_args(argv)
     known = catalog.load()
     chosen = []

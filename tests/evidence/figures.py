@@ -43,20 +43,23 @@ def updated(text, evidence):
         kept = {key: old[key] for key in KEPT if key in old}
         text = _replaced(text, name, {**kept, **measured})
         next(b for b in before["blocker"] if b["id"] == name)["evidence"] = {**kept, **measured}
-    if tomllib.loads(text) != before:
+    try:
+        is_same = tomllib.loads(text) == before
+    except tomllib.TOMLDecodeError:
+        is_same = False
+    if not is_same:
         raise UserError("figures", "the edited catalog says something else: nothing was written")
     return text
 
 
 def _replaced(text, name, evidence):
-    block = re.search(
-        rf"^\[\[blocker\]\]\nid = {re.escape(json.dumps(name))}\n(?:(?!\[\[).*\n)*", text, re.M
-    )
+    head = re.escape(f"[[blocker]]\nid = {json.dumps(name)}\n")
+    block = re.search(rf"^{head}(?:(?!\[\[).*\n)*", text, re.MULTILINE)
     if block is None or _HEAD not in block[0]:
         raise UserError(name, "its block does not begin with its id, or has no [blocker.evidence]")
     start = block.start() + block[0].index(_HEAD) + len(_HEAD)
     # Up to the next table, or to the empty line before it.
-    end = re.compile(r"^(?:\[|$)", re.M).search(text, start)
+    end = re.compile(r"^(?:\[|$)", re.MULTILINE).search(text, start)
     return text[:start] + _lines(evidence) + text[end.start() if end else len(text) :]
 
 

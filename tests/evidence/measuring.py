@@ -110,7 +110,7 @@ def measured(scenario, blocker, environment, *, repeat=1):
             tempfile.TemporaryDirectory(prefix="evidence-") as directory,
         ):
             return _run(scenario, blocker, environment, found, directory, repeat)
-    except servers.Missing as error:
+    except servers.MissingError as error:
         return Result(scenario, left_out=str(error))
     except UserError as error:
         return Result(scenario, failed=error.message)
@@ -190,7 +190,6 @@ def evidence(result, measured_on):
     if result.remedy_max_gap is not None:
         figures["remedy"] = result.scenario.remedied
         figures["remedy_max_gap"] = round(result.remedy_max_gap, 4)
-    for name, version in (("python", run.python), ("gevent", run.gevent)):
-        if version != measured_on.get(name):
-            figures[name] = version
-    return figures
+    versions = {"python": run.python, "gevent": run.gevent}
+    differing = {name: one for name, one in versions.items() if one != measured_on.get(name)}
+    return figures | differing

@@ -3,7 +3,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from types import SimpleNamespace
 
 from gevent.monkey import get_original
 
@@ -53,8 +52,7 @@ def file_of(megabytes):
     """Write a file of that size and return its path."""
     name = path("data")
     with open(name, "wb") as file:
-        for _ in range(megabytes):
-            file.write(os.urandom(1000) * 1000)
+        file.writelines(os.urandom(1000) * 1000 for _ in range(megabytes))
     return name
 
 

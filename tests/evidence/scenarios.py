@@ -60,6 +60,21 @@ class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keba
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scenario: tuple[Scenario, ...]
+    setup: str = ""
+    needs: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """Each with what the whole file says."""
+        return tuple(
+            msgspec.structs.replace(
+                one,
+                setup=f"{self.setup}\n{one.setup}" if self.setup else one.setup,
+                needs=one.needs or self.needs,
+                requires=one.requires or self.requires,
+            )
+            for one in self.scenario
+        )
 
 
 def load(directory: Path = HERE) -> tuple[Scenario, ...]:
@@ -69,7 +84,7 @@ def load(directory: Path = HERE) -> tuple[Scenario, ...]:
         UserError: with the file and what is wrong in it.
     """
     files = sorted(path for path in directory.glob("*.toml") if path.name != OPEN)
-    return tuple(one for path in files for one in _parsed(path, _File).scenario)
+    return tuple(one for path in files for one in _parsed(path, _File).scenarios())
 
 
 def still_open(directory: Path = HERE) -> Open:

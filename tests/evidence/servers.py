@@ -1,7 +1,7 @@
 """The servers that scenarios speak to: real ones of this machine, private ones, and a few of ours.
 
 Each is a context manager that takes the interpreter of the measured environment and gives the
-names under which a scenario finds the server: at least `host` and `port`. `Missing` says why
+names under which a scenario finds the server: at least `host` and `port`. `MissingError` says why
 there is none. With `slow-` before its name, a server stands behind a proxy that delays answers.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import http.server
 import queue
+import re
 import shutil
 import socket
 import subprocess
@@ -23,7 +24,7 @@ _START = 15.0
 """Seconds that a server gets to start."""
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """This machine has no such server."""
 
 
@@ -35,7 +36,7 @@ def _service(port, **names):
         try:
             socket.create_connection((LOOPBACK, port), timeout=2).close()
         except OSError:
-            raise Missing(f"nothing listens on port {port}") from None
+            raise MissingError(f"nothing listens on port {port}") from None
         yield {"host": LOOPBACK, "port": port, **names}
 
     return started
@@ -62,7 +63,7 @@ def _process(command, port, **options):
                 socket.create_connection((LOOPBACK, port), timeout=1).close()
                 break
             if process.poll() is not None or time.monotonic() > end:
-                raise Missing(f"{command[0]} did not start (exit code {process.poll()})")
+                raise MissingError(f"{command[0]} did not start (exit code {process.poll()})")
             time.sleep(0.05)
         yield
     finally:
@@ -75,7 +76,7 @@ def _binary(*names):
         found = shutil.which(name, path="/usr/bin:/usr/sbin:/usr/local/bin:/usr/local/sbin:/bin")
         if found:
             return found
-    raise Missing(f"there is no {' or '.join(names)}")
+    raise MissingError(f"there is no {' or '.join(names)}")
 
 
 @contextlib.contextmanager
@@ -126,7 +127,8 @@ class _Slow(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"ok\n")
 
-    do_POST = do_PUT = do_GET
+    def do_POST(self):
+        self.do_GET()
 
     def log_message(self, *arguments):
         """Say nothing."""
@@ -164,8 +166,18 @@ def _swallow(connection):
 @contextlib.contextmanager
 def hang_up(python):
     """Accepts every connection, and closes it after half a second."""
-    with _listening(lambda connection, over: over.wait(0.5)) as port:
+    with _listening(_linger) as port:
         yield {"host": LOOPBACK, "port": port}
+
+
+def _linger(connection, over):
+    end = time.monotonic() + 0.5
+    # What was not read would make the end a reset.
+    with contextlib.suppress(TimeoutError):
+        while (left := end - time.monotonic()) > 0 and not over.is_set():
+            connection.settimeout(left)
+            if not connection.recv(65536):
+                return
 
 
 @contextlib.contextmanager
@@ -278,7 +290,7 @@ def zeromq(python):
 
 def _check(python, module):
     if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
-        raise Missing(f"{python} has no {module}")
+        raise MissingError(f"{python} has no {module}")
 
 
 class _Proxy:
@@ -336,7 +348,7 @@ def delayed(start, python):
         proxy = _Proxy(names["host"], names["port"])
         with _listening(proxy.serve) as port, _listening(proxy.control) as control:
             moved = {
-                name: value.replace(f":{names['port']}", f":{port}")
+                name: re.sub(rf"\b{names['port']}\b", str(port), value)
                 for name, value in names.items()
                 if isinstance(value, str)
             }
@@ -380,7 +392,7 @@ def running(needs, python):
     """Start all that a scenario needs; gives each server's names by the server's name.
 
     Raises:
-        Missing: if one of them is not to be had here.
+        MissingError: if one of them is not to be had here.
     """
     with contextlib.ExitStack() as stack:
         found = {}
@@ -391,6 +403,6 @@ def running(needs, python):
                 manager = delayed(KNOWN[need.removeprefix(SLOW)], python)
             try:
                 found[name(need)] = stack.enter_context(manager)
-            except Missing as error:
-                raise Missing(f"{need}: {error}") from None
+            except MissingError as error:
+                raise MissingError(f"{need}: {error}") from None
         yield found
