@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from types import SimpleNamespace  # noqa: F401 - what servers are told in
 
 from gevent.monkey import get_original
 
