@@ -44,7 +44,8 @@ def main(argv=None):
         json.dump([_record(one, known) for one in results], sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        Console().print(_table(results, known))
+        width = None if sys.stdout.isatty() else 160
+        Console(width=width).print(_table(results, known))
     if options.update:
         _update(results, known)
     _say(_summary(results, known))
@@ -87,7 +88,17 @@ def _word(result, known):
     run, left = result.call.typical, result.remedy_max_gap
     after = "" if left is None else f", {seconds(left)} with the remedy"
     line = f"{run.verdict}, {seconds(run.max_gap)}{after}"
-    return "; ".join([line, *_contradictions(result, known)])
+    return "; ".join([line, *_contradictions(result, known), *_remarks(result)])
+
+
+def _remarks(result):
+    """What whoever reads the figures should look at; it contradicts nothing."""
+    remarks = []
+    if result.call.typical.is_uncertain:
+        remarks.append("the machine was busy")
+    if result.remedy is not None and result.remedy.verdict == "immediate":
+        remarks.append("the remedy returned at once: did it do the work?")
+    return remarks
 
 
 def _table(results, known):
@@ -106,11 +117,10 @@ def _table(results, known):
             continue
         run, pool, left = result.call.typical, result.call.threadpool, result.remedy_max_gap
         remarks = [*_contradictions(result, known), *filter(None, [result.failed])]
-        if run.is_uncertain:
-            remarks.append("the machine was busy")
+        remarks += _remarks(result)
         table.add_row(
             name, result.version, run.verdict, seconds(run.elapsed), seconds(run.max_gap),
-            run.gil or "", pool.help, "" if left is None else seconds(left), "; ".join(remarks),
+            run.gil or "", "" if result.scenario.remedy is not None else pool.help, "" if left is None else seconds(left), "; ".join(remarks),
             style="red" if remarks else None,
         )  # fmt: skip
     return table
