@@ -120,7 +120,7 @@ def _table(results, known):
         remarks += _remarks(result)
         table.add_row(
             name, result.version, run.verdict, seconds(run.elapsed), seconds(run.max_gap),
-            run.gil or "", "" if result.scenario.remedy is not None else pool.help, "" if left is None else seconds(left), "; ".join(remarks),
+            run.gil or "", "" if result.remedy else pool.help, "" if left is None else seconds(left), "; ".join(remarks),
             style="red" if remarks else None,
         )  # fmt: skip
     return table
