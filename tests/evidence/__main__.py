@@ -115,12 +115,13 @@ def _table(results, known):
             style = "dim" if result.left_out else "red"
             table.add_row(name, *[""] * 7, why, style=style)
             continue
-        run, pool, left = result.call.typical, result.call.threadpool, result.remedy_max_gap
+        run, pool, left = result.call.typical, result.call.threadpool.help, result.remedy_max_gap
+        pool = "" if result.remedy else pool
         remarks = [*_contradictions(result, known), *filter(None, [result.failed])]
         remarks += _remarks(result)
         table.add_row(
             name, result.version, run.verdict, seconds(run.elapsed), seconds(run.max_gap),
-            run.gil or "", "" if result.remedy else pool.help, "" if left is None else seconds(left), "; ".join(remarks),
+            run.gil or "", pool, "" if left is None else seconds(left), "; ".join(remarks),
             style="red" if remarks else None,
         )  # fmt: skip
     return table
