@@ -52,6 +52,8 @@ def _run(argv: list[str]) -> int:
         return _processes(options)
     if options.command == "run":
         return _launch(options)
+    if options.command == "trial":
+        return _trial(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -112,6 +114,31 @@ def _launch(options: Options) -> int:
     if command.note:
         _say(f"warning: {command.note}")
     return launch.become(command)
+
+
+def _trial(options: Options) -> int:
+    from gblock import trial
+    from gblock.output import trial_json, trial_text
+
+    plan = trial.Plan(
+        statement=options.statement,
+        setup="\n".join(options.setup),
+        patch=None if options.patch is None else tuple(options.patch),
+        timeout=options.timeout,
+        repeat=options.repeat,
+        python=options.python,
+    )
+    measured = trial.trial(plan)
+    against = None
+    if options.against is not None:
+        setup = "\n".join([*options.against_setup, *options.setup])
+        remedy = plan._replace(statement=options.against, setup=setup)
+        against = trial.trial(remedy, threadpool=False)
+    render = trial_json.render if options.as_json else trial_text.render
+    failed = _write(render(plan, measured, against))
+    if failed:
+        return FAILED
+    return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:
