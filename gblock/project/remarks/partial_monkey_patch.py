@@ -41,7 +41,9 @@ def find(processes: Processes, _paths: Collection[str]) -> Iterable[Remark]:
         patch = _first(processes, process)
         known = found.setdefault(patch, (set(), set()))
         known[0].update(missing)
-        known[1].update(one for one in process.patches if one != patch)
+        known[1].update(  # a loop over patch functions is several at one place
+            one for one in process.patches if (one.path, one.row) != (patch.path, patch.row)
+        )
     for patch, (names, others) in found.items():
         facts = Partial(
             patch.text,
