@@ -50,6 +50,8 @@ def _run(argv: list[str]) -> int:
         return _observations(options)
     if options.command == "processes":
         return _processes(options)
+    if options.command == "deps":
+        return _dependencies(options)
     if options.command == "run":
         return _launch(options)
     from gblock import explain
@@ -99,6 +101,26 @@ def _processes(options: Options) -> int:
     for note in processes.notes:
         _say(printable(f"{relative_name(note.filename)}: {note.message}"))
     return failed
+
+
+def _dependencies(options: Options) -> int:
+    from gblock import dependencies, dependency_table
+    from gblock.output.place import place, printable
+
+    found = dependencies.read(options.paths or ["."], _config(options), options.python)
+    shown = [one for one in found.all if options.all or one.is_of_interest]
+    width = _width() if _is_coloured(options.color) else None
+    failed = _write(dependency_table.render(options.output_format, shown, width))
+    for problem in found.problems:
+        _say(f"{place(problem.filename, problem.location)}: error: {printable(problem.message)}")
+    if not options.quiet:
+        for note in found.notes:
+            _say(f"warning: {printable(note)}")
+        _say(dependency_table.summary(found, shown))
+    if failed or found.problems:
+        return FAILED
+    matters = any(one.matters for one in found.all)
+    return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
 
 
 def _launch(options: Options) -> int:
@@ -153,6 +175,7 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             force_exclude=options.force_exclude,
             observed=_observed(options.observed, config) if options.observed else None,
             all_processes=options.all_processes,
+            python=options.python,
             on_progress=progress,
         )
     finally:

@@ -36,6 +36,9 @@ class Options:
         self.output: str | None = None
         self.project: str | None = None
         self.suggest = False
+        # The environment whose packages are looked at; what `deps` lists beside what matters.
+        self.python: str | None = None
+        self.all = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains.

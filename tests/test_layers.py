@@ -14,9 +14,9 @@ PACKAGE = Path(gblock.__file__).parent
 # the name is that of a folder; what the plain values need, they have to bring themselves.
 LAYERS = (
     {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "__init__"},
-    {"patterns", "outline", "writing", "records", "metrics"},
+    {"patterns", "outline", "writing", "records", "metrics", "environment"},
     {"files", "config", "catalog", "suppressions", "baseline", "output"},
-    {"observations"},
+    {"observations", "verdicts"},
     {"drafts", "pytest_plugin"},
     {"project"},
     {"source"},
@@ -25,7 +25,8 @@ LAYERS = (
     {"selection"},
     {"inspection"},
     {"engine"},
-    {"explain", "parser", "process_table", "launch"},
+    {"dependencies"},
+    {"explain", "parser", "process_table", "dependency_table", "launch"},
     {"argv"},
     {"cli"},
     {"__main__"},
