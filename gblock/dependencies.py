@@ -12,7 +12,7 @@ from gblock.files import relative_name
 from gblock.project.cooperation import Cooperation, Remedy
 from gblock.project.imports import Import, Imports
 from gblock.project.inference import Inference
-from gblock.verdicts import Verdict, Verdicts
+from gblock.verdicts import Verdict, Verdicts, is_single
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +43,19 @@ class Dependency(NamedTuple):
 
     @property
     def matters(self) -> bool:
-        """Whether the project imports it and it blocks the hub, or may."""
+        """Whether the project imports it and it blocks the hub, or may.
+
+        A framework of Python alone, such as Werkzeug, does not for its password hashing's sake.
+        """
+        if self.kind == "blocks" and not self.distribution.is_native:
+            return bool(self.imports) and any(b.level == "error" for b in self.left)
         return bool(self.imports) and self.kind in ("blocks", "unknown")
 
     @property
     def is_of_interest(self) -> bool:
         """Whether it is listed without being asked for: libraries import drivers, too."""
-        return self.kind in ("blocks", "cooperative") or self.matters
+        is_here = bool(self.imports) or self.distribution.is_native
+        return self.matters or (is_here and self.kind in ("blocks", "cooperative"))
 
 
 class Dependencies(NamedTuple):
@@ -141,7 +147,7 @@ def _dependency(
 
 
 def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]:
-    """By package, the distributions of blockers that are not installed."""
+    """By package, the distributions that are not installed and would count as blocking."""
     modules = {module for one in installed for module in one.modules}
     owners: dict[str, set[str]] = {}
     for blocker in known.blockers:
@@ -150,7 +156,9 @@ def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]
                 owners.setdefault(symbol.partition(".")[0], set()).add(blocker.distribution)
     found: dict[str, str] = {}
     for blocker in known.blockers:
-        for symbol in blocker.symbols if blocker.distribution != "stdlib" else ():
+        if blocker.distribution == "stdlib" or not is_single(blocker):
+            continue
+        for symbol in blocker.symbols:
             root = symbol.partition(".")[0]
             # What several distributions share, such as google.cloud, is told by the next names.
             package = root if len(owners[root]) == 1 else _module_of(symbol)

@@ -31,7 +31,7 @@ _LIBRARY = re.compile(r"(?:^|/)lib[^./]*\.so$|\.so\.[\d.]+$|\.dylib$|\.dll$")
 _COMPILED = (".so", ".pyd")
 _MODULES = (".py", *_COMPILED)
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error)
-"""What reading metadata raises that somebody mutilated; a ``UnicodeDecodeError`` is a ValueError."""
+"""What reading damaged metadata raises; a ``UnicodeDecodeError`` is a ``ValueError``."""
 _MOST = 20_000
 """Files that are looked at where a directory has to be walked: a checkout may hold anything."""
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})

@@ -119,8 +119,8 @@ class BlockerRule(Rule):
             )
             return
 
-    def is_meant(self, found: Found) -> bool:
-        """Whether a call of a blocker is one that the rule is about; a rule may look closer."""
+    def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
+        """Whether a call of a blocker is one that the rule is about."""
         return True
 
     def effect(self, found: Found) -> str:

@@ -14,8 +14,7 @@ class Verdict(NamedTuple):
     """What is known of one distribution."""
 
     kind: str
-    """``blocks``, ``costly``, ``opt-in``, ``harmless``, ``unknown``, or ``pure`` for no compiled code.
-    """
+    """``blocks``, ``costly``, ``opt-in``, ``harmless``, ``unknown``; ``pure``: nothing compiled."""
     blockers: tuple[Blocker, ...] = ()
     """Those that stop the hub with a single call, whatever it is given."""
     others: tuple[Blocker, ...] = ()
@@ -71,8 +70,8 @@ class Verdicts:
                 if symbol.startswith(f"{module}."):
                     blockers[blocker.id] = blocker
         found = sorted(blockers.values(), key=lambda blocker: blocker.id)
-        others = tuple(b for b in found if b.level == "opt-in" or b.kind == "costly")
-        single = tuple(blocker for blocker in found if blocker not in others)
+        single = tuple(blocker for blocker in found if is_single(blocker))
+        others = tuple(blocker for blocker in found if not is_single(blocker))
         harmless = self._harmless.get(distribution.key) or self._harmless.get(key)
         if single:
             kind = "blocks"
@@ -83,6 +82,11 @@ class Verdicts:
         else:
             kind = "unknown" if distribution.is_native else "pure"
         return Verdict(kind, single, others, harmless)
+
+
+def is_single(blocker: Blocker) -> bool:
+    """Whether one call of a blocker stops the hub, whatever it is given."""
+    return blocker.level != "opt-in" and blocker.kind != "costly"
 
 
 def unknown(environment: Environment, catalog: Catalog) -> Outline:

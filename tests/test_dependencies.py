@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from installed import environment, install
@@ -12,6 +13,7 @@ from gblock import environment as environments
 from gblock.config import Config
 from gblock.verdicts import Verdicts, unknown
 
+DOCUMENTS = Path(__file__).parent.parent
 SO = "cpython-311-x86_64-linux-gnu.so"
 FIELDS = {
     "distribution": str,
@@ -36,13 +38,20 @@ def installed(tmp_path):
     """An environment of one distribution of each kind."""
     root, site = environment(tmp_path / "venv")
     install(
-        site, "confluent-kafka", files=["confluent_kafka/__init__.py", f"confluent_kafka/c.{SO}"]
+        site,
+        "confluent-kafka",
+        "2.16.1",
+        ["confluent_kafka/__init__.py", f"confluent_kafka/c.{SO}"],
     )
-    install(site, "psycopg2-binary", files=["psycopg2/__init__.py", f"psycopg2/_psycopg.{SO}"])
+    install(
+        site, "psycopg2-binary", "2.9.13", files=["psycopg2/__init__.py", f"psycopg2/_psycopg.{SO}"]
+    )
     install(site, "psycogreen", files=["psycogreen/__init__.py", "psycogreen/gevent.py"])
     install(site, "MarkupSafe", files=["markupsafe/__init__.py", f"markupsafe/_speedups.{SO}"])
     install(site, "orjson", files=["orjson/__init__.py", f"orjson/orjson.{SO}"])
     install(site, "shop-scanner", files=["shop_scanner/__init__.py", f"shop_scanner/_device.{SO}"])
+    install(site, "Werkzeug", files=["werkzeug/__init__.py"])
+    install(site, "ldappool", files=["ldappool/__init__.py"])
     install(site, "kombu", files=["kombu/__init__.py"])
     install(site, "Jinja2", files=["jinja2/__init__.py"], metadata="Requires-Dist: MarkupSafe>=2\n")
     return root
@@ -70,6 +79,8 @@ class TestVerdicts:
             "orjson": "opt-in",
             "shop-scanner": "unknown",
             "kombu": "costly",
+            "Werkzeug": "blocks",
+            "ldappool": "blocks",
             "Jinja2": "pure",
         } == kinds(installed, [root / "a.py"])
 
@@ -198,6 +209,7 @@ class TestCommand:
                 "pyproject.toml": "",
                 "orders/worker.py": "import os\nfrom confluent_kafka import Consumer\n",
                 "orders/more.py": "import confluent_kafka\n",
+                "orders/db.py": "import psycopg2\n",
                 "orders/scan.py": "import shop_scanner\n",
                 "orders/page.py": "import markupsafe\n",
                 "wsgi.py": "from psycogreen.gevent import patch_psycopg\npatch_psycopg()\n",
@@ -207,9 +219,10 @@ class TestCommand:
 
         assert 1 == code
         snapshot("deps.txt", out)
+        assert f"```\n{out}```\n" in (DOCUMENTS / "README.md").read_text(encoding="utf-8")
         assert err == (
-            "8 distributions in venv, 5 compiled: 1 blocks, 1 cooperative, 1 unknown, 1 costly, "
-            "1 opt-in, 1 harmless. 5 not shown: see --all. "
+            "10 distributions in venv, 5 compiled: 3 blocks, 1 cooperative, 1 unknown, 1 costly, "
+            "1 opt-in, 1 harmless. 7 not shown: see --all. "
             "Measure a call of what is unknown with `gblock trial`.\n"
         )
         code, out, _ = run(capsys, ".", "--python", "venv", "--color", "never", "--all")
@@ -234,8 +247,10 @@ class TestCommand:
         tree({"orders/worker.py": "import confluent_kafka\nimport markupsafe\n"})
         code, out, _ = run(capsys, "orders", "--python", "venv", "--json", "--all")
         found = json.loads(out)
+        page = (DOCUMENTS / "docs" / "deps.md").read_text(encoding="utf-8")
 
         assert 1 == code
+        assert [] == [name for name in FIELDS if f"`{name}`" not in page]
         assert (
             out == run(capsys, "orders", "--python", "venv", "--output-format", "json", "--all")[1]
         )
@@ -256,6 +271,8 @@ class TestCommand:
         [
             ("import markupsafe, orjson, jinja2, kombu\n", [], 0),
             ("import confluent_kafka\n", [], 1),
+            ("import werkzeug\n", [], 0),
+            ("import ldappool\n", [], 1),
             ("import shop_scanner\n", [], 1),
             ("import shop_scanner\n", ["--exit-zero"], 0),
             ("import shop_scanner\nx = (\n", [], 2),

@@ -20,8 +20,7 @@ SO = "cpython-311-x86_64-linux-gnu.so"
 
 @pytest.fixture
 def site(tmp_path):
-    root, site = environment(tmp_path / "venv")
-    return site
+    return environment(tmp_path / "venv")[1]
 
 
 def found(site: Path):

@@ -12,7 +12,7 @@ class UnknownNativeCall(BlockerRule):
     ## What it does
 
     Looks at the packages that are installed, in the environment that `--python` or the setting
-    `python` names or else in the one gblock runs in, and reports calls into those that have compiled
+    `python` names or else in the one gblock runs in. Reports calls into those that have compiled
     modules and that the catalog says nothing of: their functions, their classes and the methods of
     objects made of these. Off unless selected. Which packages these are `gblock deps` lists.
 
