@@ -41,7 +41,7 @@ def installed(tmp_path):
         site,
         "confluent-kafka",
         "2.16.1",
-        ["confluent_kafka/__init__.py", f"confluent_kafka/c.{SO}"],
+        ["confluent_kafka/__init__.py", f"confluent_kafka/_native.{SO}"],
     )
     install(
         site, "psycopg2-binary", "2.9.13", files=["psycopg2/__init__.py", f"psycopg2/_psycopg.{SO}"]
@@ -259,7 +259,7 @@ class TestCommand:
             assert all(isinstance(one[name], kind) for name, kind in FIELDS.items()), one
         by_name = {one["distribution"]: one for one in found}
         kafka = by_name["confluent-kafka"]
-        assert [f"confluent_kafka/c.{SO}"] == kafka["compiled"]
+        assert [f"confluent_kafka/_native.{SO}"] == kafka["compiled"]
         assert {"id", "level", "cooperative_after", "cooperative"} == set(kafka["blockers"][0])
         place = {"filename": "orders/worker.py", "location": {"row": 1, "column": 1}}
         assert ([place], 1) == (kafka["imports"], kafka["files"])
