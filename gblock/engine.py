@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
     from gblock.observations import Confirmation, Observations
+    from gblock.outline import Outline
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remarks
 
@@ -40,10 +41,12 @@ class Run:
         stdin: The name and the bytes of a file that is given and not read, such as an editor's.
         force_exclude: Whether files that are named are left out like those that are found.
         all_processes: Whether to report files, too, that only processes without gevent run.
+        python: The environment whose packages are looked at, instead of the configuration's.
         on_progress: Called with the number of files done and to do.
 
     Raises:
-        UserError: for a name that does not exist, or a catalog that is wrong.
+        UserError: for a name that does not exist, a catalog that is wrong, or an environment
+            that cannot be read.
     """
 
     def __init__(
@@ -56,12 +59,16 @@ class Run:
         stdin: tuple[str, bytes] | None = None,
         force_exclude: bool = False,
         all_processes: bool = False,
+        python: str | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.config = config
         self.all_processes = all_processes
         self.on_progress = on_progress
         self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
+        asked = {rules.OF_PACKAGES, "all"}.intersection(select or config.select)
+        if asked and rules.OF_PACKAGES not in (*ignore, *config.ignore):
+            self.outlines.append(self._unknown_packages(python or config.python))
         chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
@@ -93,6 +100,12 @@ class Run:
         self.reported = [path for path in reported if path not in skipped]
         self.modules.service = frozenset(self.reported)
         self.covers_project = self.root in tops
+
+    def _unknown_packages(self, python: str | None) -> Outline:
+        from gblock import catalog, environment, verdicts
+
+        known = catalog.merged([catalog.parse(one) for one in self.outlines])
+        return verdicts.unknown(environment.read(python), known)
 
     def _verify(self, select: Sequence[str], ignore: Sequence[str]) -> None:
         """Make sure that what was named exists."""
@@ -145,7 +158,7 @@ class Run:
             suppressed, elsewhere = inspection.suppressed, inspection.elsewhere
             unresolved = inspection.unresolved
             self.notes += inspection.notes
-        self._note_problems()
+        self.note_problems()
         unexplained: tuple[Related, ...] = ()
         unchecked = 0
         if observed is not None:
@@ -177,11 +190,11 @@ class Run:
         """The files to inspect. The rest of the project is found only if there may be some."""
         if not triage.any_may_matter(self.reported):
             return set()
-        self._complete()
+        self.complete()
         roots = triage.roots(self.modules.files)
         return set(triage.select(self.reported, roots))
 
-    def _complete(self) -> None:
+    def complete(self) -> None:
         """Find the rest of the project, unless that was done."""
         if not self.covers_project and not self._is_complete:
             self._is_complete = True
@@ -201,7 +214,7 @@ class Run:
         data = self.modules.data
         found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
-            self._complete()
+            self.complete()
         return found
 
     @property
@@ -247,7 +260,8 @@ class Run:
             return self.modules.compiles(path)
         return _is_utf_8(data) or self.modules.text(path) is not None
 
-    def _note_problems(self) -> None:
+    def note_problems(self) -> None:
+        """Take over what the project's modules noted of the files that were asked about."""
         from gblock.diagnostics import Location, Problem
 
         wanted = set(self.reported)
@@ -302,6 +316,7 @@ def check(
     force_exclude: bool = False,
     observed: Observations | None = None,
     all_processes: bool = False,
+    python: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Check some paths.
@@ -318,10 +333,12 @@ def check(
         force_exclude: Whether files that are named are left out like those that are found.
         observed: What probes saw in production: it marks diagnostics, and hides none.
         all_processes: Whether to report files, too, that only processes without gevent run.
+        python: The environment whose packages are looked at, instead of the configuration's.
         on_progress: Called with the number of files done and to do.
 
     Raises:
-        UserError: for a name that does not exist, a catalog or a baseline that is wrong.
+        UserError: for a name that does not exist, a catalog or a baseline that is wrong, or an
+            environment that cannot be read.
     """
     collecting = gc.isenabled()
     gc.disable()  # what a run makes it keeps: looking for garbage takes a fifth of its time
@@ -334,6 +351,7 @@ def check(
             stdin=stdin,
             force_exclude=force_exclude,
             all_processes=all_processes,
+            python=python,
             on_progress=on_progress,
         )
         report = run.report(min_severity=min_severity, observed=observed)

@@ -58,7 +58,7 @@ class Inspection:
         roots = triage.roots(self.modules.files) | _threads(run.outlines)
         kept = {chunk.id for chunk in run.chunks}
         loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
-        if not self.selection.is_default:
+        if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}
         inference = Inference(self.modules, loaded.only(lambda blocker: blocker.id in kept))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +36,9 @@ class Options:
         self.output: str | None = None
         self.project: str | None = None
         self.suggest = False
+        # The environment whose packages are looked at; what `deps` lists beside what matters.
+        self.python: str | None = None
+        self.all = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains.
@@ -54,5 +55,4 @@ class Options:
         self.patch: list[str] | None = None
         self.timeout = 10.0
         self.repeat = 1
-        self.python = sys.executable
         self.as_json = False

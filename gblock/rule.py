@@ -98,6 +98,8 @@ class BlockerRule(Rule):
         for found in site.found if site else ():
             if found.blocker.kind not in self.kinds or found.wait.immediate:
                 continue
+            if not self.is_meant(found):
+                continue
             keeps_gil = found.blocker.releases_gil is False
             if site is None or (site.native and not keeps_gil):
                 continue
@@ -116,6 +118,10 @@ class BlockerRule(Rule):
                 why=found.blocker.why,
             )
             return
+
+    def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
+        """Whether a call of a blocker is one that the rule is about."""
+        return True
 
     def effect(self, found: Found) -> str:
         """The second half of the message: what the call does to the hub."""

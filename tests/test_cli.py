@@ -163,6 +163,7 @@ class TestArguments:
             "force_exclude": True,
             "observed": None,
             "all_processes": False,
+            "python": None,
             "on_progress": None,
         }
         run(capsys, "check", "--config", "strict.toml")

@@ -133,6 +133,8 @@ class Triage:
 
     def any_may_matter(self, paths: list[str]) -> bool:
         """Whether any of these files may matter, whatever the rest of the project is."""
+        if self.vocabulary.has_whole:
+            return True
         if len(paths) < _FEW:
             # Compiling all names into patterns takes longer than a file or two.
             words = {word.encode() for word in self.vocabulary.words()}
@@ -199,6 +201,8 @@ class Triage:
     def _makes(self, path: str, roots: frozenset[str]) -> bool:
         if roots not in self._makers:
             packages = [self.vocabulary.packages[root] for root in roots]
+            if any(package.whole for package in packages):
+                return True
             self._makers[roots] = pattern({name for p in packages for name in p.makers} or {"$"})
         return self._makers[roots].search(self.modules.data(path)) is not None
 
@@ -233,7 +237,7 @@ class Triage:
         if self.modules.is_frugal:
             return
         packages = self.vocabulary.packages
-        with_methods = frozenset(root for root in roots if packages[root].methods)
+        with_methods = frozenset(r for r in roots if packages[r].methods or packages[r].whole)
         named = self._attribute_pattern(with_methods)
         if named is None:
             return
@@ -265,6 +269,9 @@ class Triage:
 
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
         """How methods of some packages are written, None where there are none."""
+        roots = list(roots)
+        if any(self.vocabulary.packages[root].whole for root in roots):
+            return re.compile(rb"\.\w+")
         names = {name for root in roots for name in self.vocabulary.packages[root].methods}
         if not names:
             return None
