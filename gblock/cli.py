@@ -154,6 +154,8 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             observed=_observed(options.observed, config) if options.observed else None,
             all_processes=options.all_processes,
             on_progress=progress,
+            jobs=options.jobs,
+            ends=True,
         )
     finally:
         if progress is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import cached_property
 
 from gblock import files, outline
+from gblock.decoding import is_utf_8
 from gblock.project.modules import Modules
 from gblock.project.triage import Triage
 from gblock.project.vocabulary import Vocabulary
@@ -17,12 +19,21 @@ if TYPE_CHECKING:
 
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
+    from gblock.inspection import Inspection
+    from gblock.jobs import Jobs
     from gblock.observations import Confirmation, Observations
+    from gblock.project.modules import Trouble
     from gblock.project.processes import Processes
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
+_FEW = 4
+"""Files: for fewer no second process is worth its start."""
+_VERY_MANY = 1000
+"""Files: in a larger project two processes look at half of them each, before any is parsed."""
+_MANY = 300
+"""Files: in a larger project it pays to spare memory and time by other means."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
 
@@ -39,6 +50,7 @@ class Run:
         force_exclude: Whether files that are named are left out like those that are found.
         all_processes: Whether to report files, too, that only processes without gevent run.
         on_progress: Called with the number of files done and to do.
+        jobs: How many processes may work at a time, 0 for one for each CPU.
 
     Raises:
         UserError: for a name that does not exist, or a catalog that is wrong.
@@ -55,8 +67,10 @@ class Run:
         force_exclude: bool = False,
         all_processes: bool = False,
         on_progress: Callable[[int, int], None] | None = None,
+        jobs: int = 1,
     ) -> None:
         self.config = config
+        self._number_of_jobs = jobs
         self.all_processes = all_processes
         self.on_progress = on_progress
         self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
@@ -70,7 +84,7 @@ class Run:
         self._parsed = 0
         self._is_frugal = False
         self.notes = found.notes
-        reported = [os.path.abspath(path) for path in found.files]
+        reported = list(found.absolute)
         if stdin is not None:
             reported.append(os.path.abspath(stdin[0]))
         self.root = config.root if config.filename else project_root(paths)
@@ -109,9 +123,10 @@ class Run:
         top = prefix[:-1] or prefix or self.root
         if top not in self._are_tests:
             self._are_tests[top] = any(
-                is_test(os.path.join(top, "x.py"), r) for r in (self.root, os.path.dirname(top))
+                is_test(os.path.join(top, "x.py"), r, self.modules.data)
+                for r in (self.root, os.path.dirname(top))
             )
-        return not self._are_tests[top] and is_test(path, top, self.modules.data(path))
+        return not self._are_tests[top] and is_test(path, top, self.modules.data)
 
     def report(
         self, *, min_severity: str | None = None, observed: Observations | None = None
@@ -120,21 +135,14 @@ class Run:
         from gblock.diagnostics import Report, Severity
 
         triage = Triage(self.modules, self.vocabulary)
-        chosen = self._chosen(triage)
-        self._is_frugal = self.modules.is_frugal
-        readable = [path for path in self.reported if self._readable(path, chosen)]
-        commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
-        inspected = [path for path in readable if path in chosen or path in commented]
+        if len(self.modules.files) > _VERY_MANY:
+            self._survey(triage)
+        inspection, inspected = self._inspected(triage)
         diagnostics: list[Diagnostic] = []
         suppressed, elsewhere, unresolved = 0, 0, []
-        if inspected:
-            from gblock.inspection import Inspection
-
-            inspection = Inspection(self, triage)
-            for number, path in enumerate(inspected):
-                if self.on_progress:
-                    self.on_progress(number, len(inspected))
-                diagnostics += inspection.diagnostics(path, path in chosen)
+        if inspection is not None:
+            for path in inspected:
+                diagnostics += inspection.diagnostics(path)
             suppressed, elsewhere = inspection.suppressed, inspection.elsewhere
             unresolved = inspection.unresolved
             self.notes += inspection.notes
@@ -166,6 +174,16 @@ class Run:
             observed_elsewhere=unchecked,
         )
 
+    def _survey(self, triage: Triage) -> None:
+        """Let another process look at half of the files."""
+        mine, others = self.modules.files[::2], self.modules.files[1::2]
+        asked = frozenset(self.reported)
+        _ = self.vocabulary.packages  # told once for both
+        survey = self.jobs.add(lambda: triage.survey(others, asked))
+        if survey.is_elsewhere:
+            triage.roots(mine)
+            triage.take(others, survey.result())
+
     def _chosen(self, triage: Triage) -> set[str]:
         """The files to inspect. The rest of the project is found only if there may be some."""
         if not triage.any_may_matter(self.reported):
@@ -194,13 +212,88 @@ class Run:
             if entry.name.endswith(".py") and entry.is_file()
         ]
 
-    def _readable(self, path: str, chosen: set[str]) -> bool:
+    def _inspected(self, triage: Triage) -> tuple[Inspection | None, list[str]]:
+        """Look at the files that triage chooses; and those that are looked at for any reason."""
+        chosen = self._chosen(triage)
+        self._is_frugal = self.modules.is_frugal
+        first, second = _halves([path for path in self.reported if path in chosen])
+        dropped = [path for path in self.reported if path not in chosen]
+        if self._is_frugal:
+            dropped = [path for path in dropped if path not in triage.plain]
+        known = dict(self.modules.problems)
+        summaries = checked = None
+        if len(second) > _FEW:
+            summaries = self.jobs.add(lambda: self.modules.summaries(second))
+        if chosen and len(dropped) > _FEW:
+            checked = self.jobs.add(lambda: self._checked(dropped, known))
+        readable = [path for path in first if self._readable(path, chosen=True)]
+        if summaries is not None and summaries.is_elsewhere:
+            self.modules.summarized(summaries.result())
+        readable += [path for path in second if self._readable(path, chosen=True)]
+        inspection = self._inspection(triage) if readable else None
+        if inspection is not None:
+            for number, path in enumerate(readable):
+                if self.on_progress:
+                    self.on_progress(number, len(readable))
+                inspection.look(path)
+                self.jobs.tend()
+        commented, problems = checked.result() if checked else self._checked(dropped, known)
+        self.modules.problems.update(problems)
+        if commented and inspection is None:
+            inspection = self._inspection(triage)
+        return inspection, [*readable, *commented]
+
+    def _inspection(self, triage: Triage) -> Inspection:
+        from gblock.inspection import Inspection
+
+        return Inspection(self, triage)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """What other processes do; a run that inspects nothing needs none."""
+        from gblock.jobs import Jobs
+
+        return Jobs(self._number_of_jobs)
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        if "jobs" in vars(self):
+            self.jobs.close()
+
+    def keep(self) -> None:
+        """Leave to the system what is known now: to free it takes a tenth of a long run's time."""
+        if len(self.modules.files) > _MANY:
+            self._itself = self  # a cycle, which nobody looks for any longer
+            gc.freeze()
+
+    def _checked(
+        self, dropped: list[str], known: dict[str, Trouble]
+    ) -> tuple[list[str], dict[str, Trouble]]:
+        """Of what triage dropped, the files with comments for gblock, and what cannot be read.
+
+        Args:
+            dropped: The files.
+            known: What cannot be read of all files, as far as triage told. What an inspection
+                learns meanwhile must not count: it may be done by then, or not.
+        """
+        modules = self.modules
+        meanwhile, modules.problems = modules.problems, dict(known)
+        try:
+            readable = [path for path in dropped if self._readable(path, chosen=False)]
+            problems = {
+                path: modules.problems[path] for path in dropped if path in modules.problems
+            }
+        finally:
+            modules.problems = meanwhile
+        return [path for path in readable if b"gblock:" in modules.data(path)], problems
+
+    def _readable(self, path: str, *, chosen: bool) -> bool:
         """Whether a file is text that Python reads; if not, it is noted as a problem."""
         data = self.modules.data(path)
         if path in self.modules.problems:
             return False
         if len(data) > _LARGEST:
-            if path in chosen:
+            if chosen:
                 size = f"{len(data) / 1e6:.0f} MB"
                 message = f"is too large to be parsed ({size}): exclude it if it is generated"
                 self.modules.problems[path] = message, None
@@ -208,7 +301,7 @@ class Run:
         if b"\0" in data:
             self.modules.problems[path] = "holds null bytes, so it is not Python source", None
             return False
-        if path in chosen:
+        if chosen:
             return self.modules.summary(path) is not None
         return self._parses(path, data)
 
@@ -217,7 +310,7 @@ class Run:
         self._parsed += len(data)
         if self._parsed <= _PARSED_ANYWAY and not self._is_frugal:
             return self.modules.compiles(path)
-        return _is_utf_8(data) or self.modules.text(path) is not None
+        return is_utf_8(data) or self.modules.text(path) is not None
 
     def _note_problems(self) -> None:
         from gblock.diagnostics import Location, Problem
@@ -229,15 +322,9 @@ class Run:
                 self.problems.append(Problem(files.relative_name(path), message, location))
 
 
-def _is_utf_8(data: bytes) -> bool:
-    """Whether bytes are what nearly all files are; to look for a declaration takes far longer."""
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _halves(paths: list[str]) -> tuple[list[str], list[str]]:
+    middle = (len(paths) + 1) // 2
+    return paths[:middle], paths[middle:]
 
 
 def project_root(paths: Sequence[str]) -> str:
@@ -275,6 +362,8 @@ def check(
     observed: Observations | None = None,
     all_processes: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
+    jobs: int = 1,
+    ends: bool = False,
 ) -> Report:
     """Check some paths.
 
@@ -291,6 +380,9 @@ def check(
         observed: What probes saw in production: it marks diagnostics, and hides none.
         all_processes: Whether to report files, too, that only processes without gevent run.
         on_progress: Called with the number of files done and to do.
+        jobs: How many processes may work at a time, 0 for one for each CPU; what comes out is
+            the same.
+        ends: Whether this process ends soon, so that its memory need not be freed.
 
     Raises:
         UserError: for a name that does not exist, a catalog or a baseline that is wrong.
@@ -307,8 +399,14 @@ def check(
             force_exclude=force_exclude,
             all_processes=all_processes,
             on_progress=on_progress,
+            jobs=jobs,
         )
-        report = run.report(min_severity=min_severity, observed=observed)
+        try:
+            report = run.report(min_severity=min_severity, observed=observed)
+        finally:
+            run.close()
+        if ends:
+            run.keep()
     finally:
         if collecting:
             gc.enable()

@@ -164,6 +164,8 @@ class TestArguments:
             "observed": None,
             "all_processes": False,
             "on_progress": None,
+            "jobs": 0,
+            "ends": True,
         }
         run(capsys, "check", "--config", "strict.toml")
         assert (["."], ("x",)) == (engine.paths, engine.config.ignore)

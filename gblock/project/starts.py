@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from gblock.project.deployment import Command, Deployment, EntryPoint
+from gblock.project.deployment import Command, EntryPoint
 from gblock.project.marks import WORKER_CONFIG, Marks
 from gblock.project.modules import Modules
 from gblock.project.program import Program, Programs, option
@@ -39,7 +39,7 @@ class Starts:
 
     Args:
         modules: The project's files.
-        deployment: The files that start processes.
+        programs: What the files that start processes run.
         servers: Reads how servers are started.
         reach: What modules import.
         marks: What files say of gevent.
@@ -48,18 +48,18 @@ class Starts:
     def __init__(
         self,
         modules: Modules,
-        deployment: Deployment,
+        programs: Programs,
         servers: Servers,
         reach: Reach,
         marks: Marks,
     ) -> None:
         self.modules = modules
-        self.deployment = deployment
+        self.deployment = programs.deployment
         self.servers = servers
         self.reach = reach
         self.marks = marks
-        self.root = deployment.tree.root
-        self._programs = Programs(deployment)
+        self.root = self.deployment.tree.root
+        self._programs = programs
         self._configs: set[str] = set()
         """Settings files of gunicorn that some command names."""
 
@@ -75,19 +75,16 @@ class Starts:
 
     def _from_commands(self) -> list[Start]:
         found: dict[tuple[object, ...], Start] = {}
-        for command in self.deployment.commands:
-            for program in self._programs.of(command):
-                server = self._server(program)
-                if server is None:
-                    continue
-                evidence = Evidence(
-                    program.command.filename, program.command.row, program.command.text
-                )
-                key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
-                found.setdefault(key, Start(server, evidence, program.command.variables))
-                for path, row in server.evidence:
-                    more = Evidence(path, row, self.line(path, row))
-                    found.setdefault((*key, path), Start(server, more, program.command.variables))
+        for program in self._programs.all:
+            server = self._server(program)
+            if server is None:
+                continue
+            evidence = Evidence(program.command.filename, program.command.row, program.command.text)
+            key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
+            found.setdefault(key, Start(server, evidence, program.command.variables))
+            for path, row in server.evidence:
+                more = Evidence(path, row, self.line(path, row))
+                found.setdefault((*key, path), Start(server, more, program.command.variables))
         return list(found.values())
 
     def _from_points(self) -> list[Start]:

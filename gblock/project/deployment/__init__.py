@@ -32,6 +32,12 @@ _NAMES_COMMAND = re.compile(
 _SECTIONS = re.compile(
     rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\]|Service\])", re.MULTILINE
 )
+_MAYBE = re.compile(
+    r"^[^.]*$|^setup\.py$|file|uwsgi|"
+    r"\.(?:ya?ml|sh|bash|conf|ini|service|cfg|supervisor|toml|mk)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What every name of a file that is read has in it."""
 _XML = re.compile(r"<([a-z][\w-]*)>([^<]*)</\1>|<([a-z][\w-]*)\s*/>")
 _YAML_FILES = 2000
 """So many YAML files are parsed."""
@@ -100,8 +106,11 @@ class Deployment:
 
     def _read(self, path: str) -> None:
         name = os.path.basename(path)
-        for ending in _TEMPLATES:
-            name = name.removesuffix(ending)
+        if name.endswith(_TEMPLATES):
+            for ending in _TEMPLATES:
+                name = name.removesuffix(ending)
+        if _MAYBE.search(name) is None:  # nearly all files, told at once
+            return
         if name.startswith("Procfile"):
             self._add(path, procfile.read)
         elif _DOCKERFILE.fullmatch(name):
