@@ -422,6 +422,7 @@ class TestProcess:
         program = (
             "import sys; from gblock.cli import main; code = main(['check', 'a.py'])\n"
             "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomllib', 'json'}\n"
+            "heavy |= {'typing', 'gblock.jobs'}\n"
             "print(code, heavy & set(sys.modules))"
         )
         assert python("-c", program, cwd=root).stdout == b"0 set()\n"

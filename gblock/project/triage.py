@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from functools import cached_property
-from typing import NamedTuple
 
 from gblock.decoding import is_utf_8
 from gblock.project.modules import SPACED, Modules
@@ -19,6 +18,8 @@ from gblock.project.vocabulary import Vocabulary, pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from gblock.project.survey import Survey
 
     _Seeds = dict[frozenset[str], list[str]]
     """Where objects come from, by the packages that these are of."""
@@ -34,21 +35,6 @@ _FEW = 50
 """For fewer files than this their words are looked at before patterns are compiled."""
 _MUCH = 5_000_000
 """Bytes: where more than this may matter, objects are followed over fewer imports."""
-
-
-class Survey(NamedTuple):
-    """What another process has found out about some files; each list goes by their order."""
-
-    may_matter: bool
-    """Whether any of them may matter, whatever the rest of the project is."""
-    imported: list[frozenset[str]]
-    matters: list[bool]
-    """Whether each matters by itself."""
-    sizes: list[int]
-    speaks: list[bool]
-    """Whether each mentions gevent."""
-    plain: list[bool]
-    """Whether each is UTF-8 and there is nothing in it to be said or obeyed."""
 
 
 class Triage:
@@ -86,6 +72,8 @@ class Triage:
             paths: The files.
             reported: Those that are asked about.
         """
+        from gblock.project.survey import Survey
+
         asked = [path for path in paths if path in reported]
         may_matter = self._any_may_matter(asked)
         self._learn_makers()
