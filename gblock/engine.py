@@ -181,8 +181,9 @@ class Run:
         _ = self.vocabulary.packages  # told once for both
         survey = self.jobs.add(lambda: triage.survey(others, asked))
         if survey.is_elsewhere:
-            triage.roots(mine)
+            found = triage.survey(mine, asked)
             triage.take(others, survey.result())
+            triage.take(mine, found)
 
     def _chosen(self, triage: Triage) -> set[str]:
         """The files to inspect. The rest of the project is found only if there may be some."""
@@ -227,11 +228,12 @@ class Run:
         if chosen and len(dropped) > _FEW:
             checked = self.jobs.add(lambda: self._checked(dropped, known))
         readable = [path for path in first if self._readable(path, chosen=True)]
+        inspection = self._inspection(triage) if readable else None
         if summaries is not None and summaries.is_elsewhere:
             self.modules.summarized(summaries.result())
         readable += [path for path in second if self._readable(path, chosen=True)]
-        inspection = self._inspection(triage) if readable else None
-        if inspection is not None:
+        if readable:
+            inspection = inspection or self._inspection(triage)
             for number, path in enumerate(readable):
                 if self.on_progress:
                     self.on_progress(number, len(readable))

@@ -47,7 +47,7 @@ class Modules:
         self.problems: dict[str, Trouble] = {}
         self._data: dict[str, bytes] = {}
         self._sizes: dict[str, int] = {}
-        """The sizes of files that another process has read."""
+        """The sizes of files that were surveyed."""
         self._speaking: set[str] = set()
         """Those of them that mention gevent."""
         self._ahead: dict[str, bytes] = {}
@@ -110,10 +110,10 @@ class Modules:
         return not any(b"gevent" in self.data(path) for path in unknown)
 
     def told(self, sizes: dict[str, int], speaking: list[str]) -> None:
-        """Take in what another process has seen.
+        """Take in what has been seen of some files.
 
         Args:
-            sizes: The files that it has read, with the bytes of each.
+            sizes: The files, with the bytes of each.
             speaking: Those of them that mention gevent.
         """
         self._sizes.update(sizes)

@@ -1,4 +1,4 @@
-"""What one process tells another of the files that it looked at for triage."""
+"""What triage finds out about some files alone, for itself or for another process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Survey(NamedTuple):
-    """What another process has found out about some files; each list goes by their order."""
+    """What is known of some files by themselves; each list goes by their order."""
 
     may_matter: bool
     """Whether any of them may matter, whatever the rest of the project is."""

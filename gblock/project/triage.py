@@ -58,7 +58,7 @@ class Triage:
         """The files that objects may get to, with the packages that these are of."""
         self._is_big = False
         self._matters: dict[str, bool] = {}
-        """Whether files matter by themselves, where another process has looked."""
+        """Whether files matter by themselves, where a survey has told."""
         self._may_matter = False
         self.plain: set[str] = set()
         """Files that need no second look if nobody parses them."""
@@ -66,7 +66,7 @@ class Triage:
     # -- by two processes
 
     def survey(self, paths: list[str], reported: frozenset[str]) -> Survey:
-        """Look at some files for another process, which takes in what comes out.
+        """Look at some of the files; `take` makes use of it, in this process or in another.
 
         Args:
             paths: The files.
