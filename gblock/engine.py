@@ -217,7 +217,9 @@ class Run:
         """Look at the files that triage chooses; and those that are looked at for any reason."""
         chosen = self._chosen(triage)
         self._is_frugal = self.modules.is_frugal
-        first, second = _halves([path for path in self.reported if path in chosen])
+        taken = [path for path in self.reported if path in chosen]
+        # Another process summarizes more of them: this one has to load a catalog meanwhile.
+        first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
         dropped = [path for path in self.reported if path not in chosen]
         if self._is_frugal:
             dropped = [path for path in dropped if path not in triage.plain]
@@ -322,11 +324,6 @@ class Run:
             if path in wanted:
                 location = Location(*place) if place else None
                 self.problems.append(Problem(files.relative_name(path), message, location))
-
-
-def _halves(paths: list[str]) -> tuple[list[str], list[str]]:
-    middle = (len(paths) + 1) // 2
-    return paths[:middle], paths[middle:]
 
 
 def project_root(paths: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from gblock.project.vocabulary import Vocabulary, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gblock.project.survey import Survey
 
@@ -127,12 +127,20 @@ class Triage:
             found = self._imported[path] = self._read(path)
         return found
 
+    @cached_property
+    def _find_from(self) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
+        return re.compile(_FROM).findall
+
+    @cached_property
+    def _find_import(self) -> Callable[[bytes], list[bytes]]:
+        return re.compile(_IMPORT).findall
+
     def _lines(self, path: str) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
         """What stands on a file's lines ``from module import names`` and behind any ``import``."""
         found = self._import_lines.get(path)
         if found is None:
             data = self.modules.data(path)
-            found = re.findall(_FROM, data), re.findall(_IMPORT, data)
+            found = self._find_from(data), self._find_import(data)
             self._import_lines[path] = found
         return found
 
@@ -150,7 +158,7 @@ class Triage:
         for line in import_lines:
             found = known.get(line)
             if found is None:
-                found = known[line] = self._named(re.findall(_WORD, line))
+                found = known[line] = self._named(_words(line))
             if found:
                 roots |= found
         if roots:
