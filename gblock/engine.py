@@ -6,7 +6,7 @@ import gc
 import os
 from functools import cached_property
 
-from gblock import files, outline
+from gblock import files, outline, rules
 from gblock.decoding import is_utf_8
 from gblock.project.modules import Modules
 from gblock.project.triage import Triage
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gblock.observations import Confirmation, Observations
     from gblock.project.modules import Trouble
     from gblock.project.processes import Processes
+    from gblock.project.remarks import Remarks
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
@@ -82,6 +83,7 @@ class Run:
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
+        self._is_complete = False
         self._is_frugal = False
         self.notes = found.notes
         reported = list(found.absolute)
@@ -189,11 +191,32 @@ class Run:
         """The files to inspect. The rest of the project is found only if there may be some."""
         if not triage.any_may_matter(self.reported):
             return set()
-        if not self.covers_project:
-            for path in files.find(self._rest(), self.config.exclude, self.config.root).files:
-                self.modules.add(os.path.abspath(path))
+        self._complete()
         roots = triage.roots(self.modules.files)
         return set(triage.select(self.reported, roots))
+
+    def _complete(self) -> None:
+        """Find the rest of the project, unless that was done."""
+        if not self.covers_project and not self._is_complete:
+            self._is_complete = True
+            for path in files.find(self._rest(), self.config.exclude, self.config.root).files:
+                self.modules.add(os.path.abspath(path))
+
+    @cached_property
+    def _remarks(self) -> Remarks:
+        from gblock.project.remarks import Remarks
+
+        return Remarks(name for name in rules.OF_PROCESSES if self.selection.runs_named(name))
+
+    def _marked(self) -> set[str]:
+        """The files in which a rule about processes may find something."""
+        if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
+            return set()
+        data = self.modules.data
+        found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
+        if found:
+            self._complete()
+        return found
 
     @property
     def is_project(self) -> bool:
@@ -217,6 +240,7 @@ class Run:
         """Look at the files that triage chooses; and those that are looked at for any reason."""
         chosen = self._chosen(triage)
         self._is_frugal = self.modules.is_frugal
+        marked = self._marked()
         taken = [path for path in self.reported if path in chosen]
         # Another process summarizes more of them: this one has to load a catalog meanwhile.
         first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
@@ -225,12 +249,18 @@ class Run:
             dropped = [path for path in dropped if path not in triage.plain]
         known = dict(self.modules.problems)
         summaries = checked = None
+
+        def check() -> tuple[list[str], dict[str, Trouble]]:
+            return self._checked(dropped, marked, known)
+
         if len(second) > _FEW:
             summaries = self.jobs.add(lambda: self.modules.summaries(second))
         if chosen and len(dropped) > _FEW:
-            checked = self.jobs.add(lambda: self._checked(dropped, known))
+            checked = self.jobs.add(check)
         readable = [path for path in first if self._readable(path, chosen=True)]
         inspection = self._inspection(triage) if readable else None
+        if inspection is not None and marked:
+            inspection.prepare()
         if summaries is not None and summaries.is_elsewhere:
             self.modules.summarized(summaries.result())
         readable += [path for path in second if self._readable(path, chosen=True)]
@@ -241,11 +271,16 @@ class Run:
                     self.on_progress(number, len(readable))
                 inspection.look(path)
                 self.jobs.tend()
-        commented, problems = checked.result() if checked else self._checked(dropped, known)
+        noted, problems = checked.result() if checked else check()
         self.modules.problems.update(problems)
-        if commented and inspection is None:
+        if noted and inspection is None:
             inspection = self._inspection(triage)
-        return inspection, [*readable, *commented]
+        if inspection is None:
+            return None, []
+        looked = {*readable, *noted} & marked
+        remarked = inspection.remark(self._remarks, [p for p in self.reported if p in looked])
+        noted = [p for p in noted if p in remarked or b"gblock:" in self.modules.data(p)]
+        return inspection, [*readable, *noted]
 
     def _inspection(self, triage: Triage) -> Inspection:
         from gblock.inspection import Inspection
@@ -271,12 +306,14 @@ class Run:
             gc.freeze()
 
     def _checked(
-        self, dropped: list[str], known: dict[str, Trouble]
+        self, dropped: list[str], marked: set[str], known: dict[str, Trouble]
     ) -> tuple[list[str], dict[str, Trouble]]:
-        """Of what triage dropped, the files with comments for gblock, and what cannot be read.
+        """Of what triage dropped, the files to look at all the same, and what cannot be read.
 
         Args:
             dropped: The files.
+            marked: The files in which a rule about processes may find something; as those with
+                comments for gblock they are looked at.
             known: What cannot be read of all files, as far as triage told. What an inspection
                 learns meanwhile must not count: it may be done by then, or not.
         """
@@ -289,7 +326,8 @@ class Run:
             }
         finally:
             modules.problems = meanwhile
-        return [path for path in readable if b"gblock:" in modules.data(path)], problems
+        noted = [p for p in readable if p in marked or b"gblock:" in modules.data(p)]
+        return noted, problems
 
     def _readable(self, path: str, *, chosen: bool) -> bool:
         """Whether a file is text that Python reads; if not, it is noted as a problem."""

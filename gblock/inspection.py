@@ -16,10 +16,13 @@ from gblock.project.sites import Site, Sites
 from gblock.suppressions import Suppressions, read
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gblock.engine import Run
     from gblock.jobs import Job
     from gblock.outline import Outline
     from gblock.project.processes import Processes
+    from gblock.project.remarks import Remark, Remarks
     from gblock.project.surroundings import Surroundings
     from gblock.project.triage import Triage
     from gblock.rule import Rule
@@ -48,6 +51,7 @@ class Inspection:
         self._all_processes = run.all_processes or not run.is_project
         self._jobs = run.jobs
         self._exclude = run.config.exclude
+        self._remarked: dict[str, list[tuple[str, Remark]]] = {}
         self.unresolved: list[Related] = []
         self._rules: list[type[Rule]] | None = None
         self._looked: dict[str, list[tuple[Diagnostic, tuple[int, int]]]] = {}
@@ -75,16 +79,35 @@ class Inspection:
         except RecursionError:
             self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
 
+    def prepare(self) -> None:
+        """Let what processes are told from be read meanwhile, where another process can."""
+        _ = self._around
+
+    def remark(self, remarks: Remarks, paths: list[str]) -> Collection[str]:
+        """Look for what is to be said about processes.
+
+        Args:
+            remarks: The rules about processes that run.
+            paths: The files that may hold something.
+
+        Returns:
+            The files that do.
+        """
+        if paths and self._processes.has_gevent:
+            self._remarked = remarks.of(self._processes, paths)
+        return self._remarked
+
     def diagnostics(self, path: str) -> list[Diagnostic]:
         """What is reported of one file.
 
         To be asked once all files have been looked at: only then it is known which processes run
         them. If the file was not looked at only its comments matter.
         """
-        found = self._looked.get(path, [])
+        found = [*self._looked.get(path, ())]
         if found and not self._all_processes and self._processes.only_without_gevent(path):
             self.elsewhere += len(found)
-            return []
+            found = []
+        found += self._worded(path)
         data = self.modules.data(path)
         comments = None
         if b"gblock:" in data:
@@ -102,6 +125,19 @@ class Inspection:
         if comments is not None and _UNUSED not in ignored:
             shown += self._unused(path, comments)
         return shown
+
+    def _worded(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
+        """What the rules about processes say of one file, each with the rows of its statement."""
+        found = []
+        for name, remark in self._remarked.get(path, ()):
+            rule = rules.load(name)
+            from gblock.rule import ProcessRule
+
+            assert issubclass(rule, ProcessRule)
+            span = remark.span
+            rows = remark.statement or (span.row, span.end_row)
+            found.append((rule.diagnostic(remark, relative_name), rows))
+        return found
 
     @cached_property
     def _processes(self) -> Processes:
@@ -143,7 +179,7 @@ class Inspection:
         if summary is None or not any(self._sites.can_be_reported(s, summary) for s in sites):
             return []
         if not self._all_processes:
-            _ = self._around
+            self.prepare()
         self._jobs.tend()
         return self._visited(path, sites)
 
