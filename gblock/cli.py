@@ -207,6 +207,8 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             all_processes=options.all_processes,
             python=options.python,
             on_progress=progress,
+            jobs=options.jobs,
+            ends=True,
         )
     finally:
         if progress is not None:

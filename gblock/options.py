@@ -26,6 +26,8 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        # How many processes work at a time; 0 for as many as there are CPUs.
+        self.jobs = 0
         self.color = "auto"
         self.config: str | None = None
         self.isolated = False

@@ -113,6 +113,8 @@ def _check(parser: _Parser) -> None:
     installed = "the environment that unknown-native-call looks at"
     add("--python", metavar="PATH", help=installed)
     add("--color", choices=("auto", "always", "never"), help="when to colour")
+    processes = "how many processes work at a time; by default one for each CPU"
+    add("-j", "--jobs", type=_number, metavar="N", help=processes)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--config", metavar="FILE", help="take the settings of this file")
     group.add_argument("--isolated", action="store_true", help="take no settings from any file")
@@ -216,6 +218,16 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
+
+
+def _number(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError("expected a whole number from 1 on")
+    return value
 
 
 def _seconds(text: str) -> float:
