@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Kind = Literal["waits", "cpu", "costly", "spawns", "foreign"]
+Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 
@@ -117,6 +117,17 @@ class Library(_Table, frozen=True):
     """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
+    distributed_as: tuple[str, ...] = ()
+    """Other distributions that carry the same package, or its compiled half."""
+
+
+class Harmless(_Table, frozen=True):
+    """A compiled distribution of which no call is known to block the hub for long."""
+
+    distribution: str
+    why: str
+    """What its compiled code does."""
+    evidence: Evidence
 
 
 class Offload(_Table, frozen=True):
@@ -176,6 +187,7 @@ _SHAPES: dict[str, Any] = {
     "blocker": Blocker,
     "original": Original,
     "import": Import,
+    "harmless": Harmless,
 }
 _LATER = frozenset({"original", "import"})
 """What only the rules about the order of imports ask for."""
@@ -193,6 +205,7 @@ class Catalog:
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
         unread: tuple[tuple[outline.Chunk, str], ...] = (),
+        harmless: tuple[Harmless, ...] = (),
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
@@ -203,6 +216,7 @@ class Catalog:
         """Blockers that are not looked for; what they say of arguments still tells types."""
         self.unread = unread
         """Blocks that are parsed once they are asked for, each with its file."""
+        self.harmless = harmless
         self._canonical: dict[str, str] = {}
 
     def _read(self, kind: str) -> list[Any]:
@@ -358,14 +372,34 @@ class Catalog:
             found = self.by_symbol.get(f"{base}.{name}") or self.by_symbol.get(f"{base}.*")
             if found:
                 return found
-        return ()
+        return self._lookup_whole(symbol) if self._whole else ()
+
+    @cached_property
+    def _whole(self) -> dict[str, tuple[Blocker, ...]]:
+        """The blockers that stand for all of a package, ``package.**``, by the package."""
+        return {
+            symbol[: -len(".**")]: found
+            for symbol, found in self.by_symbol.items()
+            if symbol.endswith(".**")
+        }
+
+    def _lookup_whole(self, symbol: str) -> tuple[Blocker, ...]:
+        owners = (symbol[:at] for at, c in enumerate(symbol) if c == ".")
+        return next((self._whole[owner] for owner in owners if owner in self._whole), ())
 
     def only(self, kept: Callable[[Blocker], bool]) -> Catalog:
         """The same catalog with fewer blockers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
         return Catalog(
-            on, self.libraries, self.offloads, self.handlers, self.measured_on, off, self.unread
+            on,
+            self.libraries,
+            self.offloads,
+            self.handlers,
+            self.measured_on,
+            off,
+            unread=self.unread,
+            harmless=self.harmless,
         )
 
     @cached_property
@@ -408,6 +442,7 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
         unread=tuple(block for one in files for block in one.unread),
+        harmless=tuple(one for file in files for one in file.harmless),
     )
 
 
@@ -434,6 +469,7 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
         tuple(blocks["handler"]),
         measured_on,
         unread=unread,
+        harmless=tuple(blocks["harmless"]),
     )
 
 

@@ -44,6 +44,11 @@ class Chunk:
         return names[0] if names else ""
 
     @property
+    def symbol(self) -> str:
+        """What an original is called; of other blocks the first such name, if they have any."""
+        return next(iter(_strings(self._value(b"\nsymbol ", b"\n"))), "")
+
+    @property
     def opt_in(self) -> bool:
         """Whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
@@ -77,6 +82,8 @@ class Chunk:
     @cached_property
     def roots(self) -> frozenset[str]:
         """The top-level packages that it speaks of."""
+        if self.kind == "harmless":
+            return frozenset()  # a distribution has no name in code
         names = self.symbols if self.kind == "blocker" else self.names
         return frozenset([name.partition(".")[0] for name in names if "." in name])
 
@@ -91,6 +98,12 @@ class Outline:
         head, *blocks = parts = (b"\n" + data).split(b"\n[[")
         self.head = head[1:].decode()
         self.chunks = [Chunk(block, parts, number) for number, block in enumerate(blocks, 1)]
+
+    @property
+    def originals(self) -> list[bytes]:
+        """The last names of what is stale where it was taken before monkey patching."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
+        return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
 
     def about(self, roots: frozenset[str]) -> list[Chunk]:
         """The blocks that speak of these packages, and of those that share a library with them."""

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from gblock.project.processes import Processes
 
 
-WORDS = ("gevent", "locust", "flask_sockets")
-"""Words of which one stands in some file of every project that has something to report."""
-
-
 class Span(NamedTuple):
     """A place in a file: rows from 1, columns in characters from 1, the end exclusive."""
 
@@ -75,10 +71,6 @@ class Remarks:
     def may_be_in(self, data: bytes) -> bool:
         """Whether a file may hold something, told from its bytes."""
         return bool(self._finders) and self._marks.search(data) is not None
-
-    def may_be_of(self, modules: Modules) -> bool:
-        """Whether a project may hold something, told from the bytes of its files."""
-        return any(modules.mentioning(word, tests=True) for word in WORDS)
 
     def of(
         self, processes: Processes, paths: Collection[str]
