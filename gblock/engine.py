@@ -62,11 +62,12 @@ class Run:
         self.all_processes = all_processes
         self.on_progress = on_progress
         self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
-        chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
+        chunks = [c for one in self.outlines for c in one.chunks if c.id]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
         self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
-        self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
+        on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
