@@ -219,8 +219,8 @@ class Inspection:
         """The names that this run looked for."""
         running = [rule.name for rule in rules.load_all() if self.selection.runs(rule)]
         known = self._sites.inference.catalog
-        ids = [one.id for one in (*known.blockers, *known.drivers)]
-        return frozenset((*running, *ids))
+        ids = {blocker.id for blocker in known.blockers}
+        return frozenset(running) | ids | {driver.id for driver in known.drivers}
 
 
 def _threads(outlines: list[Outline]) -> frozenset[str]:

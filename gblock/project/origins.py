@@ -157,7 +157,9 @@ class Origins:
         elif summary is not None and "*" in summary.scopes[0].bindings:
             yield from self._named(name, Place(path, 0, END))
 
-    def _bound(self, summary: ModuleSummary, scope: int, name: str, at: tags.Path) -> Iterator[Part]:
+    def _bound(
+        self, summary: ModuleSummary, scope: int, name: str, at: tags.Path
+    ) -> Iterator[Part]:
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
         for binding in (*reaching(summary, scope, name, at), *stored):
             yield from self.binding(binding, summary)
@@ -243,7 +245,9 @@ class Origins:
                 scope = summary.scopes[value[2]] if summary is not None else None
                 for returned, at in scope.returns if scope is not None else ():
                     yield from self.parts(
-                        Part(returned, Place(value[1], value[2], at), scope.rows if scope else (1, 1))
+                        Part(
+                            returned, Place(value[1], value[2], at), scope.rows if scope else (1, 1)
+                        )
                     )
         if own:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gblock.diagnostics import Severity
+from gblock.diagnostics import Location, Related, Severity
 from gblock.rule import ProcessRule, Wording
 
 if TYPE_CHECKING:
@@ -156,12 +156,17 @@ class BlockingDriver(ProcessRule):
             message += f" of {_listed(facts.processes)}"
         if facts.elsewhere:
             message += f"; it is made cooperative in {_listed(facts.elsewhere)} only"
+        related: tuple[Related, ...] = ()
+        if facts.reader is not None:
+            path, row = facts.reader
+            related = (Related(name_of(path), Location(row, 1), "it is read here"),)
         certain = driver.level == "error" and not facts.rivals
         return Wording(
             Severity.ERROR if certain else Severity.WARNING,
             message,
             driver.instead,
             driver.why,
+            related,
             blocker=driver.id,
         )
 

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog import Choice, Chooser, Driver, Reading, Setting
@@ -40,6 +41,8 @@ class Facts(NamedTuple):
     """The names of the processes on gevent that can run it, none where nobody knows."""
     elsewhere: tuple[str, ...]
     """The processes in which the project does make it cooperative."""
+    reader: tuple[str, int] | None
+    """The file and the row where it is read, if that is another place."""
 
 
 class Read(NamedTuple):
@@ -86,7 +89,7 @@ class _Finder:
                         continue
                     remark = self._remark(text, read)
                     if remark is not None:
-                        key = (remark.path, remark.statement, remark.facts.driver.id)
+                        key = (remark.path, remark.span, remark.facts.driver.id)
                         if key not in told:
                             told.add(key)
                             yield remark
@@ -164,18 +167,17 @@ class _Finder:
     def _given(self, name: str, summary: ModuleSummary) -> Iterator[Part]:
         key = (tags.CONSTANT, name)
         for scope in summary.scopes:
+            if scope.kind == "class" and "Test" in scope.name:
+                continue
             if scope.kind in ("module", "class"):
                 for binding in scope.bindings.get(name, ()):
                     yield from self._stored(binding, summary)
-            named = [(None, held, bindings) for held, bindings in scope.bindings.items()]
-            for owner, held, bindings in (
-                *named,
-                *((owner, held, found) for (owner, held), found in scope.attributes.items()),
-            ):
+            for (_, attribute), bindings in scope.attributes.items():
+                for binding in bindings if attribute == name else ():
+                    yield from self._stored(binding, summary)
+            for bindings in (*scope.bindings.values(), *scope.attributes.values()):
                 for binding in bindings:
-                    if owner is not None and held == name:
-                        yield from self._stored(binding, summary)
-                    elif binding.kind == tags.ELEMENT and binding.detail == key:
+                    if binding.kind == tags.ELEMENT and binding.detail == key:
                         yield from self._stored(binding, summary)
                     else:
                         yield from self._in_display(binding, key, summary)
@@ -231,7 +233,9 @@ class _Finder:
         blocked, free = running
         names = tuple(dict.fromkeys(process.name for process in blocked))
         elsewhere = tuple(dict.fromkeys(process.name for process in free))
-        facts = Facts(driver, written, rivals, names, elsewhere)
+        reader = (read.part.place.path, read.part.rows[0])
+        here = reader[0] == text.path and statement[0] <= reader[1] <= statement[1]
+        facts = Facts(driver, written, rivals, names, elsewhere, None if here else reader)
         return Remark(text.path, span, facts, statement)
 
     def _chosen(self, text: Text, read: Read) -> tuple[Driver, Choice, str] | None:
@@ -276,6 +280,8 @@ class _Finder:
         both = [p for p in reaching if reader in self.processes.modules_of(p)]
         reaching = both or reaching
         running = [p for p in reaching if p.runs_on_gevent == YES]
+        if not reaching and self._only_load_tests:
+            return None
         if not running:
             # Nobody knows who runs it: then what the project does anywhere is done for it, too.
             if any(not p.undone and p.symbol in remedies for p in self.processes.patching.all()):
@@ -284,6 +290,12 @@ class _Finder:
         free = [p for p in running if any(patch.symbol in remedies for patch in p.drivers)]
         blocked = [process for process in running if process not in free]
         return (blocked, free) if blocked else None
+
+    @cached_property
+    def _only_load_tests(self) -> bool:
+        """Whether only load tests run on gevent: they run what they import and no more."""
+        running = [p for p in self.processes.all() if p.runs_on_gevent == YES]
+        return all(process.kind in ("locust", "tests") for process in running)
 
     # -- where it stands
 
@@ -346,7 +358,7 @@ def _statements(tree: ast.Module, rows: tuple[int, int]) -> Iterator[ast.stmt]:
 
 def _end(statement: ast.stmt) -> int:
     """The last row of a statement, of a compound one that of its header."""
-    body = getattr(statement, "body", None)
+    body: list[ast.stmt] = getattr(statement, "body", [])
     if body:
         return max(statement.lineno, body[0].lineno - 1)
     return statement.end_lineno or statement.lineno
