@@ -9,8 +9,8 @@ from gblock.diagnostics import Location, Related, Severity
 from gblock.rule import ProcessRule, Wording
 
 if TYPE_CHECKING:
+    from gblock.project.drivers import Facts
     from gblock.project.remarks import Remark
-    from gblock.project.remarks.blocking_driver import Facts
 
 
 class BlockingDriver(ProcessRule):
