@@ -82,11 +82,12 @@ class Run:
         asked = {rules.OF_PACKAGES, "all"}.intersection(select or config.select)
         if asked and rules.OF_PACKAGES not in (*ignore, *config.ignore):
             self.outlines.append(self._unknown_packages(python or config.python))
-        chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
+        chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
         self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
-        self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
+        on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0

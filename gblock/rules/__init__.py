@@ -10,7 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.rule import Rule
 
-OF_PROCESSES: tuple[str, ...] = ()
+OF_DRIVERS = "blocking-driver"
+"""The rule that reports the drivers of the catalog."""
+OF_PROCESSES: tuple[str, ...] = (OF_DRIVERS,)
 """Rules about processes: each has a module of its name in `gblock.project.remarks`."""
 OF_CALLS = (
     "blocking-call",
