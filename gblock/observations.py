@@ -121,6 +121,10 @@ class Site(NamedTuple):
     """Whether `gblock check` looked at that file."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """What it reports of that line."""
+    is_frameless: bool = False
+    """Whether it was C code that gevent itself called, so that no line of Python ran."""
+    is_spawned: bool = False
+    """Whether line and stack are those that spawned the greenlet."""
 
     @property
     def kind(self) -> str:
@@ -395,6 +399,8 @@ def _site(group: Sequence[_Seen], stories: Sequence[_Story], catalog: Catalog) -
         greenlets=tuple(name for name, _ in _frequent(b.greenlet for b in blocks if b.greenlet)),
         stack=shown.stack if shown else (),
         is_other=shown is not None and shown.other,
+        is_frameless=shown is not None and not shown.other and not shown.stack,
+        is_spawned=shown is not None and shown.spawned,
         python=process.python,
         gevent=process.gevent,
     )

@@ -301,6 +301,98 @@ while time.perf_counter() < end:
 """
 
 
+def test_a_block_in_the_hubs_first_turn_is_seen(tmp_path):
+    result = probed.run(
+        """
+        from gevent import monkey; monkey.patch_all()
+        import gevent, time
+        from gevent.monkey import get_original
+        pause = get_original("time", "sleep")
+        def first(): pause(0.13)
+        gevent.spawn(first).join()
+        gevent.sleep(0.1)
+        """,
+        tmp_path,
+        prelude="",
+    )
+
+    ((block, site),) = result.at("first")
+    assert 0.1 <= block["duration"] < 0.2
+    assert "time.sleep" == site["symbol"]
+
+
+def test_a_c_function_that_is_a_greenlets_target_is_named_where_it_was_spawned(tmp_path):
+    result = probed.run(
+        """
+        class Odd(gevent.Greenlet):
+            def __bool__(self): print("the host's code ran")
+        settle()
+        def spawns():
+            first = Odd.spawn(os.system, "sleep 0.2")
+            gevent.spawn(time.monotonic)  # it waits for its turn meanwhile
+            first.join()
+        spawns(); settle()
+        """,
+        tmp_path,
+    )
+
+    ((block, site),) = result.at("spawns")
+    assert ("os.system", True) == (site["symbol"], site["spawned"])
+    assert ("waits", "exact", "system") == (block["class"], block["confidence"], block["greenlet"])
+    assert ("", "") == (result.stdout, result.stderr)
+
+
+def test_c_functions_that_nothing_tells_the_name_of_are_seen(tmp_path):
+    result = probed.run(
+        """
+        import gc
+        settle()
+        old = gevent.spawn_later(0.05, os.system, "sleep 0.2")
+        gc.collect()
+        old.join(); settle()
+        gevent.get_hub().loop.run_callback(pause, 0.2)
+        gevent.sleep(0.01); settle()
+        """,
+        tmp_path,
+    )
+
+    blocks = result.blocks()
+    assert [("waits", None, True)] * 2 == [
+        (block["class"], site["symbol"], block["duration"] > 0.19) for block, site in blocks
+    ]
+    assert "clock_nanosleep" == blocks[1][0]["syscall"]
+
+
+def test_what_keeps_the_gil_without_a_frame_is_not_taken_for_what_follows(tmp_path):
+    result = probed.run(
+        """
+        numbers = [str(n * 7919 % 1000003) for n in range(1_300_000)]
+        settle()
+        gevent.spawn(sorted, numbers).join(); settle()
+        """,
+        tmp_path,
+    )
+
+    ((block, site),) = [pair for pair in result.blocks() if pair[0]["class"] == "gil"]
+    assert "late" == block["confidence"]
+    assert site is None or site["symbol"] is None
+
+
+def test_a_loop_that_has_nothing_to_do_is_asked_once_and_left_alone(tmp_path):
+    result = probed.run(
+        """
+        settle()
+        loop = gevent.get_hub().loop
+        before = loop.iteration
+        gevent.sleep(2)
+        print(loop.iteration - before)
+        """,
+        tmp_path,
+    )
+
+    assert int(result.stdout) < 8
+
+
 def test_thirty_healthy_seconds_beside_processes_that_take_the_cpu_raise_no_alarm(tmp_path):
     servers = {}
     hogs = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3)]

@@ -468,8 +468,11 @@ class Sampler:
             kind = "gc"
         elif cpu >= half:
             kind = "gil"
-        elif process - cpu >= half or _is_held(late, _waits() - self._waits):
+        elif process - cpu >= half:
             kind = "thread"
+        elif _is_held(late, _waits() - self._waits):
+            # Whoever had the GIL had no processor for much of the time.
+            kind = "gil" if cpu >= max(late / 5, process - cpu) else "thread"
         else:
             kind = "starved"
         self._record(kind, _perf_counter(), late, None, None, is_late=True)
