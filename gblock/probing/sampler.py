@@ -453,9 +453,13 @@ class Sampler:
 
     def _waited(self, incident: _Incident) -> float:
         """Return which share of a block the hub's thread waited for a processor."""
-        now, before, since = self._kernel.schedule(), incident.schedule, incident.opened
-        if self._left - since < self._threshold / 2:
-            before, since = self._schedule, self._schedule_at
+        if self._left - incident.opened < self._threshold / 2:
+            return self._run_queue(self._schedule, self._schedule_at)
+        return self._run_queue(incident.schedule, incident.opened)
+
+    def _run_queue(self, before: tuple[float, float] | None, since: float) -> float:
+        """Return which share of the time since then the hub's thread waited for a processor."""
+        now = self._kernel.schedule()
         if now is None or before is None:
             return 0.0
         return (now[1] - before[1]) / max(_perf_counter() - since, 0.001)
@@ -471,8 +475,11 @@ class Sampler:
         elif process - cpu >= half:
             kind = "thread"
         elif _is_held(late, _waits() - self._waits):
-            # Whoever had the GIL had no processor for much of the time.
-            kind = "gil" if cpu >= max(late / 5, process - cpu) else "thread"
+            # Whoever had the GIL waited, or had no processor for much of the time.
+            if self._run_queue(self._schedule, self._schedule_at) >= 0.5:
+                kind = "starved"
+            else:
+                kind = "gil" if cpu >= max(late / 5, process - cpu) else "thread"
         else:
             kind = "starved"
         self._record(kind, _perf_counter(), late, None, None, is_late=True)
