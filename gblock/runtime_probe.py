@@ -136,6 +136,8 @@ class _Probe:
         import greenlet
         from gevent.monkey import get_original
 
+        if gevent.version_info[:2] < (21, 1):  # no loop can be called back from another thread
+            raise ImportError(f"gevent {gevent.__version__} is older than 21.1")
         self.versions = {"gevent": gevent.__version__, "greenlet": greenlet.__version__}
         self.settings = settings
         self.recorder = Recorder(settings, get_original("_thread", "allocate_lock"))
@@ -289,6 +291,9 @@ def start(
         threshold: Seconds from which on a block is recorded, instead of the environment's.
         sink: Called with each record of a site, a block and a heartbeat, on the monitor's native
             thread. One that raises is left out from then on.
+
+    Raises:
+        ImportError: gevent is not installed, or older than 21.1.
     """
     settings = _read()
     if threshold is not None:

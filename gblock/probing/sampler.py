@@ -428,19 +428,20 @@ class Sampler:
             return "gc"
         is_late = incident.late >= half
         process = _process_time() - incident.process
-        if cpu >= half:
-            return "gil" if is_late else "cpu"
         is_held = _is_held(incident.late, incident.waits)
-        if is_late and is_held is False:
-            return "starved"
+        works = "gil" if is_late and is_held is not False else "cpu"
+        if cpu >= half:
+            return works
         if (is_late or incident.in_poll) and process - cpu >= half:
             return "thread"
         if incident.asleep > incident.running and not is_late:
             return "waits"
-        waited = self._waited(incident)
-        if waited >= 0.5:
-            # Less than half of the time was its own, because others took the rest.
-            return "starved" if cpu < duration / 5 else "gil" if is_late else "cpu"
+        if cpu >= self._threshold:
+            return works  # it would have been a block on a machine of its own, too
+        if is_late and is_held is False:
+            return "starved"
+        if self._waited(incident) >= 0.5:
+            return "starved"
         if incident.asleep and incident.asleep >= incident.running:
             return "waits"
         if not is_late:
@@ -474,6 +475,8 @@ class Sampler:
             kind = "gil"
         elif process - cpu >= half:
             kind = "thread"
+        elif cpu >= self._threshold:
+            kind = "gil"
         elif _is_held(late, _waits() - self._waits):
             # Whoever had the GIL waited, or had no processor for much of the time.
             if self._run_queue(self._schedule, self._schedule_at) >= 0.5:
