@@ -6,7 +6,7 @@
 
 Every round runs all variants in a random order; each is compared with the "off" of its round. The
 row "off again" is what two equal things differ by on this machine: nothing below it is known.
-`http` turns the probe on and off in one worker that stays under load, once a second, so that
+`http` turns the probe on and off in one worker that stays under load, twice a second, so that
 neither memory layout nor another process's start is between the two. `ROUNDS` sets how often.
 """
 
@@ -99,10 +99,11 @@ while time.perf_counter() < end:
 def environment(variant: str, folder: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if "GBLOCK" not in name}
     clean.pop("GEVENT_MONITOR_THREAD_ENABLE", None)
+    clean["PYTHONWARNINGS"] = "ignore"
     if variant == "probe":
         clean |= {"GBLOCK_PROBE": "1", "GBLOCK_PROBE_DIR": folder}
     elif variant == "gevent's monitor":
-        clean |= {"GEVENT_MONITOR_THREAD_ENABLE": "1", "PYTHONWARNINGS": "ignore"}
+        clean |= {"GEVENT_MONITOR_THREAD_ENABLE": "1"}
     return clean
 
 
@@ -119,7 +120,7 @@ def switches(variant: str, folder: str) -> float:
     return float(done.stdout)
 
 
-def http(variants: list[str], rounds: int, seconds: float = 1.0) -> None:
+def http(variants: list[str], rounds: int, seconds: float = 0.5) -> None:
     """Requests for each second of the worker's CPU time, which others here change little."""
     found: dict[str, list[list[float]]] = {variant: [] for variant in ["off", *variants]}
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +144,7 @@ def http(variants: list[str], rounds: int, seconds: float = 1.0) -> None:
                 rates: dict[str, list[tuple[float, float]]] = {variant: [] for variant in found}
                 for variant in [*order, *reversed(order)]:
                     turn(port, variant)
-                    time.sleep(0.2)
+                    time.sleep(0.1)
                     before = turn(port, None)
                     time.sleep(seconds)
                     after = turn(port, None)
@@ -214,7 +215,7 @@ def main() -> None:
     if "switches" in chosen:
         compare("Switches", switches, variants, int(os.environ.get("ROUNDS", "9")))
     if "http" in chosen:
-        http(variants, int(os.environ.get("ROUNDS", "25")))
+        http(variants, int(os.environ.get("ROUNDS", "40")))
 
 
 if __name__ == "__main__":

@@ -136,7 +136,8 @@ class _Probe:
         import greenlet
         from gevent.monkey import get_original
 
-        if gevent.version_info[:2] < (21, 1):  # no loop can be called back from another thread
+        if tuple(map(int, gevent.__version__.split(".")[:2])) < (21, 1):
+            # No loop can be called back from another thread.
             raise ImportError(f"gevent {gevent.__version__} is older than 21.1")
         self.versions = {"gevent": gevent.__version__, "greenlet": greenlet.__version__}
         self.settings = settings

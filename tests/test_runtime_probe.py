@@ -637,6 +637,20 @@ def test_a_wrong_value_is_one_warning_and_the_default(tmp_path):
     assert 1 == len(result.records("block"))
 
 
+def test_a_gevent_that_is_too_old_is_one_line_and_no_harm(tmp_path):
+    result = probed.run(
+        "settle(); print('fine')",
+        tmp_path,
+        prelude="import gevent; gevent.__version__ = '20.12.1'\n" + probed.PRELUDE,
+    )
+
+    assert (0, "fine\n") == (result.returncode, result.stdout)
+    assert (
+        "gblock: the probe did not start: ImportError: gevent 20.12.1 is older than 21.1\n"
+        == result.stderr
+    )
+
+
 def test_a_switch_that_is_neither_on_nor_off_is_a_warning(tmp_path):
     result = probed.run("settle()\n", tmp_path, GBLOCK_PROBE="perhaps")
 
