@@ -50,7 +50,7 @@ _ERRORS = 10
 _TURNING = 8
 """So many turns of the loop follow a block at once, beside those that are usual between two looks:
 if there were more, it cannot have been blocked all the time."""
-_SCHEDULE_EVERY = 0.25
+_SCHEDULE_EVERY = 0.1
 _LATE = 0.02
 """Seconds: a look that comes later than that was kept from coming."""
 _WORKED = 0.005
@@ -322,7 +322,7 @@ class Sampler:
         self._turn, self._stamp = turn, stamp
         self._last = clocks
         if self._incident is None:
-            if now - self._schedule_at >= _SCHEDULE_EVERY and idle:
+            if now - self._schedule_at >= _SCHEDULE_EVERY:
                 self._schedule, self._schedule_at = self._kernel.schedule(), now
             if now - self._beat >= self.settings.heartbeat:
                 self._beat = now
@@ -431,7 +431,9 @@ class Sampler:
         is_held = _is_held(incident.late, incident.waits)
         works = "gil" if is_late and is_held is not False else "cpu"
         if cpu >= half:
-            return works
+            # Short work that waited for a processor is no block on a machine of its own.
+            is_short = cpu < self._threshold and duration - self._queued() < self._threshold
+            return "starved" if is_short else works
         if (is_late or incident.in_poll) and process - cpu >= half:
             return "thread"
         if incident.asleep > incident.running and not is_late:
@@ -457,6 +459,11 @@ class Sampler:
         if self._left - incident.opened < self._threshold / 2:
             return self._run_queue(self._schedule, self._schedule_at)
         return self._run_queue(incident.schedule, incident.opened)
+
+    def _queued(self) -> float:
+        """Return the seconds for which the hub's thread waited for a processor, lately."""
+        now, before = self._kernel.schedule(), self._schedule
+        return now[1] - before[1] if now is not None and before is not None else 0.0
 
     def _run_queue(self, before: tuple[float, float] | None, since: float) -> float:
         """Return which share of the time since then the hub's thread waited for a processor."""
