@@ -430,9 +430,9 @@ class Sampler:
         process = _process_time() - incident.process
         is_held = _is_held(incident.late, incident.waits)
         works = "gil" if is_late and is_held is not False else "cpu"
+        # Short work that waited for a processor is no block on a machine of its own.
+        is_short = cpu < self._threshold and duration - self._queued() < self._threshold
         if cpu >= half:
-            # Short work that waited for a processor is no block on a machine of its own.
-            is_short = cpu < self._threshold and duration - self._queued() < self._threshold
             return "starved" if is_short else works
         if (is_late or incident.in_poll) and process - cpu >= half:
             return "thread"
@@ -442,7 +442,7 @@ class Sampler:
             return works  # it would have been a block on a machine of its own, too
         if is_late and is_held is False:
             return "starved"
-        if self._waited(incident) >= 0.5:
+        if is_short or self._waited(incident) >= 0.5:
             return "starved"
         if incident.asleep and incident.asleep >= incident.running:
             return "waits"
