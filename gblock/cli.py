@@ -52,6 +52,8 @@ def _run(argv: list[str]) -> int:
         return _processes(options)
     if options.command == "run":
         return _launch(options)
+    if options.command == "trial":
+        return _trial(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -95,9 +97,12 @@ def _processes(options: Options) -> int:
     if not os.path.isdir(path):
         raise UserError(path, "this is no directory; name the project's directory")
     processes = engine.processes(path, config.find(path))
-    failed = _write(process_table.table(processes, options.output_format))
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = _width() if terminal else None
+    failed = _write(process_table.table(processes, options.output_format, width))
     for note in processes.notes:
-        _say(printable(f"{relative_name(note.filename)}: {note.message}"))
+        row = f":{note.row}" if note.row else ""
+        _say(printable(f"{relative_name(note.filename)}{row}: {note.message}"))
     return failed
 
 
@@ -109,6 +114,31 @@ def _launch(options: Options) -> int:
     if command.note:
         _say(f"warning: {command.note}")
     return launch.become(command)
+
+
+def _trial(options: Options) -> int:
+    from gblock import trial
+    from gblock.output import trial_json, trial_text
+
+    plan = trial.Plan(
+        statement=options.statement,
+        setup="\n".join(options.setup),
+        patch=None if options.patch is None else tuple(options.patch),
+        timeout=options.timeout,
+        repeat=options.repeat,
+        python=options.python,
+    )
+    measured = trial.trial(plan)
+    against = None
+    if options.against is not None:
+        setup = "\n".join([*options.against_setup, *options.setup])
+        remedy = plan._replace(statement=options.against, setup=setup)
+        against = trial.trial(remedy, threadpool=False)
+    render = trial_json.render if options.as_json else trial_text.render
+    failed = _write(render(plan, measured, against))
+    if failed:
+        return FAILED
+    return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import cached_property
 
-from gblock import files, outline
+from gblock import files, outline, rules
 from gblock.project.modules import Modules
 from gblock.project.triage import Triage
 from gblock.project.vocabulary import Vocabulary
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
     from gblock.observations import Confirmation, Observations
     from gblock.project.processes import Processes
+    from gblock.project.remarks import Remarks
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
@@ -68,6 +70,7 @@ class Run:
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
+        self._is_complete = False
         self._is_frugal = False
         self.notes = found.notes
         reported = [os.path.abspath(path) for path in found.files]
@@ -124,13 +127,17 @@ class Run:
         self._is_frugal = self.modules.is_frugal
         readable = [path for path in self.reported if self._readable(path, chosen)]
         commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
+        marked = self._marked()
         inspected = [path for path in readable if path in chosen or path in commented]
         diagnostics: list[Diagnostic] = []
         suppressed, elsewhere, unresolved = 0, 0, []
-        if inspected:
+        if inspected or marked:
             from gblock.inspection import Inspection
 
             inspection = Inspection(self, triage)
+            remarked = inspection.remark(self._remarks, [p for p in readable if p in marked])
+            known = {*inspected, *remarked}
+            inspected = [path for path in readable if path in known]
             for number, path in enumerate(inspected):
                 if self.on_progress:
                     self.on_progress(number, len(inspected))
@@ -170,11 +177,32 @@ class Run:
         """The files to inspect. The rest of the project is found only if there may be some."""
         if not triage.any_may_matter(self.reported):
             return set()
-        if not self.covers_project:
-            for path in files.find(self._rest(), self.config.exclude, self.config.root).files:
-                self.modules.add(os.path.abspath(path))
+        self._complete()
         roots = triage.roots(self.modules.files)
         return set(triage.select(self.reported, roots))
+
+    def _complete(self) -> None:
+        """Find the rest of the project, unless that was done."""
+        if not self.covers_project and not self._is_complete:
+            self._is_complete = True
+            for path in files.find(self._rest(), self.config.exclude, self.config.root).files:
+                self.modules.add(os.path.abspath(path))
+
+    @cached_property
+    def _remarks(self) -> Remarks:
+        from gblock.project.remarks import Remarks
+
+        return Remarks(name for name in rules.OF_PROCESSES if self.selection.runs_named(name))
+
+    def _marked(self) -> set[str]:
+        """The files in which a rule about processes may find something."""
+        if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
+            return set()
+        data = self.modules.data
+        found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
+        if found:
+            self._complete()
+        return found
 
     @property
     def is_project(self) -> bool:

@@ -16,9 +16,12 @@ from gblock.project.sites import Site, Sites
 from gblock.suppressions import Suppressions, read
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gblock.engine import Run
     from gblock.outline import Outline
     from gblock.project.processes import Processes
+    from gblock.project.remarks import Remark, Remarks
     from gblock.project.triage import Triage
     from gblock.rule import Rule
 
@@ -45,6 +48,7 @@ class Inspection:
         """Diagnostics in files that only processes without gevent run."""
         self._all_processes = run.all_processes or not run.is_project
         self._exclude = run.config.exclude
+        self._remarked: dict[str, list[tuple[str, Remark]]] = {}
         self.unresolved: list[Related] = []
         self._rules: list[type[Rule]] | None = None
         self._per_file = [
@@ -64,6 +68,20 @@ class Inspection:
             Cooperation(inference, run.config.assume_cooperative),
         )
 
+    def remark(self, remarks: Remarks, paths: list[str]) -> Collection[str]:
+        """Look for what is to be said about processes.
+
+        Args:
+            remarks: The rules about processes that run.
+            paths: The files that may hold something.
+
+        Returns:
+            The files that do.
+        """
+        if paths and self._processes.has_gevent:
+            self._remarked = remarks.of(self._processes, paths)
+        return self._remarked
+
     def diagnostics(self, path: str, chosen: bool) -> list[Diagnostic]:
         """What is reported of one file.
 
@@ -78,7 +96,8 @@ class Inspection:
             found = []
         if found and not self._all_processes and self._processes.only_without_gevent(path):
             self.elsewhere += len(found)
-            return []
+            found = []
+        found += self._worded(path)
         data = self.modules.data(path)
         comments = None
         if b"gblock:" in data:
@@ -96,6 +115,19 @@ class Inspection:
         if comments is not None and _UNUSED not in ignored:
             shown += self._unused(path, comments)
         return shown
+
+    def _worded(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
+        """What the rules about processes say of one file, each with the rows of its statement."""
+        found = []
+        for name, remark in self._remarked.get(path, ()):
+            rule = rules.load(name)
+            from gblock.rule import ProcessRule
+
+            assert issubclass(rule, ProcessRule)
+            span = remark.span
+            rows = remark.statement or (span.row, span.end_row)
+            found.append((rule.diagnostic(remark, relative_name), rows))
+        return found
 
     @cached_property
     def _processes(self) -> Processes:

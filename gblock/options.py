@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,3 +46,13 @@ class Options:
         self.words: list[str] = []
         self.records: str | None = None
         self.threshold: float | None = None
+        # What `trial` measures, and how.
+        self.statement = ""
+        self.setup: list[str] = []
+        self.against: str | None = None
+        self.against_setup: list[str] = []
+        self.patch: list[str] | None = None
+        self.timeout = 10.0
+        self.repeat = 1
+        self.python = sys.executable
+        self.as_json = False

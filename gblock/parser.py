@@ -156,6 +156,29 @@ def _run(parser: _Parser) -> None:
     add("--threshold", type=_seconds, metavar="SECONDS", help="record blocks from here on: 0.1")
 
 
+def _trial(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("statement", metavar="STATEMENT", help="what is measured, in Python")
+    help_ = "runs before it and is not measured; several are joined by line feeds"
+    add("-s", "--setup", action="append", metavar="CODE", help=help_)
+    help_ = "a remedy, measured beside it in a process of its own"
+    add("--against", metavar="STATEMENT", help=help_)
+    help_ = "runs before the set-up of the remedy"
+    add("--against-setup", action="append", metavar="CODE", help=help_)
+    group = parser.add_mutually_exclusive_group()
+    help_ = "patch only these, as monkey.patch_all() calls them: time,socket"
+    group.add_argument("--patch", type=_names, metavar="NAMES", help=help_)
+    help_ = "patch nothing"
+    group.add_argument("--no-patch", dest="patch", action="store_const", const=[], help=help_)
+    help_ = "end a statement that has not returned by then: 10"
+    add("--timeout", type=_seconds, metavar="SECONDS", help=help_)
+    help_ = "measure so often and take the median: 1"
+    add("-n", "--repeat", type=_count, metavar="TIMES", help=help_)
+    help_ = "the interpreter, of an environment that has gevent; default: gblock's own"
+    add("--python", metavar="PATH", help=help_)
+    add("--json", dest="as_json", action="store_true", help="write one JSON object")
+
+
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
@@ -164,6 +187,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "rules": ("List the rules.", _list),
     "blockers": ("List the catalog of blockers.", _list),
     "run": ("Run a command with the probe on.", _run),
+    "trial": ("Measure whether a statement blocks the hub.", _trial),
 }
 
 
@@ -182,3 +206,9 @@ def _seconds(text: str) -> float:
     if not 0.02 <= value <= 3600:
         raise argparse.ArgumentTypeError("expected seconds, from 0.02 to 3600")
     return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError("expected a number from 1 to 1000")
+    return int(text)

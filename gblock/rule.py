@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import libcst as cst
 
-from gblock.diagnostics import Diagnostic, Related, Severity
+from gblock.diagnostics import Diagnostic, Location, Related, Severity
 
 if TYPE_CHECKING:
+    from gblock.project.remarks import Remark
     from gblock.project.sites import Found, Site
     from gblock.source import Source
 
@@ -123,6 +124,44 @@ class BlockerRule(Rule):
         if found.wait.seconds is not None:
             return f"blocks the hub for up to {found.wait.seconds:g} s"
         return "blocks the hub until it returns"
+
+
+class Wording(NamedTuple):
+    """What a rule about processes says of one place."""
+
+    severity: Severity
+    message: str
+    help: str
+    why: str = ""
+    related: tuple[Related, ...] = ()
+    blocker: str | None = None
+    symbol: str | None = None
+
+
+class ProcessRule(Rule):
+    """A rule that words what the analysis of processes found; it needs no tree."""
+
+    @classmethod
+    def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
+        """What is said of one place.
+
+        Args:
+            remark: The place and its facts, from the rule's module in `gblock.project.remarks`.
+            name_of: Makes of a file's path the name to show.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def diagnostic(cls, remark: Remark, name_of: Callable[[str], str]) -> Diagnostic:
+        """One remark as a diagnostic."""
+        span = remark.span
+        return Diagnostic(
+            filename=name_of(remark.path),
+            location=Location(span.row, span.column),
+            end_location=Location(span.end_row, span.end_column),
+            code=cls.name,
+            **cls.worded(remark, name_of)._asdict(),
+        )
 
 
 class Together(cst.CSTVisitor):

@@ -90,6 +90,12 @@ class Selection:
         on = rule is None or rule.on_by_default
         return "default" in self.select and blocker.level != "opt-in" and on
 
+    def runs_named(self, name: str) -> bool:
+        """Whether a rule about processes looks at files; all of these are on by default."""
+        if name in self.ignore:
+            return False
+        return name in self.select or bool(self.select & frozenset(GROUPS))
+
     def runs(self, rule: type[Rule]) -> bool:
         """Whether a rule looks at files: it is on, or one of the blockers that it reports is."""
         if rule.name in self.ignore:

@@ -23,6 +23,7 @@ _WORDS = ("gevent", "locust", "flask_sockets")
 _BY_FILE = ("script", "console script", "management command")
 """Kinds of processes that are told apart by the file in which they begin."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
+_STARTS_GUNICORN = "starts gunicorn"
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
@@ -73,7 +74,7 @@ class Processes:
         self.deployment = Deployment(self.root, exclude)
         self.patching = Patching(inference)
         self.reach = Reach(self.modules)
-        self.servers = Servers(inference, self.reach)
+        self.servers = Servers(inference, self.reach, self.deployment.tree)
         self.marks = Marks(self.modules)
         self._reached: dict[tuple[str, ...], frozenset[str]] = {}
 
@@ -202,7 +203,7 @@ class Processes:
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, entries, reached, effective)
-        by_server = server.patches or (gevent == YES and "gunicorn" in why)
+        by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
         patched, missing = _completeness(effective, by_server)
         evidence = (start.evidence, *self._evidence(effective))
         name = server.name or server.kind
@@ -282,8 +283,12 @@ class Processes:
             if worker is not None and "gevent" in worker[0]:
                 if path in eager or path in entries:
                     where = f"{os.path.relpath(path, self.root)}:{worker[1]}"
-                    return YES, f"starts gunicorn with worker class {worker[0]} in {where}"
+                    return YES, f"{_STARTS_GUNICORN} with worker class {worker[0]} in {where}"
         return BY_CODE, server.why
+
+    def _installs(self, distribution: str) -> bool:
+        """Whether the project's own list of requirements names a distribution."""
+        return distribution in self.deployment.requirements
 
     def _by_imports(self, process: Process, shared: frozenset[str]) -> Process:
         """Judge a process that neither patches nor has a server that is gevent's.
@@ -305,6 +310,15 @@ class Processes:
                 why = f"{os.path.relpath(path, self.root)} imports gevent"
                 break
         else:
+            chooser = next((path for path in sorted(eager) if self.marks.of(path).any_mode), None)
+            if chooser is not None and self._installs("gevent") and not self._installs("eventlet"):
+                where = f"Flask-SocketIO in {os.path.relpath(chooser, self.root)}"
+                sure = self._installs("gevent-websocket")
+                gevent, why = (
+                    YES if sure else UNKNOWN,
+                    f"{where} takes gevent where it is installed",
+                )
+                return process._replace(runs_on_gevent=gevent, why=why)
             for path in sorted(reached):
                 mark = self.marks.of(path)
                 later = next((p for p in self.patching.of(path) if not p.of_driver), None)

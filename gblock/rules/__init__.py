@@ -10,7 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.rule import Rule
 
-NAMES = (
+OF_PROCESSES: tuple[str, ...] = ()
+"""Rules about processes: each has a module of its name in `gblock.project.remarks`."""
+OF_CALLS = (
     "blocking-call",
     "false-offload",
     "spinning-loop",
@@ -19,6 +21,7 @@ NAMES = (
     "foreign-call",
     "unused-ignore",
 )
+NAMES = (*OF_PROCESSES, *OF_CALLS)
 
 
 def load(name: str) -> type[Rule]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -29,6 +30,8 @@ class Simple(NamedTuple):
     row: int
     environment: tuple[tuple[str, str], ...]
     """What is exported before it, or set in front of it."""
+    directory: str = ""
+    """Where a ``cd`` before it went."""
 
 
 class UnclosedQuoteError(Exception):
@@ -63,6 +66,7 @@ class Script:
         self.variables = dict(self.given)
         self.exported = set(self.given)
         self.arguments = arguments
+        self.directory = ""
         self.broken: int | None = None
         """The row of a quote that is not closed: what stands behind it is not read."""
 
@@ -134,8 +138,18 @@ class Script:
             return None
         if words[0] == ":":  # : ${NAME:=default}
             return None
+        if words[0] in ("cd", "pushd") and len(words) > 1:
+            self._go(words[1])
         known = {name: self.variables[name] for name in self.exported if name in self.variables}
-        return Simple(tuple(words), row, tuple(sorted({**known, **own}.items())))
+        environment = tuple(sorted({**known, **own}.items()))
+        return Simple(tuple(words), row, environment, self.directory)
+
+    def _go(self, where: str) -> None:
+        """Note where ``cd`` goes; what only the running script knows is nowhere."""
+        if "$" in where or where in ("-", ".."):
+            self.directory = ""
+        else:
+            self.directory = os.path.join(self.directory, where)
 
     def _assign(self, own: dict[str, str]) -> None:
         for name, value in own.items():

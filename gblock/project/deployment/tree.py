@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
-from gblock.files import ALWAYS_EXCLUDED
+from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
 
 _MANY = 300_000
@@ -75,9 +76,12 @@ class Tree:
             if path in self._known:
                 return path
         # What a path ends in must be the same, as far as both go; the most of it wins.
-        wanted = [part for part in written.split("/") if part not in ("", ".", "..")]
+        wanted = _parts(written)
         ranked = sorted(
-            ((_shared(wanted, path), _near(directory, path), path) for path in candidates),
+            (
+                (shared_ending(wanted, path.split("/")), _near(directory, path), path)
+                for path in candidates
+            ),
             reverse=True,
         )
         if len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]:
@@ -86,16 +90,37 @@ class Tree:
             return None
         return ranked[0][2]
 
+    def directory(self, written: str) -> str | None:
+        """The directory that an absolute path of another machine means: the one that ends like it.
 
-def _shared(wanted: list[str], path: str) -> int:
-    """How many last parts two paths share."""
-    parts = path.split("/")
-    count = 0
-    for one, other in zip(reversed(wanted), reversed(parts), strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+        Args:
+            written: The path.
+        """
+        wanted = _parts(written)
+        ranked = sorted(
+            ((shared_ending(wanted, path.split("/")), path) for path in self._directories),
+            reverse=True,
+        )[:2]
+        if not ranked or not ranked[0][0]:
+            return None
+        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
+            return None
+        return ranked[0][1]
+
+    @cached_property
+    def _directories(self) -> set[str]:
+        """Every directory below the root that holds files, or directories that do."""
+        found: set[str] = set()
+        for path in self.files:
+            directory = os.path.dirname(path)
+            while len(directory) > len(self.root) and directory not in found:
+                found.add(directory)
+                directory = os.path.dirname(directory)
+        return found
+
+
+def _parts(written: str) -> list[str]:
+    return [part for part in written.split("/") if part not in ("", ".", "..")]
 
 
 def _near(directory: str, path: str) -> int:
