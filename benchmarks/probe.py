@@ -64,11 +64,18 @@ def on(variant):
         gevent.config.monitor_thread = True
         gevent.get_hub().start_periodic_monitoring_thread()
 
+def of_the_thread():
+    monitor = gevent.get_hub().periodic_monitoring_thread
+    if monitor is None:
+        return 0.0
+    return time.clock_gettime(time.pthread_getcpuclockid(monitor.monitor_thread_ident))
+
 def app(environ, start_response):
     global answered
     start_response("200 OK", [])
     if environ["PATH_INFO"] == "/now":
-        return [json.dumps([answered, time.process_time(), time.perf_counter()]).encode()]
+        now = [answered, time.process_time(), time.perf_counter(), of_the_thread()]
+        return [json.dumps(now).encode()]
     if environ["PATH_INFO"] == "/turn":
         off()
         on(environ["QUERY_STRING"].replace("%20", " "))
@@ -123,6 +130,7 @@ def switches(variant: str, folder: str) -> float:
 def http(variants: list[str], rounds: int, seconds: float = 0.5) -> None:
     """Requests for each second of the worker's CPU time, which others here change little."""
     found: dict[str, list[list[float]]] = {variant: [] for variant in ["off", *variants]}
+    shares: dict[str, list[float]] = {variant: [] for variant in found}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "service.py").write_text(SERVICE, encoding="utf-8")
         with socket.socket() as free:
@@ -148,8 +156,9 @@ def http(variants: list[str], rounds: int, seconds: float = 0.5) -> None:
                     before = turn(port, None)
                     time.sleep(seconds)
                     after = turn(port, None)
-                    count, cpu, wall = (b - a for a, b in zip(before, after, strict=True))
+                    count, cpu, wall, own = (b - a for a, b in zip(before, after, strict=True))
                     rates[variant].append((count / cpu, count / wall))
+                    shares[variant].append(own / wall)
                 for variant, both in rates.items():
                     found[variant].append(
                         [statistics.mean(each) for each in zip(*both, strict=True)]
@@ -165,6 +174,10 @@ def http(variants: list[str], rounds: int, seconds: float = 0.5) -> None:
         for variant in variants:
             pairs = zip(found[variant], found["off"], strict=True)
             tell(variant, [one[which] / other[which] for one, other in pairs])
+    print("\nThe monitor thread's own time, as a share of one processor")
+    for variant in variants:
+        median = statistics.median(shares[variant])
+        print(f"  {variant:<17} {median:.2%}  (most {max(shares[variant]):.2%})")
 
 
 def turn(port: int, variant: str | None) -> list[float]:
