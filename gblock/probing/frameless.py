@@ -33,15 +33,13 @@ class Frameless:
 
     def __init__(self, hub: Any) -> None:
         """Learn the types that gevent's compiled code has; runs in the hub's thread."""
-        import greenlet
-        from gevent import Greenlet
-
-        self._greenlet: type = Greenlet
-        raw = greenlet.greenlet
+        spawned: Any = sys.modules["gevent"]
+        self._greenlet: type = spawned.Greenlet
+        raw: Any = next(base for base in type(hub).__mro__ if base.__name__ == "greenlet")
         self._runs = raw.__bool__
         self._parent, self._frame = _getter(raw, "parent"), _getter(raw, "gr_frame")
         self._saved = _getter(raw, "_stack_saved")
-        self._spawned = _getter(Greenlet, "spawning_stack")
+        self._spawned = _getter(self._greenlet, "spawning_stack")
         loop = sys.modules.get(type(hub.loop).__module__)
         watcher = getattr(loop, "watcher", None)
         self.is_compiled = isinstance(watcher, type) and _getter(watcher, "callback") is not None
