@@ -83,11 +83,12 @@ class Run:
         asked = {rules.OF_PACKAGES, "all"}.intersection(select or config.select)
         if asked and rules.OF_PACKAGES not in (*ignore, *config.ignore):
             self.outlines.append(self._unknown_packages(python or config.python))
-        chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
+        chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
         self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
-        self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
+        on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
@@ -226,10 +227,8 @@ class Run:
         """The files in which a rule about processes may find something."""
         if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
             return set()
-        if not self._speaks_of_gevent():
-            return set()
-        data = self.modules.data
-        found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
+        data, in_code = self.modules.data, self._speaks_of_gevent()
+        found = {p for p in self.reported if self._remarks.may_be_in(data(p), in_code=in_code)}
         if found:
             self.complete()
         return found

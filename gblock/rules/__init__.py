@@ -10,7 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.rule import Rule
 
+OF_DRIVERS = "blocking-driver"
+"""The rule that reports the drivers of the catalog."""
 OF_PROCESSES: tuple[str, ...] = (
+    OF_DRIVERS,
     "captured-before-patch",
     "late-monkey-patch",
     "partial-monkey-patch",

@@ -8,16 +8,32 @@ found needs neither.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Collection, Iterable
+    from typing import Any, NamedTuple, Protocol
 
     from gblock.project.modules import Modules
     from gblock.project.processes import Processes
+
+    class Finder(Protocol):
+        """What a module of this package holds. A clean run imports it: it needs to be light."""
+
+        MARKS: re.Pattern[bytes]
+        """A file without it holds nothing that the rule reports."""
+
+        IN_CODE: bool
+        """Whether only a project whose code names gevent holds something."""
+
+        def find(self, processes: Processes, paths: Collection[str], /) -> Iterable[Remark]:
+            """The remarks on some files, each of which holds the marks, and on others."""
+
+else:
+    from gblock.diagnostics import NamedTuple  # typing's import is a tenth of a clean run
 
 
 class Span(NamedTuple):
@@ -41,16 +57,6 @@ class Remark(NamedTuple):
     those of the span."""
 
 
-class Finder(Protocol):
-    """What a module of this package holds."""
-
-    MARKS: re.Pattern[bytes]
-    """A file without it holds nothing that the rule reports."""
-
-    def find(self, processes: Processes, paths: Collection[str], /) -> Iterable[Remark]:
-        """The remarks on some files, each of which holds the marks, and on others if it likes."""
-
-
 class Remarks:
     """What the rules about processes find, before it is worded.
 
@@ -65,12 +71,22 @@ class Remarks:
         }
 
     @cached_property
-    def _marks(self) -> re.Pattern[bytes]:
-        return re.compile(b"|".join(b"(?:%s)" % f.MARKS.pattern for f in self._finders.values()))
+    def _everywhere(self) -> re.Pattern[bytes] | None:
+        return _any(one for one in self._finders.values() if not one.IN_CODE)
 
-    def may_be_in(self, data: bytes) -> bool:
-        """Whether a file may hold something, told from its bytes."""
-        return bool(self._finders) and self._marks.search(data) is not None
+    @cached_property
+    def _in_code(self) -> re.Pattern[bytes] | None:
+        return _any(self._finders.values())
+
+    def may_be_in(self, data: bytes, *, in_code: bool) -> bool:
+        """Whether a file may hold something, told from its bytes.
+
+        Args:
+            data: The bytes.
+            in_code: Whether the project's code names gevent.
+        """
+        marks = self._in_code if in_code else self._everywhere
+        return marks is not None and marks.search(data) is not None
 
     def of(
         self, processes: Processes, paths: Collection[str]
@@ -88,6 +104,12 @@ class Remarks:
             for remark in finder.find(processes, marked) if marked else ():
                 found.setdefault(remark.path, []).append((name, remark))
         return found
+
+
+def _any(finders: Iterable[Finder]) -> re.Pattern[bytes] | None:
+    """One pattern for the marks of several rules."""
+    marks = [b"(?:%s)" % finder.MARKS.pattern for finder in finders]
+    return re.compile(b"|".join(marks)) if marks else None
 
 
 def pointed_at(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.project.remarks import Remark, pointed_at
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import NamedTuple
+
     from gblock.catalog import Original
     from gblock.project.order import Step
     from gblock.project.processes import Processes
+else:
+    from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\bimport\b")
+IN_CODE = True
 
 
 class Captured(NamedTuple):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.project.remarks import Remark, pointed_at
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import NamedTuple
+
     from gblock.catalog import Original
     from gblock.project.order import Step
     from gblock.project.processes import Process, Processes
+else:
+    from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\b(?:gevent|locust|patch_all|preload_app)\b")
+IN_CODE = True
 
 
 class Late(NamedTuple):
@@ -38,6 +43,8 @@ class Late(NamedTuple):
 
 
 class _Place(NamedTuple):
+    """Where a patch is reported."""
+
     path: str
     row: int
     name: str

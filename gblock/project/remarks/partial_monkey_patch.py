@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.project.remarks import Remark, pointed_at
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import NamedTuple
+
     from gblock.project.patching import Patch
     from gblock.project.processes import Process, Processes
+else:
+    from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\b(?:gevent|monkey|patch_all)\b")
+IN_CODE = True
 
 _HARMLESS = frozenset({"os", "queue", "signal"})
 """What may be left as it is: ``queue.Queue`` waits on what ``threading`` gives, and of ``os``
