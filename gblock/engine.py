@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
+_GEVENT = b"gevent"
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
 
@@ -65,7 +66,10 @@ class Run:
         chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
-        self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        self.chunks = [chunk for chunk in chunks if not chunk.unpatched]
+        self.unpatched = [chunk for chunk in chunks if chunk.unpatched]
+        """What blocks only without gevent's patch: ordinary runs look for none of it."""
         self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
@@ -202,7 +206,27 @@ class Run:
         found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
             self._complete()
-        return found
+        return set(self.reported) if self._is_marked_elsewhere() else found
+
+    def _is_marked_elsewhere(self) -> bool:
+        """Whether what stands in some file makes a rule about processes look at all of them."""
+        if not self._speaks_of_gevent():
+            return False
+        pattern, data = self._remarks.scattered, self.modules.data
+        if pattern is None:
+            return False
+        return any(pattern.search(data(path)) for path in self.modules.mentioning(_GEVENT.decode()))
+
+    def _speaks_of_gevent(self) -> bool:
+        """Whether a file of the project does, if what was named may call anything at all."""
+        if not self.covers_project and not self._is_complete:
+            chunks = [chunk for one in self.outlines for chunk in one.chunks]
+            triage = Triage(self.modules, Vocabulary(self.unpatched, chunks))
+            named = any(_GEVENT in self.modules.data(path) for path in self.reported)
+            if not named and not triage.any_may_matter(self.reported):
+                return False
+            self._complete()
+        return bool(self.modules.mentioning(_GEVENT.decode()))
 
     @property
     def is_project(self) -> bool:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gblock.engine import Run
-    from gblock.outline import Outline
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remark, Remarks
     from gblock.project.triage import Triage
@@ -55,18 +54,22 @@ class Inspection:
             (Patterns(run.config.root, [pattern]), frozenset(names))
             for pattern, names in run.config.per_file_ignores
         ]
-        roots = triage.roots(self.modules.files) | _threads(run.outlines)
+        # A project need import nothing else of the catalog than what runs code elsewhere.
+        roots = triage.roots(self.modules.files).union(*(o.offloading for o in run.outlines))
         kept = {chunk.id for chunk in run.chunks}
         loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
         if not self.selection.is_default:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}
         inference = Inference(self.modules, loaded.only(lambda blocker: blocker.id in kept))
-        self._sites = Sites(
+        self._cooperation = Cooperation(
             inference,
-            Offloading(inference),
-            Cooperation(inference, run.config.assume_cooperative),
+            run.config.assume_cooperative,
+            (lambda: self._processes) if run.is_project else None,
         )
+        self._sites = Sites(inference, Offloading(inference), self._cooperation)
+        self._is_project = run.is_project
+        self._outlines, self._unpatched = run.outlines, run.unpatched
 
     def remark(self, remarks: Remarks, paths: list[str]) -> Collection[str]:
         """Look for what is to be said about processes.
@@ -78,7 +81,7 @@ class Inspection:
         Returns:
             The files that do.
         """
-        if paths and self._processes.has_gevent:
+        if paths:
             self._remarked = remarks.of(self._processes, paths)
         return self._remarked
 
@@ -94,6 +97,8 @@ class Inspection:
         except RecursionError:
             self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
             found = []
+        if found and self._is_project and self._processes.has_native_threads(path):
+            found = self._found(path, self._native)
         if found and not self._all_processes and self._processes.only_without_gevent(path):
             self.elsewhere += len(found)
             found = []
@@ -132,8 +137,18 @@ class Inspection:
     @cached_property
     def _processes(self) -> Processes:
         from gblock.project.processes import Processes
+        from gblock.project.unpatched import Unpatched
 
-        return Processes(self._sites.inference, exclude=self._exclude)
+        unpatched = Unpatched(
+            self.modules, self._outlines, self._unpatched, tuple(self._cooperation.assumed)
+        )
+        return Processes(self._sites.inference, exclude=self._exclude, unpatched=unpatched)
+
+    @cached_property
+    def _native(self) -> Sites:
+        """Finds the sites of files whose processes leave ``threading`` as it was."""
+        inference = self._sites.inference
+        return Sites(inference, Offloading(inference, patched=False), self._cooperation)
 
     @property
     def notes(self) -> list[str]:
@@ -148,19 +163,24 @@ class Inspection:
             *(names for patterns, names in self._per_file if patterns.verdict(path))
         )
 
-    def _found(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
+    def _found(
+        self, path: str, finder: Sites | None = None
+    ) -> list[tuple[Diagnostic, tuple[int, int]]]:
         summary = self.modules.summary(path)
+        finder = finder or self._sites
         before = len(self._sites.unresolved)
-        sites = self._sites.of(path, self._triage.names(path))
+        sites = finder.of(path, self._triage.names(path))
         for _, row, column, name in self._sites.unresolved[before:]:
             place = Location(row, column + 1)
             message = f"what {name} is called on cannot be told"
             self.unresolved.append(Related(relative_name(path), place, message))
-        if summary is None or not any(self._sites.can_be_reported(s, summary) for s in sites):
+        if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
             return []
-        return self._visited(path, sites)
+        return self._visited(path, sites, finder)
 
-    def _visited(self, path: str, sites: list[Site]) -> list[tuple[Diagnostic, tuple[int, int]]]:
+    def _visited(
+        self, path: str, sites: list[Site], finder: Sites
+    ) -> list[tuple[Diagnostic, tuple[int, int]]]:
         """Let the rules look; only here libcst is imported."""
         import libcst
 
@@ -172,7 +192,7 @@ class Inspection:
             return []
         if self._rules is None:
             self._rules = [rule for rule in rules.load_all() if self.selection.runs(rule)]
-        source = Source(path, relative_name(path), text, summary, sites, self._sites)
+        source = Source(path, relative_name(path), text, summary, sites, finder)
         looking = [rule(source) for rule in self._rules]
         together = Together(looking)
         try:
@@ -208,9 +228,3 @@ class Inspection:
         running = [rule.name for rule in rules.load_all() if self.selection.runs(rule)]
         ids = [blocker.id for blocker in self._sites.inference.catalog.blockers]
         return frozenset((*running, *ids))
-
-
-def _threads(outlines: list[Outline]) -> frozenset[str]:
-    """The packages that run code elsewhere: a project need import nothing else of the catalog."""
-    chunks = [chunk for one in outlines for chunk in one.chunks if chunk.kind == "offload"]
-    return frozenset[str]().union(*(chunk.roots for chunk in chunks))

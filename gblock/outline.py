@@ -48,6 +48,16 @@ class Chunk:
         """Whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
 
+    @property
+    def unpatched(self) -> bool:
+        """Whether a blocker blocks only where gevent's patch is missing."""
+        return b"\npatched_by" in self._block
+
+    @property
+    def captured(self) -> bool:
+        """Whether the blocker's originals block even after the patch."""
+        return b"\ncaptured = true" in self._block
+
     @cached_property
     def symbols(self) -> list[str]:
         """A blocker's symbols, none for other blocks."""
@@ -92,13 +102,30 @@ class Outline:
         self.head = head[1:].decode()
         self.chunks = [Chunk(block, parts, number) for number, block in enumerate(blocks, 1)]
 
-    def about(self, roots: frozenset[str]) -> list[Chunk]:
-        """The blocks that speak of these packages, and of those that share a library with them."""
+    @property
+    def offloading(self) -> frozenset[str]:
+        """The packages that run code elsewhere."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
+        return frozenset[str]().union(*(chunk.roots for chunk in chunks))
+
+    def about(self, roots: frozenset[str], *, unpatched: bool = False) -> list[Chunk]:
+        """The blocks that speak of these packages, and of those that share a library with them.
+
+        Args:
+            roots: The packages.
+            unpatched: Whether the blockers are those that block only without gevent's patch, or
+                all the others.
+        """
         shared = set(roots)
         for chunk in self.chunks:
             if chunk.kind == "library" and chunk.roots & roots:
                 shared |= chunk.roots
-        return [c for c in self.chunks if c.kind in _ALWAYS or c.roots & shared]
+        return [
+            c
+            for c in self.chunks
+            if c.kind in _ALWAYS
+            or (c.roots & shared and (c.kind != "blocker" or c.unpatched == unpatched))
+        ]
 
 
 def read(path: str = BUILT_IN) -> Outline:

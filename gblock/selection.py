@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.errors import UserError
-from gblock.rules import NAMES
+from gblock.rules import NAMES, OF_UNPATCHED
 from gblock.suggestion import did_you_mean
 
 TYPE_CHECKING = False
@@ -94,7 +94,11 @@ class Selection:
         """Whether a rule about processes looks at files; all of these are on by default."""
         if name in self.ignore:
             return False
-        return name in self.select or bool(self.select & frozenset(GROUPS))
+        if name in self.select or self.select & frozenset(GROUPS):
+            return True
+        return name in OF_UNPATCHED and any(
+            chunk.unpatched and chunk.id in self.select for chunk in self._chunks
+        )
 
     def runs(self, rule: type[Rule]) -> bool:
         """Whether a rule looks at files: it is on, or one of the blockers that it reports is."""

@@ -70,7 +70,7 @@ def test_an_argument_may_be_a_constant_further_up(patches):
     patch = one(
         patches("from gevent import monkey\nOFF = False\nmonkey.patch_all(socket=OFF, os=True)\n")
     )
-    assert ("socket",) == patch.unpatched
+    assert ("dns", "socket") == patch.unpatched
 
 
 def test_positional_arguments_count(patches):
@@ -91,6 +91,11 @@ def test_an_argument_that_nobody_knows_is_taken_to_be_on(patches):
 def test_a_single_function_patches_its_module_alone(patches):
     patch = one(patches("from gevent import monkey\nmonkey.patch_socket()\n"))
     assert ("single",) == patch.kinds
+    assert {"dns", "socket"} == patch.patched
+
+
+def test_sockets_may_be_patched_without_the_look_ups(patches):
+    patch = one(patches("from gevent import monkey\nmonkey.patch_socket(dns=False)\n"))
     assert {"socket"} == patch.patched
 
 
@@ -103,7 +108,7 @@ def test_a_loop_over_functions_calls_each(patches):
         """
     )
     assert [("single", "loop")] * 2 == [patch.kinds for patch in found]
-    assert [{"socket"}, {"time"}] == [patch.patched for patch in found]
+    assert [{"dns", "socket"}, {"time"}] == [patch.patched for patch in found]
 
 
 def test_a_patch_in_a_function_runs_later(patches):

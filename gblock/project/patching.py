@@ -34,7 +34,11 @@ _KEYWORDS = (
     "contextvar"
 ).split()
 """The parameters of ``patch_all``, in order."""
-_MEANS = {"thread": ("threading",), "select": ("select", "selectors")}
+_MEANS = {
+    "thread": ("threading",),
+    "select": ("select", "selectors"),
+    "socket": ("socket", "dns"),
+}
 _MONKEY = "gevent.monkey."
 _GUARD = re.compile(rb"""\s*if\s+__name__\s*==\s*["']__main__["']""")
 _OLD = re.compile(
@@ -193,6 +197,8 @@ class Patching:
             elif symbol.startswith(f"{_MONKEY}patch_"):
                 name = symbol.removeprefix(f"{_MONKEY}patch_")
                 patched = frozenset(_MEANS.get(name, (name,))) & frozenset(PATCHED)
+                if name == "socket":
+                    patched -= self._without_dns(passed(call.expression, 0, "dns"), place)
                 if patched:
                     found.append(self._patch(symbol, ("single",), patched, call, summary))
         return found
@@ -214,8 +220,11 @@ class Patching:
             for position, keyword in enumerate(_KEYWORDS)
             if self._is_off(passed(expression, position, keyword), place)
             for name in _MEANS.get(keyword, (keyword,))
-        }
+        }  # ``dns`` is only looked at where ``socket`` is patched
         return frozenset(PATCHED) - off
+
+    def _without_dns(self, argument: Expr, place: Place) -> frozenset[str]:
+        return frozenset({"dns"}) if self._is_off(argument, place) else frozenset()
 
     def _is_off(self, argument: Expr, place: Place) -> bool:
         values = self.inference.infer(argument, place)

@@ -43,6 +43,10 @@ class Finder(Protocol):
 
     MARKS: re.Pattern[bytes]
     """A file without it holds nothing that the rule reports."""
+    SCATTERED: bool = False
+    """Whether that holds of the project and not of each file: one with the marks is enough."""
+    IN_PROCESSES: bool = True
+    """Whether there is nothing to say where no process is known to run on gevent."""
 
     def find(self, processes: Processes, paths: Collection[str]) -> Iterable[Remark]:
         """The remarks on some files, each of which holds the marks."""
@@ -61,13 +65,24 @@ class Remarks:
             for name in names
         }
 
+    def _pattern(self, *, scattered: bool) -> re.Pattern[bytes] | None:
+        finders = [f for f in self._finders.values() if is_scattered(f) is scattered]
+        if not finders:
+            return None
+        return re.compile(b"|".join(b"(?:%s)" % finder.MARKS.pattern for finder in finders))
+
     @cached_property
-    def _marks(self) -> re.Pattern[bytes]:
-        return re.compile(b"|".join(b"(?:%s)" % f.MARKS.pattern for f in self._finders.values()))
+    def _marks(self) -> re.Pattern[bytes] | None:
+        return self._pattern(scattered=False)
+
+    @cached_property
+    def scattered(self) -> re.Pattern[bytes] | None:
+        """What some file must hold, where that is enough for any file to hold something."""
+        return self._pattern(scattered=True)
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether a file may hold something, told from its bytes."""
-        return bool(self._finders) and self._marks.search(data) is not None
+        """Whether a file may hold something by itself, told from its bytes."""
+        return self._marks is not None and self._marks.search(data) is not None
 
     def of(
         self, processes: Processes, paths: Collection[str]
@@ -81,7 +96,16 @@ class Remarks:
         found: dict[str, list[tuple[str, Remark]]] = {}
         data = processes.modules.data
         for name, finder in self._finders.items():
-            marked = [path for path in paths if finder.MARKS.search(data(path))]
+            marked = paths
+            if getattr(finder, "IN_PROCESSES", True) and not processes.has_gevent:
+                continue
+            if not is_scattered(finder):
+                marked = [path for path in paths if finder.MARKS.search(data(path))]
             for remark in finder.find(processes, marked) if marked else ():
                 found.setdefault(remark.path, []).append((name, remark))
         return found
+
+
+def is_scattered(finder: Any) -> bool:
+    """Whether a finder's marks speak of the whole project."""
+    return getattr(finder, "SCATTERED", False)
