@@ -94,6 +94,16 @@ def relative_name(path: str) -> str:
     return absolute.removeprefix(os.path.join(os.getcwd(), ""))
 
 
+def shared_ending(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many of their last parts two paths share, each given as its parts."""
+    count = 0
+    for part, counterpart in zip(reversed(one), reversed(other), strict=False):
+        if part != counterpart:
+            break
+        count += 1
+    return count
+
+
 def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
     """Return the files below a directory, by absolute path."""
     files: dict[str, str] = {}

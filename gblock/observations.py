@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import records
 from gblock.diagnostics import Observed
+from gblock.files import shared_ending
 from gblock.records import (
     BlockEnd,
     End,
@@ -506,7 +507,8 @@ class _Files:
     def find(self, path: str) -> str | None:
         """The file itself, or the one whose path ends most alike; None if several do."""
         parts = path.replace("\\", "/").split("/")
-        alike = [(_alike(parts, p), p) for p in self._by_name.get(parts[-1], [])]
+        candidates = self._by_name.get(parts[-1], [])
+        alike = [(shared_ending(parts, p.replace(os.sep, "/").split("/")), p) for p in candidates]
         if not alike:
             return None
         most = max(length for length, _ in alike)
@@ -515,14 +517,3 @@ class _Files:
         if len(best) > 1 or (most == 1 and parts[-1] == "__init__.py"):
             return None
         return best[0]
-
-
-def _alike(parts: Sequence[str], path: str) -> int:
-    """How many of its last parts a path shares."""
-    others = path.replace(os.sep, "/").split("/")
-    shared = 0
-    for one, other in zip(reversed(parts), reversed(others), strict=False):
-        if one != other:
-            break
-        shared += 1
-    return shared

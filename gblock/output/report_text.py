@@ -7,9 +7,6 @@ from gblock.output.seconds import moment, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
     from gblock.observations import Observations, Site
 
 _STYLES = {
@@ -19,7 +16,6 @@ _STYLES = {
     "gc": "bold cyan",
 }
 _HEAD = ("count", "total", "median", "p95", "max", "last seen (UTC)", "class")
-_NARROWEST = 40
 
 
 def render(observed: Observations, width: int | None) -> str:
@@ -51,44 +47,24 @@ def _row(cells: tuple[str, ...], widths: list[int]) -> str:
 def _coloured(
     observed: Observations, rows: list[tuple[str, ...]], widths: list[int], width: int
 ) -> str:
-    import io
-
-    from rich.console import Console
     from rich.text import Text
 
-    page = io.StringIO()
-    width = max(width, _NARROWEST)
-    console = Console(
-        file=page,
-        force_terminal=True,
-        no_color=False,
-        color_system="standard",
-        legacy_windows=False,
-        width=width,
-        highlight=False,
-    )
+    from gblock.output.terminal import Page
+
+    page = Page(width)
     style = {"blocked": "bold red", "nothing": "bold green"}.get(observed.verdict, "bold yellow")
-    _wrapped(console, Text(report.verdict(observed), style=style), "")
-    console.print()
+    page.wrapped(Text(report.verdict(observed), style=style), "")
+    page.line()
     if rows:
-        console.print(Text(_row(_HEAD, widths), style="dim"), soft_wrap=True)
+        page.line(Text(_row(_HEAD, widths), style="dim"))
     for site, row in zip(observed.sites, rows, strict=True):
         kind = _STYLES.get(site.kind, "dim")
         figures = _row(row, widths)
         line = Text(figures)
         line.stylize(kind, len(figures) - len(row[-1]))
-        console.print(line, soft_wrap=True)
-        console.print(Text(f"    {report.where(site)}", style="bold"), soft_wrap=True)
+        page.line(line)
+        page.line(Text(f"    {report.where(site)}", style="bold"))
         for label, text in report.facts(site):
-            _wrapped(console, Text(text), f"    {label:>10}: ")
-        console.print()
-    return page.getvalue().rstrip("\n") + "\n"
-
-
-def _wrapped(console: Console, text: Text, head: str) -> None:
-    from rich.text import Text
-
-    for index, part in enumerate(text.wrap(console, console.width - len(head))):
-        part.rstrip()
-        first = head if index == 0 else " " * len(head)
-        console.print(Text.assemble((first, "green"), part), soft_wrap=True)
+            page.wrapped(Text(text), f"    {label:>10}: ")
+        page.line()
+    return page.text.rstrip("\n") + "\n"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # How much of a source line stands in a report that no terminal wraps.
 _PLAIN_ROOM = 120
-# A terminal that says less is taken to be wrong: rich leaves out what does not fit.
-_NARROWEST = 40
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -79,23 +77,11 @@ def _plain(diagnostic: Diagnostic, sources: _Sources) -> str:
 
 
 def _coloured(report: Report, sources: _Sources, width: int) -> str:
-    import io
-
-    from rich.console import Console
     from rich.text import Text
 
-    # That there is colour has been decided; the eight standard ones follow the user's own theme.
-    page = io.StringIO()
-    width = max(width, _NARROWEST)
-    console = Console(
-        file=page,
-        force_terminal=True,
-        no_color=False,
-        color_system="standard",
-        legacy_windows=False,
-        width=width,
-        highlight=False,
-    )
+    from gblock.output.terminal import Page
+
+    page = Page(width)
     for diagnostic in report.diagnostics:
         style = _STYLES[diagnostic.severity.label]
         label = diagnostic.severity.label
@@ -106,19 +92,15 @@ def _coloured(report: Report, sources: _Sources, width: int) -> str:
             " ",
             printable(diagnostic.message),
         )
-        console.print(title, soft_wrap=True)
+        page.line(title)
         gutter = f"{diagnostic.location.row:>5}"
-        shown = _excerpt(diagnostic, sources, width - len(gutter) - 3)
+        shown = _excerpt(diagnostic, sources, page.width - len(gutter) - 3)
         if shown is not None:
             line = Text.assemble((f"{gutter} | ", "blue"), shown[0])
             carets = Text.assemble((f"{'':>{len(gutter)}} | ", "blue"), (shown[1], style))
-            console.print(line, soft_wrap=True)
-            console.print(carets, soft_wrap=True)
+            page.line(line)
+            page.line(carets)
         for name, sentence in _sentences(diagnostic):
-            wrapped = Text(sentence).wrap(console, width - 12)
-            for index, part in enumerate(wrapped):
-                part.rstrip()
-                head = f"{name:>10}: " if index == 0 else " " * 12
-                console.print(Text.assemble((head, "green"), part), soft_wrap=True)
-        console.print()
-    return page.getvalue()
+            page.wrapped(Text(sentence), f"{name:>10}: ")
+        page.line()
+    return page.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gblock.files import ALWAYS_EXCLUDED
+from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
 
 _MANY = 300_000
@@ -77,7 +77,10 @@ class Tree:
         # What a path ends in must be the same, as far as both go; the most of it wins.
         wanted = [part for part in written.split("/") if part not in ("", ".", "..")]
         ranked = sorted(
-            ((_shared(wanted, path), _near(directory, path), path) for path in candidates),
+            (
+                (shared_ending(wanted, path.split("/")), _near(directory, path), path)
+                for path in candidates
+            ),
             reverse=True,
         )
         if len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]:
@@ -85,17 +88,6 @@ class Tree:
         if ranked[0][0] == 1 and len(wanted) > 1 and not _may_move(wanted):
             return None
         return ranked[0][2]
-
-
-def _shared(wanted: list[str], path: str) -> int:
-    """How many last parts two paths share."""
-    parts = path.split("/")
-    count = 0
-    for one, other in zip(reversed(wanted), reversed(parts), strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _near(directory: str, path: str) -> int:
