@@ -141,12 +141,21 @@ class Processes:
     def _on_gevent(self) -> list[Process]:
         served = frozenset(self.modules.serving)
         return [
-            process
+            process._replace(missing=self._surely_missing(process))
             for process in self._all
             if process.runs_on_gevent == YES
             and process.kind != "tests"
             and served.issuperset(process.entries)
         ]
+
+    def _surely_missing(self, process: Process) -> tuple[str, ...]:
+        """What stays unpatched whichever functions run of those that the process can reach."""
+        if not process.missing:
+            return ()
+        patched = frozenset[str]().union(
+            *(p.patched for path in self.modules_of(process) for p in self.patching.of(path))
+        )
+        return tuple(name for name in process.missing if name not in patched)
 
     def is_casual(self, process: Process) -> bool:
         """Whether only a script's own ``if __name__ == "__main__"`` tells of a process."""

@@ -39,7 +39,8 @@ class UnpatchedCall(ProcessRule):
 
     Silent where no process on gevent is known to run the code, and about a process of which it is
     not sure that it runs on gevent. A script that nothing but its own `if __name__ == "__main__"`
-    speaks of counts only where no other process on gevent runs the same code. A server that patches
+    speaks of counts only where no other process on gevent runs the same code. A patch in whichever
+    function the process can reach counts, however late it runs. A server that patches
     (gunicorn's and Celery's gevent workers, locust) leaves nothing out. Takes a database behind
     SQLAlchemy for one across a network, unless its URL begins with `sqlite`.
     """
