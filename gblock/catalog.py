@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Kind = Literal["waits", "cpu", "costly", "spawns", "foreign"]
+Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 
@@ -135,6 +135,17 @@ class Library(_Table, frozen=True):
     """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
+    distributed_as: tuple[str, ...] = ()
+    """Other distributions that carry the same package, or its compiled half."""
+
+
+class Harmless(_Table, frozen=True):
+    """A compiled distribution of which no call is known to block the hub for long."""
+
+    distribution: str
+    why: str
+    """What its compiled code does."""
+    evidence: Evidence
 
 
 class Offload(_Table, frozen=True):
@@ -165,6 +176,7 @@ _SHAPES: dict[str, Any] = {
     "offload": Offload,
     "handler": Handler,
     "blocker": Blocker,
+    "harmless": Harmless,
 }
 
 
@@ -179,6 +191,7 @@ class Catalog:
         handlers: tuple[Handler, ...] = (),
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
+        harmless: tuple[Harmless, ...] = (),
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
@@ -187,6 +200,7 @@ class Catalog:
         self.measured_on = measured_on or {}
         self.off = off
         """Blockers that are not looked for; what they say of arguments still tells types."""
+        self.harmless = harmless
         self._canonical: dict[str, str] = {}
 
     @cached_property
@@ -321,13 +335,28 @@ class Catalog:
             found = self.by_symbol.get(f"{base}.{name}") or self.by_symbol.get(f"{base}.*")
             if found:
                 return found
-        return ()
+        return self._lookup_whole(symbol) if self._whole else ()
+
+    @cached_property
+    def _whole(self) -> dict[str, tuple[Blocker, ...]]:
+        """The blockers that stand for all of a package, ``package.**``, by the package."""
+        return {
+            symbol[: -len(".**")]: found
+            for symbol, found in self.by_symbol.items()
+            if symbol.endswith(".**")
+        }
+
+    def _lookup_whole(self, symbol: str) -> tuple[Blocker, ...]:
+        owners = (symbol[:at] for at, c in enumerate(symbol) if c == ".")
+        return next((self._whole[owner] for owner in owners if owner in self._whole), ())
 
     def only(self, kept: Callable[[Blocker], bool]) -> Catalog:
         """The same catalog with fewer blockers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
-        return Catalog(on, self.libraries, self.offloads, self.handlers, self.measured_on, off)
+        return Catalog(
+            on, self.libraries, self.offloads, self.handlers, self.measured_on, off, self.harmless
+        )
 
     @cached_property
     def conditions(self) -> dict[str, tuple[Condition, ...]]:
@@ -368,6 +397,7 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(offload for one in files for offload in one.offloads),
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
+        harmless=tuple(one for file in files for one in file.harmless),
     )
 
 
@@ -398,6 +428,7 @@ def parse(
         tuple(blocks["offload"]),
         tuple(blocks["handler"]),
         measured_on,
+        harmless=tuple(blocks["harmless"]),
     )
 
 

@@ -50,8 +50,12 @@ def _run(argv: list[str]) -> int:
         return _observations(options)
     if options.command == "processes":
         return _processes(options)
+    if options.command == "deps":
+        return _dependencies(options)
     if options.command == "run":
         return _launch(options)
+    if options.command == "trial":
+        return _trial(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -95,10 +99,33 @@ def _processes(options: Options) -> int:
     if not os.path.isdir(path):
         raise UserError(path, "this is no directory; name the project's directory")
     processes = engine.processes(path, config.find(path))
-    failed = _write(process_table.table(processes, options.output_format))
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = _width() if terminal else None
+    failed = _write(process_table.table(processes, options.output_format, width))
     for note in processes.notes:
-        _say(printable(f"{relative_name(note.filename)}: {note.message}"))
+        row = f":{note.row}" if note.row else ""
+        _say(printable(f"{relative_name(note.filename)}{row}: {note.message}"))
     return failed
+
+
+def _dependencies(options: Options) -> int:
+    from gblock import dependencies, dependency_table
+    from gblock.output.place import place, printable
+
+    found = dependencies.read(options.paths or ["."], _config(options), options.python)
+    shown = [one for one in found.all if options.all or one.is_of_interest]
+    width = _width() if _is_coloured(options.color) else None
+    failed = _write(dependency_table.render(options.output_format, shown, width))
+    for problem in found.problems:
+        _say(f"{place(problem.filename, problem.location)}: error: {printable(problem.message)}")
+    if not options.quiet:
+        for note in found.notes:
+            _say(f"warning: {printable(note)}")
+        _say(dependency_table.summary(found, shown))
+    if failed or found.problems:
+        return FAILED
+    matters = any(one.matters for one in found.all)
+    return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
 
 
 def _launch(options: Options) -> int:
@@ -109,6 +136,31 @@ def _launch(options: Options) -> int:
     if command.note:
         _say(f"warning: {command.note}")
     return launch.become(command)
+
+
+def _trial(options: Options) -> int:
+    from gblock import trial
+    from gblock.output import trial_json, trial_text
+
+    plan = trial.Plan(
+        statement=options.statement,
+        setup="\n".join(options.setup),
+        patch=None if options.patch is None else tuple(options.patch),
+        timeout=options.timeout,
+        repeat=options.repeat,
+        python=options.python or sys.executable,
+    )
+    measured = trial.trial(plan)
+    against = None
+    if options.against is not None:
+        setup = "\n".join([*options.against_setup, *options.setup])
+        remedy = plan._replace(statement=options.against, setup=setup)
+        against = trial.trial(remedy, threadpool=False)
+    render = trial_json.render if options.as_json else trial_text.render
+    failed = _write(render(plan, measured, against))
+    if failed:
+        return FAILED
+    return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:
@@ -153,7 +205,10 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             force_exclude=options.force_exclude,
             observed=_observed(options.observed, config) if options.observed else None,
             all_processes=options.all_processes,
+            python=options.python,
             on_progress=progress,
+            jobs=options.jobs,
+            ends=True,
         )
     finally:
         if progress is not None:

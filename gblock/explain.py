@@ -17,6 +17,7 @@ _KINDS = {
     "costly": "cheap once, dear in numbers",
     "spawns": "starts something that stops the hub",
     "foreign": "runs code that nobody knows",
+    "unknown": "runs compiled code of a package that nothing is known of",
 }
 _LEVELS = {
     "error": "reported as an error",

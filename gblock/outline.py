@@ -87,6 +87,8 @@ class Chunk:
     @cached_property
     def roots(self) -> frozenset[str]:
         """The top-level packages that it speaks of."""
+        if self.kind == "harmless":
+            return frozenset()  # a distribution has no name in code
         names = self.symbols if self.kind == "blocker" else self.names
         return frozenset([name.partition(".")[0] for name in names if "." in name])
 

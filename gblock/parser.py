@@ -110,7 +110,11 @@ def _check(parser: _Parser) -> None:
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"
     add("--observed", action="append", metavar="DIR", help=seen)
+    installed = "the environment that unknown-native-call looks at"
+    add("--python", metavar="PATH", help=installed)
     add("--color", choices=("auto", "always", "never"), help="when to colour")
+    processes = "how many processes work at a time; by default one for each CPU"
+    add("-j", "--jobs", type=_number, metavar="N", help=processes)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--config", metavar="FILE", help="take the settings of this file")
     group.add_argument("--isolated", action="store_true", help="take no settings from any file")
@@ -135,6 +139,23 @@ def _report(parser: _Parser) -> None:
 _RECORDS = "; default: $GBLOCK_PROBE_DIR"
 
 
+def _deps(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="the project's directories; default: .")
+    installed = "an interpreter or a virtual environment; default: the one gblock runs in"
+    add("--python", metavar="PATH", help=installed)
+    listed = "list also what is harmless, not compiled or not imported"
+    add("--all", action="store_true", help=listed)
+    add("--output-format", choices=("text", "json"), help="how it is written")
+    add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
+    add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write the table and errors only")
+
+
 def _processes(parser: _Parser) -> None:
     help_ = "the project's directory"
     parser.add_argument("directory", nargs="?", metavar="DIRECTORY", help=help_)
@@ -156,14 +177,39 @@ def _run(parser: _Parser) -> None:
     add("--threshold", type=_seconds, metavar="SECONDS", help="record blocks from here on: 0.1")
 
 
+def _trial(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("statement", metavar="STATEMENT", help="what is measured, in Python")
+    help_ = "runs before it and is not measured; several are joined by line feeds"
+    add("-s", "--setup", action="append", metavar="CODE", help=help_)
+    help_ = "a remedy, measured beside it in a process of its own"
+    add("--against", metavar="STATEMENT", help=help_)
+    help_ = "runs before the set-up of the remedy"
+    add("--against-setup", action="append", metavar="CODE", help=help_)
+    group = parser.add_mutually_exclusive_group()
+    help_ = "patch only these, as monkey.patch_all() calls them: time,socket"
+    group.add_argument("--patch", type=_names, metavar="NAMES", help=help_)
+    help_ = "patch nothing"
+    group.add_argument("--no-patch", dest="patch", action="store_const", const=[], help=help_)
+    help_ = "end a statement that has not returned by then: 10"
+    add("--timeout", type=_seconds, metavar="SECONDS", help=help_)
+    help_ = "measure so often and take the median: 1"
+    add("-n", "--repeat", type=_count, metavar="TIMES", help=help_)
+    help_ = "the interpreter, of an environment that has gevent; default: gblock's own"
+    add("--python", metavar="PATH", help=help_)
+    add("--json", dest="as_json", action="store_true", help="write one JSON object")
+
+
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
     "processes": ("List the processes that a project starts.", _processes),
+    "deps": ("List the compiled packages that a project depends on.", _deps),
     "explain": ("Print the page of a rule or a blocker.", _explain),
     "rules": ("List the rules.", _list),
     "blockers": ("List the catalog of blockers.", _list),
     "run": ("Run a command with the probe on.", _run),
+    "trial": ("Measure whether a statement blocks the hub.", _trial),
 }
 
 
@@ -174,6 +220,16 @@ def _names(text: str) -> list[str]:
     return names
 
 
+def _number(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError("expected a whole number from 1 on")
+    return value
+
+
 def _seconds(text: str) -> float:
     try:
         value = float(text)
@@ -182,3 +238,9 @@ def _seconds(text: str) -> float:
     if not 0.02 <= value <= 3600:
         raise argparse.ArgumentTypeError("expected seconds, from 0.02 to 3600")
     return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError("expected a number from 1 to 1000")
+    return int(text)

@@ -10,15 +10,19 @@ if TYPE_CHECKING:
 
 _FEW = 3
 """So many places are shown of each process in the table."""
+_MANY = 4
+"""So many modules that stay unpatched are named; of more, those that are patched."""
 _COLUMNS = ("PROCESS", "KIND", "GEVENT", "PATCHED", "MODULES", "WHY", "EVIDENCE")
 
 
-def table(processes: Processes, name: str = "text") -> str:
+def table(processes: Processes, name: str = "text", width: int | None = None) -> str:
     """Return aligned columns or, for the format ``json``, an array of objects.
 
     Args:
         processes: What was found.
         name: ``text`` or ``json``.
+        width: The terminal's columns, None where there is no terminal. What is too wide for it
+            gets lines of its own for each process.
     """
     root = processes.root
     found = processes.all()
@@ -30,11 +34,35 @@ def table(processes: Processes, name: str = "text") -> str:
         return "no process found\n"
     rows = [_COLUMNS, *(_row(process, processes, root) for process in found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        return "\n".join(_block(row, width) for row in rows[1:])
     return "".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        + "\n"
+        "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip() + "\n"
         for row in rows
     )
+
+
+def _block(row: tuple[str, ...], width: int) -> str:
+    """One process on several lines that a terminal of this width can show."""
+    import textwrap
+
+    name, kind, gevent, patched, modules, why, evidence = row
+    lines = [f"{kind}, {modules} modules", f"gevent: {gevent}, {why}"]
+    lines += [f"patched: {patched}"] if patched != "-" else []
+    lines.append(f"evidence: {evidence}")
+    wrapped = [
+        part
+        for line in lines
+        for part in textwrap.wrap(
+            line,
+            max(width, 40),
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+    return "\n".join([name, *wrapped]) + "\n"
 
 
 def _row(process: Process, processes: Processes, root: str) -> tuple[str, ...]:
@@ -64,8 +92,11 @@ def _patched(process: Process) -> str:
     if process.runs_on_gevent == "no":
         return "-"
     text = process.patched
-    if process.patched == "partial":
+    if process.patched == "partial" and len(process.missing) <= _MANY:
         text += f", not {', '.join(process.missing)}"
+    elif process.patched == "partial":
+        patched = frozenset[str]().union(*(patch.patched for patch in process.patches))
+        text += f", only {', '.join(sorted(patched))}"
     return f"{text}, application preloaded" if process.preload else text
 
 

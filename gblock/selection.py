@@ -60,13 +60,16 @@ class Selection:
         return bool(self.select & {"default", "all"}) and not self.ignore
 
     @cached_property
-    def _is_plain(self) -> bool:
-        """Whether nothing was asked for: most runs are told so, and need no block's id."""
+    def is_plain(self) -> bool:
+        """Whether nothing was asked for: most runs are told so, and need no block's id.
+
+        Only then what `may_report` tells of blockers is what `reports` does.
+        """
         return self.select == {"default"} and not self.ignore
 
     def may_report(self, chunk: Chunk) -> bool:
         """Whether a blocker can be on, as far as its text tells."""
-        if self._is_plain:
+        if self.is_plain:
             return not chunk.opt_in
         if chunk.id in self.ignore:
             return False

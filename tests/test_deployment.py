@@ -354,3 +354,84 @@ def test_no_file_raises(tmp_path_factory, name, start, rest):
     data = rest if isinstance(rest, bytes) else rest.encode(errors="surrogatepass")
     (root / name).write_bytes(start.encode() + data)
     Deployment(str(root))
+
+
+# -- files that somebody broke
+
+ENTIRE = {
+    "docker-compose.yml": "services:\n  web:\n    env_file: [a.env]\n    build: .\n"
+    "    command: ['gunicorn', '-k', '${KIND:-gevent}', 'app:app']\n",
+    "pod.yaml": "kind: Deployment\nspec:\n  containers:\n  - name: {{ .Values.name }}\n"
+    "    {{- if .Values.on }}\n    command: [gunicorn, $(KIND)]\n    {{- end }}\n"
+    "    envFrom:\n    - configMapRef: {name: web}\n---\nkind: ConfigMap\n"
+    "metadata: {name: web}\ndata: {KIND: gevent}\n",
+    "kustomization.yaml": "configMapGenerator:\n- name: web\n  envs: [a.env]\n"
+    "  literals: [KIND=gevent]\n",
+    "values.yaml": "name: web\ncommand: x\n",
+    "pyproject.toml": '[project.scripts]\none = "app:main"\n[tool.poe.tasks]\nrun = "gunicorn a"\n',
+    "uwsgi.ini": "[uwsgi]\nmodule = app:app\nbase = %(base)\nattach-daemon2 = cmd=celery,x\n",
+    "uwsgi.xml": "<uwsgi><module>app</module><gevent>9</gevent><master/></uwsgi>\n",
+    "web.service": "[Service]\nEnvironmentFile=a.env\nWorkingDirectory=/srv/app\n"
+    "ExecStart=/bin/sh -c 'gunicorn app'\n",
+    "run.sh": '#!/bin/sh\ncd /srv/app && exec gunicorn -k ${KIND:-gevent} "$@" <<EOF\nx\nEOF\n',
+    "Dockerfile": 'FROM a AS b\nWORKDIR /srv\nENV A=1 B="x"\n'
+    'ENTRYPOINT ["sh", "-c", "gunicorn a"]\n',
+    "app.json": '{"scripts": {"web": "gunicorn app"}}\n',
+    "a.env": "export KIND='gevent' # x\n",
+    "Makefile": "A = b\nrun:\n\tgunicorn $(A) \\\n\t  app\n",
+}
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(sorted(ENTIRE)),
+    st.lists(
+        st.tuples(
+            st.integers(0, 400),
+            st.integers(0, 12),
+            st.binary(max_size=4)
+            | st.sampled_from(
+                [b"{{", b"}}", b"{%", b"'", b'"', b"&a *a", b"\t", b"\\", b"[", b"<", b"$(", b"${"]
+            ),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_no_broken_file_stops_the_others(tmp_path_factory, name, changes):
+    root = tmp_path_factory.mktemp("broken")
+    for other, text in ENTIRE.items():
+        (root / other).write_text(text, encoding="utf-8")
+    data = ENTIRE[name].encode()
+    for place, removed, added in changes:
+        place %= len(data) + 1
+        data = data[:place] + added + data[place + removed :]
+    (root / name).write_bytes(data)
+    (root / "Procfile").write_text("web: gunicorn whole\n", encoding="utf-8")
+    found = Deployment(str(root))
+    assert "gunicorn whole" in [command.text for command in found.commands]
+    assert {Path(note.filename).name for note in found.notes} <= {name}
+
+
+def test_what_is_binary_or_a_circle_of_links_is_left_out(tree):
+    root = tree({"Procfile": "web: gunicorn app\n", "docker-compose.yml": "command: x\0y\n"})
+    (root / "loop").symlink_to(root / "loop")
+    (root / "again").symlink_to(root, target_is_directory=True)
+    (root / "Dockerfile").symlink_to(root / "nowhere")
+    (root / "run.sh").write_bytes(bytes(range(256)))
+    found = Deployment(str(root))
+    assert ["gunicorn app"] == [command.text for command in found.commands]
+    assert {"docker-compose.yml", "run.sh"} == {Path(n.filename).name for n in found.notes}
+
+
+def test_a_bomb_of_aliases_ends(tree):
+    rows = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 60)]
+    root = tree({"x.yml": "\n".join(rows) + "\ncommand: gunicorn app\n"})
+    assert ["gunicorn app"] == [command.text for command in Deployment(str(root)).commands]
+
+
+def test_a_chart_whose_values_are_broken_is_read_without_them(tree):
+    root = tree(
+        {"values.yaml": 'a: "x\n', "templates/a.yaml": "command: [gunicorn, {{ .Values.a }}]"}
+    )
+    assert ["gunicorn $x"] == [command.text for command in Deployment(str(root)).commands]

@@ -13,10 +13,11 @@ PACKAGE = Path(gblock.__file__).parent
 # From the ground up. A layer may import those above it in this list, and its own modules where
 # the name is that of a folder; what the plain values need, they have to bring themselves.
 LAYERS = (
-    {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "__init__"},
-    {"patterns", "outline", "writing", "records", "metrics"},
+    {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "jobs", "__init__"},
+    {"trial_child"},
+    {"patterns", "trial", "outline", "writing", "records", "metrics", "environment"},
     {"files", "config", "catalog", "suppressions", "baseline", "output"},
-    {"observations"},
+    {"observations", "verdicts"},
     {"drafts", "pytest_plugin"},
     {"project"},
     {"source"},
@@ -25,7 +26,8 @@ LAYERS = (
     {"selection"},
     {"inspection"},
     {"engine"},
-    {"explain", "parser", "process_table", "launch"},
+    {"dependencies"},
+    {"explain", "parser", "process_table", "dependency_table", "launch"},
     {"argv"},
     {"cli"},
     {"__main__"},
@@ -85,7 +87,7 @@ def test_every_module_has_its_layer():
     assert missing <= ALONE | LATER
 
 
-LATER = {"trial", "fixes"}
+LATER = {"fixes"}
 
 
 @pytest.mark.parametrize("path", modules(), ids=str)
@@ -106,7 +108,7 @@ def test_output_knows_the_plain_values_alone():
     for path in (PACKAGE / "output").glob("*.py"):
         for other in own(path.relative_to(PACKAGE), for_types=True):
             # What probes saw are plain values, too; to read them is nothing that an output does.
-            known = {"diagnostics", "observations", "records"}
+            known = {"diagnostics", "observations", "records", "trial"}
             assert other in known or other.startswith("output"), f"{path.name}: {other}"
 
 
@@ -158,7 +160,11 @@ def test_gevent_is_imported_by_the_probe_and_the_trial_alone():
         for name in imports(path, for_types=True)
         if name.partition(".")[0] in ("gevent", "greenlet")
     }
-    assert importing <= {"runtime_probe", "trial"}
+    assert importing <= {"runtime_probe", "trial_child"}
+
+
+def test_what_is_handed_to_another_python_imports_nothing_of_gblock():
+    assert [] == list(own(Path("trial_child.py"), for_types=True))
 
 
 def test_the_command_line_prints_and_nothing_else_does():

@@ -91,12 +91,38 @@ def test_an_argument_that_nobody_knows_is_taken_to_be_on(patches):
 def test_a_single_function_patches_its_module_alone(patches):
     patch = one(patches("from gevent import monkey\nmonkey.patch_socket()\n"))
     assert ("single",) == patch.kinds
-    assert {"dns", "socket"} == patch.patched
+    assert {"socket", "dns"} == patch.patched
 
 
-def test_sockets_may_be_patched_without_the_look_ups(patches):
-    patch = one(patches("from gevent import monkey\nmonkey.patch_socket(dns=False)\n"))
-    assert {"socket"} == patch.patched
+@pytest.mark.parametrize(
+    ("call", "patched"),
+    [
+        ("patch_socket(dns=False)", {"socket"}),
+        ("patch_socket(False)", {"socket"}),
+        ("patch_select()", {"select"}),
+        ("patch_thread()", {"threading"}),
+        ("patch_dns()", {"dns"}),
+    ],
+)
+def test_single_functions_patch_what_gevent_says(patches, call, patched):
+    assert patched == one(patches(f"from gevent import monkey\nmonkey.{call}\n")).patched
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for name in ('socket', 'time'):\n    getattr(monkey, 'patch_' + name)()\n",
+        "NAMES = ['socket', 'time']\nfor n in NAMES:\n    getattr(monkey, f'patch_{n}')()\n",
+        "for n in 'socket time'.split():\n    getattr(monkey, 'patch_%s' % n)()\n",
+    ],
+)
+def test_functions_named_by_a_text_are_called(patches, text):
+    found = patches(f"from gevent import monkey\n{text}")
+    assert {"dns", "socket", "time"} == frozenset().union(*(patch.patched for patch in found))
+
+
+def test_an_attribute_of_something_else_is_no_patch(patches):
+    assert [] == patches("import other, gevent\ngetattr(other, 'patch_' + 'socket')()\n")
 
 
 def test_a_loop_over_functions_calls_each(patches):
@@ -108,7 +134,7 @@ def test_a_loop_over_functions_calls_each(patches):
         """
     )
     assert [("single", "loop")] * 2 == [patch.kinds for patch in found]
-    assert [{"dns", "socket"}, {"time"}] == [patch.patched for patch in found]
+    assert [{"socket", "dns"}, {"time"}] == [patch.patched for patch in found]
 
 
 def test_a_patch_in_a_function_runs_later(patches):
@@ -204,3 +230,17 @@ def test_a_file_without_a_patch_is_not_parsed(tree, blockers):
     modules = Modules(str(root), [str(root / "app.py")])
     assert [] == Patching(Inference(modules, blockers)).all()
     assert not modules.is_read(str(root / "app.py"))
+
+
+def test_all_patches_of_a_function_happen_where_it_is_called(patches):
+    found = patches(
+        """
+        from gevent import monkey
+        def prepare():
+            monkey.patch_time()
+            monkey.patch_thread()
+        prepare()
+        """
+    )
+    through = [patch for patch in found if "through_function" in patch.kinds]
+    assert [{"time"}, {"threading"}] == [patch.patched for patch in through]

@@ -410,6 +410,22 @@ def test_the_table_for_programs_holds_everything(shop):
     assert "shop/models.py" in one["modules"]
 
 
+def test_what_is_too_wide_for_a_terminal_gets_lines_of_its_own(shop):
+    text = table(shop, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.startswith(
+        "celery shop.tasks\n  celery, 4 modules\n  gevent: yes, pool gevent\n"
+        "  patched: by the server\n  evidence: Procfile:2\n"
+    )
+    assert 8 == len(text.strip().split("\n\n"))
+    assert table(shop) == table(shop, width=1000)
+
+
+def test_few_patched_modules_are_named_instead_of_the_rest(project):
+    text = "from gevent import monkey\nmonkey.patch_time()\nif __name__ == '__main__':\n    pass\n"
+    assert "partial, only time  1" in table(project({"a.py": text}))
+
+
 def test_an_empty_table_says_so(project):
     assert "no process found\n" == table(project({"a.py": ""}))
 
@@ -483,3 +499,303 @@ def test_a_docker_file_of_a_sub_project_finds_its_modules(project):
     (process,) = found.all()
     names = {str(Path(path).relative_to(found.root)) for path in found.modules_of(process)}
     assert {"api/main.py", "api/util.py"} == names
+
+
+# -- what commands get from around them
+
+WEB = "gunicorn -k $KIND app.main:application"
+COMPOSE = f"services:\n  web:\n    command: {WEB}\n"
+POD = """
+    kind: Deployment
+    spec:
+      containers:
+      - name: web
+        command: [gunicorn, -k, $(KIND), "app.main:application"]
+    """
+SERVICE = f"[Service]\nEnvironmentFile=-/etc/web.env\nExecStart=/bin/{WEB}\n"
+LITERALS = "configMapGenerator:\n- name: web\n  literals: [KIND=gevent]\n"
+ENVS = "configMapGenerator:\n- name: web\n  envs: [web.env]\n"
+MAP = "kind: ConfigMap\nmetadata: {name: web}\ndata: {KIND: gevent}\n"
+FROM = "    envFrom:\n            - configMapRef: {name: web}\n    "
+KEY = (
+    "    env:\n            - name: KIND\n"
+    "              valueFrom: {configMapKeyRef: {name: web, key: KIND}}\n    "
+)
+CHART = (
+    'containers:\n- command: [gunicorn, -k, "{{ .Values.web.kind }}"]\n'
+    "  args:\n  - app.main:application\n  {{- range .Values.more }}\n  - {{ . | quote }}\n"
+    "  {{- end }}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        {"compose.yml": COMPOSE, ".env": "KIND=gevent\n"},
+        {"compose.yml": COMPOSE + "    env_file: a.env\n", "a.env": "export KIND='gevent' # x\n"},
+        {"compose.yml": COMPOSE + "    env_file: [a.env]\n", "a.env": 'KIND="gevent"\n'},
+        {"compose.yml": COMPOSE + "    env_file: [{path: a.env}]\n", "a.env": "KIND=gevent\n"},
+        {"compose.yml": COMPOSE + "    env_file: a.env\n", "a.env.example": "KIND=gevent\n"},
+        {"compose.yml": COMPOSE + "    environment: [KIND]\n", ".env": "KIND=gevent\n"},
+        {"compose.yml": COMPOSE.replace("$", "$$") + "    environment: {KIND: gevent}\n"},
+        {"compose.yml": COMPOSE.replace("$KIND", "${KIND:-gevent}")},
+        {"web.service": SERVICE, "deploy/etc/web.env": "KIND=gevent\n"},
+        {"pod.yaml": textwrap.dedent(POD + FROM), "map.yaml": MAP},
+        {"pod.yaml": textwrap.dedent(POD + KEY), "map.yaml": MAP},
+        {"pod.yaml": textwrap.dedent(POD + FROM), "kustomization.yaml": LITERALS},
+        {
+            "pod.yaml": textwrap.dedent(POD + FROM),
+            "kustomization.yaml": ENVS,
+            "web.env": "KIND=gevent\n",
+        },
+        {"templates/pod.yaml": CHART, "values.yaml": "web:\n  kind: gevent\n"},
+        {"templates/pod.yaml": CHART.replace(".kind", '.kind | default "gevent"')},
+        {"Dockerfile": f'FROM x\nENV KIND=gevent\nCMD ["sh", "-c", "{WEB}"]\n'},
+        {"heroku.yml": f"run:\n  web: {WEB.replace('$KIND', 'gevent')}\n"},
+        {"app.json": json.dumps({"scripts": {"web": WEB.replace("$KIND", "gevent")}})},
+        {"package.json": json.dumps({"scripts": {"start": WEB.replace("$KIND", "gevent")}})},
+        {"justfile": f"serve:\n    {WEB.replace('$KIND', 'gevent')}\n"},
+    ],
+)
+def test_a_variable_is_looked_up_where_the_process_gets_it(project, contents):
+    (process,) = project({**APP, **contents}).all()
+    assert ("yes", "by the server") == (process.runs_on_gevent, process.patched)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("web.service", "[Service]\nWorkingDirectory=/srv/shop/backend\nExecStart=COMMAND\n"),
+        ("supervisor.conf", "[program:web]\ndirectory=/srv/backend\ncommand=COMMAND\n"),
+        ("circus.ini", "[watcher:web]\nworking_dir=/srv/backend\ncmd=COMMAND\n"),
+        ("Dockerfile", "FROM x\nWORKDIR /srv\nWORKDIR backend\nCMD COMMAND\n"),
+        ("compose.yml", "web:\n  working_dir: /srv/backend\n  command: COMMAND\n"),
+        ("Procfile", "web: cd backend && COMMAND\n"),
+        ("run.sh", "#!/bin/sh\ncd /srv/shop/backend\nexec COMMAND\n"),
+        ("Procfile", "web: sh -c 'cd backend; COMMAND'\n"),
+        ("Procfile", "web: COMMAND --chdir backend\n"),
+        ("Procfile", "web: COMMAND --chdir /srv/backend\n"),
+    ],
+)
+def test_modules_are_looked_up_where_the_process_runs(project, name, text):
+    found = project(
+        {
+            name: text.replace("COMMAND", "gunicorn -k gevent main:app"),
+            "backend/main.py": "import util\n",
+            "backend/util.py": "",
+            "other/main.py": "",
+        }
+    )
+    (process,) = (one for one in found.all() if one.kind == "gunicorn")
+    names = {str(Path(path).relative_to(found.root)) for path in found.modules_of(process)}
+    assert {"backend/main.py", "backend/util.py"} == names
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("uwsgi.yaml", "uwsgi:\n  module: app.main:app\n  gevent: 100\n", "none"),
+        ("conf/uwsgi.json", '{"uwsgi": {"module": "app.main", "gevent": 9}}', "none"),
+        (
+            "uwsgi.xml",
+            "<uwsgi><module>app.main</module><gevent>9</gevent><gevent-monkey-patch/></uwsgi>",
+            "by the server",
+        ),
+        (
+            "uwsgi.ini",
+            "[uwsgi]\nbase = /srv\nwsgi-file = %(base)/app/main.py\ngevent = 9\n"
+            "gevent-early-monkey-patch = 1\n",
+            "by the server",
+        ),
+        ("uwsgi.ini", "[uwsgi]\nmount = /x=app.main:app\ngevent = 9\n", "none"),
+        (
+            "Dockerfile",
+            'FROM x\nENV UWSGI_MODULE=app.main UWSGI_GEVENT=9\nCMD ["uwsgi"]\n',
+            "none",
+        ),
+    ],
+)
+def test_the_settings_of_uwsgi_are_read_in_every_form(project, name, text, expected):
+    found = project({**APP, name: text})
+    (process,) = found.all()
+    assert ("yes", expected) == (process.runs_on_gevent, process.patched)
+    assert 3 == len(found.modules_of(process))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "attach-daemon = celery -A app.views worker -P gevent",
+        "smart-attach-daemon = /tmp/x.pid celery -A app.views worker -P gevent --pidfile=/tmp/x",
+        "attach-daemon2 = cmd=celery -A app.views worker -P gevent,freq=3",
+    ],
+)
+def test_what_uwsgi_attaches_is_a_process(project, setting):
+    found = project({**APP, "uwsgi.ini": f"[uwsgi]\nmodule = app.main:app\n{setting}\n"})
+    assert {
+        "celery app.views": ("yes", "by the server"),
+        "uwsgi uwsgi.ini": ("no", "none"),
+    } == judged(found)
+
+
+# -- gunicorn and Celery from within
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class S(BaseApplication):\n    def load_config(self):\n"
+        "        self.cfg.set('worker_class', 'gevent')\nS().run()\n",
+        "KIND = 'gevent'\nBaseApplication({'bind': 'x', 'worker_class': KIND}).run()\n",
+        "options = {'worker_class': os.environ.get('KIND', 'gevent')}\nBaseApplication(options)\n",
+        "options = dict(bind='x')\noptions['worker_class'] = 'gevent'\nBaseApplication(options)\n",
+        "from gunicorn.workers.ggevent import GeventWorker\n"
+        "BaseApplication({'worker_class': GeventWorker}).run()\n",
+    ],
+)
+def test_options_of_gunicorn_may_be_set_by_code(project, text):
+    found = project({"serve.py": f"from gunicorn.app.base import BaseApplication\n{text}"})
+    assert {"gunicorn in serve.py": ("yes", "by the server")} == judged(found)
+
+
+@pytest.mark.parametrize("body", ["GeventWorker", "type('W', (GeventWorker,), {})"])
+def test_a_settings_file_may_hold_the_class_itself(project, body):
+    text = f"from gunicorn.workers.ggevent import GeventWorker\nworker_class = {body}\n"
+    found = project({**APP, "gunicorn.conf.py": text, "Procfile": "a: gunicorn app.main:app\n"})
+    assert ["yes" if body == "GeventWorker" else "unknown"] == [
+        process.runs_on_gevent for process in found.all()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "patched", "missing"),
+    [
+        ("super().patch()", "by the server", ()),
+        ("GeventWorker.patch(self)", "by the server", ()),
+        ("monkey.patch_all(thread=False)", "partial", ("threading",)),
+        ("pass", "none", None),
+    ],
+)
+def test_a_worker_class_may_patch_in_its_own_way(project, body, patched, missing):
+    text = (
+        "from gevent import monkey\nfrom gunicorn.workers.ggevent import GeventWorker\n"
+        f"class Mine(GeventWorker):\n    def patch(self):\n        {body}\n"
+    )
+    files_ = {**APP, "app/worker.py": text}
+    (process,) = project({**files_, "Procfile": "a: gunicorn -k app.worker.Mine app.main\n"}).all()
+    assert ("yes", patched) == (process.runs_on_gevent, process.patched)
+    assert missing is None or missing == process.missing
+
+
+def test_a_class_in_the_settings_file_may_patch_in_its_own_way(project):
+    text = (
+        "from gevent import monkey\nfrom gunicorn.workers.ggevent import GeventWorker\n"
+        "class Mine(GeventWorker):\n    def patch(self):\n        monkey.patch_all(os=False)\n"
+        "worker_class = Mine\n"
+    )
+    found = project({**APP, "gunicorn.conf.py": text, "Procfile": "a: gunicorn app.main:app\n"})
+    (process,) = found.all()
+    assert ("yes", "partial", ("os",)) == (
+        process.runs_on_gevent,
+        process.patched,
+        process.missing,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "patched"),
+    [
+        ("-P gevent", "by the server"),
+        ("--pool gevent", "by the server"),
+        ("--pool=gevent", "by the server"),
+        ("-Pgevent", "none"),
+    ],
+)
+def test_celery_looks_for_its_pool_before_it_reads_its_options(project, options, patched):
+    found = project({**APP, "Procfile": f"a: celery -A app.main worker {options}\n"})
+    assert {"celery app.main": ("yes", patched)} == judged(found)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "celery multi start 3 -A app.main -P:1 gevent -c:1 10",
+        "celery multi start a b -A app.main --pool:a,b=gevent",
+        "/bin/sh -c '${BIN} -A $APP multi start $NODES $OPTIONS'",
+    ],
+)
+def test_celery_multi_starts_workers(project, command):
+    environment = "NODES=w1\nBIN=/usr/bin/celery\nAPP=app.main\nOPTIONS='-P gevent -c 8'\n"
+    unit = f"[Service]\nEnvironmentFile=/etc/conf.d/workers\nExecStart={command}\n"
+    found = project({**APP, "workers.service": unit, "conf.d/workers": environment})
+    assert {"celery app.main": ("yes", "by the server")} == judged(found)
+
+
+def test_a_script_that_calls_the_main_of_celery_is_a_worker(project):
+    text = "from gevent import monkey\nmonkey.patch_all()\n"
+    text += "from celery.bin.celery import main\nmain()\n"
+    command = "python gcelery.py -A app.main worker --pool gevent"
+    found = project({**APP, "gcelery.py": text, "Procfile": f"a: {command}\n"})
+    (process,) = found.all()
+    assert ("celery", "yes", "complete") == (process.kind, process.runs_on_gevent, process.patched)
+    assert 4 == len(found.modules_of(process))
+
+
+def test_the_settings_of_celery_need_not_name_it(project):
+    found = project(
+        {
+            **APP,
+            "app/main.py": "import celery\napp.config_from_object('app.pools')\n",
+            "app/pools.py": "worker_pool = 'gevent'\n",
+            "Procfile": "a: celery -A app.main worker\n",
+        }
+    )
+    assert {"celery app.main": ("yes", "none")} == judged(found)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("huey_consumer app.main.huey -k greenlet", "yes"),
+        ("huey_consumer app.main.huey --worker-type=greenlet", "yes"),
+        ("python -m huey.bin.huey_consumer app.main.huey -k greenlet", "yes"),
+        ("huey_consumer app.main.huey -k thread", "no"),
+    ],
+)
+def test_the_kind_of_worker_decides_in_huey(project, command, expected):
+    found = project({**APP, "Procfile": f"a: {command}\n"})
+    assert [expected] == [process.runs_on_gevent for process in found.all()]
+
+
+@pytest.mark.parametrize(
+    ("mode", "requirements", "expected"),
+    [
+        (", async_mode='gevent'", "", "yes"),
+        (", async_mode=MODE", "", "yes"),
+        (", async_mode='threading'", "gevent\n", "no"),
+        ("", "gevent==24.2\ngevent-websocket\n", "yes"),
+        ("", "gevent>=24\n", "unknown"),
+        ("", "gevent\neventlet\n", "no"),
+        ("", "flask-socketio\n", "no"),
+    ],
+)
+def test_socketio_takes_what_it_is_told_or_what_is_installed(project, mode, requirements, expected):
+    text = f"MODE = 'gevent'\nsocketio = SocketIO(app{mode})\nsocketio.run(app)\n"
+    found = project(
+        {"serve.py": text, "requirements.txt": requirements, "Procfile": "a: python serve.py\n"}
+    )
+    assert [expected] == [process.runs_on_gevent for process in found.all()]
+
+
+def test_what_code_starts_is_a_process(project):
+    text = "import os\nos.execvp('gunicorn', ['gunicorn', '-k', 'gevent', 'app.main:app'])\n"
+    found = project({**APP, "start.py": text})
+    (process,) = found.all()
+    assert [("start.py", 2)] == [(Path(e.path).name, e.row) for e in process.evidence]
+    assert ("yes", 3) == (process.runs_on_gevent, len(found.modules_of(process)))
+
+
+def test_a_worker_that_a_script_becomes_is_not_patched_by_celery(project):
+    text = "from app.main import app\napp.worker_main(['worker', '--pool=gevent'])\n"
+    found = project({**APP, "work.py": text})
+    assert {"celery in work.py": ("yes", "none")} == judged(found)

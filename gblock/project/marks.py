@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from gblock.project.modules import Modules
+from gblock.project.wording import Wording
 
 _GEVENT = re.compile(
     rb"^([ \t]*)(?:from[ \t]+(gevent(?:\.\w+)*)[ \t]+import[ \t]+([^\n#]*)"
@@ -20,9 +21,13 @@ WORKER_CONFIG = re.compile(rb"^worker_class[ \t]*=", re.MULTILINE)
 """What makes a file one of gunicorn's settings files."""
 _POOL = re.compile(
     rb"""--pool(?:=|["'],?\s*["']?)gevent|["']-P["']\s*,\s*["']gevent["']"""
-    rb"""|(?:worker_pool|CELERYD_POOL|CELERY_WORKER_POOL)["']?\s*[:=]\s*["']gevent"""
+    rb"""|["']?pool(?:_cls)?["']?\s*[:=]\s*["']gevent"""
 )
-_ASYNC_MODE = re.compile(rb"""async_mode\s*[=:]\s*["']gevent""")
+_POOL_SETTING = re.compile(
+    rb"""(?:worker_pool|CELERYD_POOL|CELERY_WORKER_POOL)["'\]]*\s*[:=]\s*["']gevent"""
+)
+_ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
+_SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
 
 class Mark(NamedTuple):
@@ -37,6 +42,8 @@ class Mark(NamedTuple):
     """Whether it sets gevent as the pool of Celery's workers."""
     async_mode: bool = False
     """Whether it sets gevent as the mode of Flask-SocketIO."""
+    any_mode: bool = False
+    """Whether it leaves the mode to Flask-SocketIO, which takes what is installed."""
 
 
 class Marks:
@@ -59,7 +66,8 @@ class Marks:
 
     def _read(self, path: str) -> Mark:
         data = self.modules.data(path)
-        if b"gevent" not in data and b"worker_class" not in data:
+        socketio = _SOCKETIO.search(data) is not None
+        if b"gevent" not in data and b"worker_class" not in data and not socketio:
             return Mark()
         at_import = later = False
         for match in _GEVENT.finditer(data):
@@ -70,11 +78,37 @@ class Marks:
                 later = True
             else:
                 at_import = True
-        worker = None
-        if b"gunicorn" in data and not WORKER_CONFIG.search(data):
-            match_ = _WORKER_CLASS.search(data)
-            if match_ is not None:
-                row = data.count(b"\n", 0, match_.start()) + 1
-                worker = match_[1].decode(), row
-        pool = b"elery" in data.lower() and _POOL.search(data) is not None
-        return Mark(at_import, later, worker, pool, _ASYNC_MODE.search(data) is not None)
+        pool = _POOL_SETTING.search(data) is not None or (
+            b"elery" in data.lower() and _POOL.search(data) is not None
+        )
+        async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
+        any_mode = socketio and b"async_mode" not in data
+        return Mark(at_import, later, self._worker(path), pool, async_mode, any_mode)
+
+    def _worker(self, path: str) -> tuple[str, int] | None:
+        """The worker class that options for gunicorn name, and the row."""
+        data = self.modules.data(path)
+        if b"gunicorn" not in data or b"worker_class" not in data or WORKER_CONFIG.search(data):
+            return None
+        match = _WORKER_CLASS.search(data)
+        if match is not None:
+            return match[1].decode(), data.count(b"\n", 0, match.start()) + 1
+        found = [
+            (one, row) for one, row in self._passed(path, "worker_class") if one and "$" not in one
+        ]
+        return next((one for one in found if "gevent" in one[0]), found[0] if found else None)
+
+    def _async_mode(self, path: str) -> bool:
+        return any(text.startswith("gevent") for text, _ in self._passed(path, "async_mode"))
+
+    def _passed(self, path: str, name: str) -> list[tuple[str, int]]:
+        """The texts that a file gives an option of this name, and the rows."""
+        wording = Wording.of_file(self.modules.data(path), path)
+        if wording is None:
+            return []
+        return [
+            (text, value.lineno)
+            for value, function in wording.given(name)
+            for text in wording.of(value, function)
+            if isinstance(text, str)
+        ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from functools import cached_property
@@ -13,6 +14,7 @@ from gblock.project.expressions import Place, last_name, passed
 from gblock.project.inference import Inference
 from gblock.project.summary import Call, Expr, ModuleSummary
 from gblock.project.values import FUNCTION, LITERAL
+from gblock.project.wording import Wording
 
 PATCHED = (
     "dns",
@@ -34,11 +36,14 @@ _KEYWORDS = (
     "contextvar"
 ).split()
 """The parameters of ``patch_all``, in order."""
-_MEANS = {
+_BY_KEYWORD = {
     "thread": ("threading",),
     "select": ("select", "selectors"),
     "socket": ("socket", "dns"),
 }
+"""What a parameter of ``patch_all`` stands for where it is not the module of its name."""
+_BY_FUNCTION = {"thread": ("threading",), "socket": ("socket", "dns")}
+"""The same of ``patch_thread`` and the others: ``patch_select`` leaves ``selectors`` alone."""
 _MONKEY = "gevent.monkey."
 _GUARD = re.compile(rb"""\s*if\s+__name__\s*==\s*["']__main__["']""")
 _OLD = re.compile(
@@ -187,6 +192,8 @@ class Patching:
         symbols = self.inference.callee_symbols(call.expression[1], place)
         if not symbols and self._is_star_imported(call, summary):
             symbols = {_MONKEY + last_name(call.expression[1])}
+        if not symbols:
+            symbols = self._by_computed_name(call, place)
         for symbol in sorted(symbols):
             if symbol in self.remedies:
                 found.append(self._patch(symbol, ("green_driver",), frozenset(), call, summary))
@@ -196,12 +203,33 @@ class Patching:
                 found.append(self._patch(symbol, (kind,), patched, call, summary))
             elif symbol.startswith(f"{_MONKEY}patch_"):
                 name = symbol.removeprefix(f"{_MONKEY}patch_")
-                patched = frozenset(_MEANS.get(name, (name,))) & frozenset(PATCHED)
-                if name == "socket":
-                    patched -= self._without_dns(passed(call.expression, 0, "dns"), place)
+                patched = frozenset(_BY_FUNCTION.get(name, (name,))) & frozenset(PATCHED)
+                if name == "socket" and self._is_off(passed(call.expression, 0, "dns"), place):
+                    patched -= {"dns"}
                 if patched:
                     found.append(self._patch(symbol, ("single",), patched, call, summary))
         return found
+
+    def _by_computed_name(self, call: Call, place: Place) -> set[str]:
+        """``getattr(monkey, "patch_" + name)()``, as far as the file tells the names."""
+        callee = call.expression[1]
+        if callee is None or callee[0] != tags.CALL or callee[1] != (tags.NAME, "getattr"):
+            return set()
+        owners = self.inference.callee_symbols(callee[2][0], place) if callee[2] else set()
+        if "gevent.monkey" not in owners:
+            return set()
+        wording = Wording.of_file(self.modules.data(place.path), place.path)
+        if wording is None:
+            return set()
+        return {
+            f"{_MONKEY}{text}"
+            for one, function in wording.calls
+            if (one.lineno, one.col_offset) == (call.row, call.column)
+            and isinstance(one.func, ast.Call)
+            and len(one.func.args) > 1
+            for text in wording.of(one.func.args[1], function)
+            if isinstance(text, str) and text.startswith("patch_")
+        }
 
     def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:
         """Whether ``from gevent.monkey import *`` gives the name that is called."""
@@ -219,12 +247,9 @@ class Patching:
             name
             for position, keyword in enumerate(_KEYWORDS)
             if self._is_off(passed(expression, position, keyword), place)
-            for name in _MEANS.get(keyword, (keyword,))
-        }  # ``dns`` is only looked at where ``socket`` is patched
+            for name in _BY_KEYWORD.get(keyword, (keyword,))
+        }
         return frozenset(PATCHED) - off
-
-    def _without_dns(self, argument: Expr, place: Place) -> frozenset[str]:
-        return frozenset({"dns"}) if self._is_off(argument, place) else frozenset()
 
     def _is_off(self, argument: Expr, place: Place) -> bool:
         values = self.inference.infer(argument, place)
@@ -321,15 +346,15 @@ class Patching:
     @cached_property
     def _through(self) -> dict[str, list[Patch]]:
         """Calls of functions that patch, which is where the patching happens."""
-        inner: dict[tuple[str, int], Patch] = {}
+        inner: dict[tuple[str, int], list[Patch]] = {}
         for path in self.modules.serving:
             if path not in self._of:
                 self._of[path] = self._direct(path)
             for patch in self._of[path]:
                 if patch.scope and not patch.undone and not patch.at_import:
-                    inner.setdefault((path, patch.scope), patch)
+                    inner.setdefault((path, patch.scope), []).append(patch)
         found: dict[str, list[Patch]] = {}
-        for (path, scope), patch in inner.items():
+        for (path, scope), patches in inner.items():
             summary = self.modules.summary(path)
             if summary is None or summary.scopes[scope].kind != "function":
                 continue
@@ -337,14 +362,16 @@ class Patching:
                 for call, where in caller:
                     if "main" in summary.scopes[scope].name and where.filename == path:
                         continue  # a script's own main function
-                    through = self._patch(
-                        patch.symbol,
-                        (patch.kinds[0], "through_function"),
-                        patch.patched,
-                        call,
-                        where,
+                    found.setdefault(where.filename, []).extend(
+                        self._patch(
+                            patch.symbol,
+                            (patch.kinds[0], "through_function"),
+                            patch.patched,
+                            call,
+                            where,
+                        )
+                        for patch in patches
                     )
-                    found.setdefault(where.filename, []).append(through)
         return found
 
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:

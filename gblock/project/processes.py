@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from gblock.project.deployment import Deployment, Note
+from gblock.project import surroundings
+from gblock.project.deployment import Note
 from gblock.project.inference import Inference
 from gblock.project.marks import Marks
 from gblock.project.patching import PATCHED, Patch, Patching
 from gblock.project.reach import Reach
 from gblock.project.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.starts import Evidence, Start, Starts
+from gblock.project.surroundings import Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +24,10 @@ if TYPE_CHECKING:
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
-_WORDS = ("gevent", "locust", "flask_sockets")
-"""Words of which one stands wherever a process is made to run on gevent."""
 _BY_FILE = ("script", "console script", "management command")
 """Kinds of processes that are told apart by the file in which they begin."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
+_STARTS_GUNICORN = "starts gunicorn"
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
@@ -67,6 +68,7 @@ class Processes:
             the project's.
         exclude: Patterns as in `.gitignore`.
         unpatched: Finds what blocks only without gevent's patch, for the rules that ask.
+        around: What was read already of the files that start processes.
     """
 
     def __init__(
@@ -75,15 +77,17 @@ class Processes:
         root: str | None = None,
         exclude: tuple[str, ...] = (),
         unpatched: Unpatched | None = None,
+        around: Surroundings | None = None,
     ) -> None:
         self.inference = inference
         self.unpatched = unpatched
         self.modules = inference.modules
         self.root = self.modules.root if root is None else root
-        self.deployment = Deployment(self.root, exclude)
+        self._around = around or surroundings.read(self.modules, self.root, exclude)
+        self.deployment = self._around.deployment
         self.patching = Patching(inference)
-        self.reach = Reach(self.modules)
-        self.servers = Servers(inference, self.reach)
+        self.reach = Reach(self.modules, self._around.imports)
+        self.servers = Servers(inference, self.reach, self.deployment.tree)
         self.marks = Marks(self.modules)
         self._reached: dict[tuple[str, ...], frozenset[str]] = {}
 
@@ -99,23 +103,8 @@ class Processes:
     @property
     def has_gevent(self) -> bool:
         """Whether some process of the project, its tests aside, runs on gevent."""
-        return self._may_have_gevent and any(
+        return self._around.speaks_of_gevent and any(
             p.runs_on_gevent == YES and p.kind != "tests" for p in self._all
-        )
-
-    @cached_property
-    def _may_have_gevent(self) -> bool:
-        """Whether anything speaks of gevent at all.
-
-        Reading every start of a large tree takes seconds, looking for words takes none.
-        """
-        if any(self.modules.mentioning(word) for word in _WORDS):
-            return True
-        return any(
-            word in text
-            for command in self.deployment.commands
-            for text in (*command.words, *(value for _, value in command.environment))
-            for word in _WORDS
         )
 
     def reaching(self, path: str) -> list[Process]:
@@ -226,7 +215,8 @@ class Processes:
 
     @cached_property
     def _all(self) -> list[Process]:
-        starts = Starts(self.modules, self.deployment, self.servers, self.reach, self.marks).all()
+        programs = self._around.programs
+        starts = Starts(self.modules, programs, self.servers, self.reach, self.marks).all()
         processes = [self._process(start) for start in starts]
         shared = frozenset[str]().union(
             *(
@@ -260,7 +250,7 @@ class Processes:
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, entries, reached, effective)
-        by_server = server.patches or (gevent == YES and "gunicorn" in why)
+        by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
         patched, missing = _completeness(effective, by_server)
         evidence = (start.evidence, *self._evidence(effective))
         name = server.name or server.kind
@@ -340,8 +330,12 @@ class Processes:
             if worker is not None and "gevent" in worker[0]:
                 if path in eager or path in entries:
                     where = f"{os.path.relpath(path, self.root)}:{worker[1]}"
-                    return YES, f"starts gunicorn with worker class {worker[0]} in {where}"
+                    return YES, f"{_STARTS_GUNICORN} with worker class {worker[0]} in {where}"
         return BY_CODE, server.why
+
+    def _installs(self, distribution: str) -> bool:
+        """Whether the project's own list of requirements names a distribution."""
+        return distribution in self.deployment.requirements
 
     def _by_imports(self, process: Process, shared: frozenset[str]) -> Process:
         """Judge a process that neither patches nor has a server that is gevent's.
@@ -363,6 +357,15 @@ class Processes:
                 why = f"{os.path.relpath(path, self.root)} imports gevent"
                 break
         else:
+            chooser = next((path for path in sorted(eager) if self.marks.of(path).any_mode), None)
+            if chooser is not None and self._installs("gevent") and not self._installs("eventlet"):
+                where = f"Flask-SocketIO in {os.path.relpath(chooser, self.root)}"
+                sure = self._installs("gevent-websocket")
+                gevent, why = (
+                    YES if sure else UNKNOWN,
+                    f"{where} takes gevent where it is installed",
+                )
+                return process._replace(runs_on_gevent=gevent, why=why)
             for path in sorted(reached):
                 mark = self.marks.of(path)
                 later = next((p for p in self.patching.of(path) if not p.of_driver), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 from typing import NamedTuple
 
 from gblock.project.deployment import Command, Deployment, EntryPoint
@@ -56,6 +57,11 @@ class Programs:
         self.tree = deployment.tree
         self.points = {point.name: point for point in deployment.points}
 
+    @cached_property
+    def all(self) -> list[Program]:
+        """What all commands of the repository run, in their order."""
+        return [program for command in self.deployment.commands for program in self.of(command)]
+
     def of(self, command: Command, depth: int = 0) -> list[Program]:
         """What one command runs; scripts of the repository are followed."""
         words, environment = _without_assignments(command.words)
@@ -64,6 +70,8 @@ class Programs:
             command = command._replace(environment=tuple(sorted(merged.items())))
         if depth > _DEEP:
             return []
+        if command.environment and any("$" in word for word in words):
+            words = _filled(words, command.variables)
         for index, word in enumerate(words):
             if index == 0 and os.path.basename(word) in _SILENT:
                 return []
@@ -110,6 +118,11 @@ class Programs:
                     sorted({**command.variables, **dict(simple.environment)}.items())
                 ),
             )
+            if simple.directory.startswith("/"):
+                inner = inner._replace(working=self.tree.directory(simple.directory) or "")
+            elif simple.directory:
+                where = os.path.normpath(os.path.join(command.home, simple.directory))
+                inner = inner._replace(directory=where)
             found += self.of(inner, depth + 1)
         return found
 
@@ -131,8 +144,11 @@ class Programs:
             found: list[Program] = []
             inner = self.deployment.script(path, command.variables, rest, command.label)
             for one in inner:
-                home = command.directory or one.directory
-                found += self.of(one._replace(directory=home), depth + 1)
+                placed = one._replace(
+                    directory=command.directory or one.directory,
+                    working=one.working or command.working,
+                )
+                found += self.of(placed, depth + 1)
             return found
         if path.endswith(".py") or self._is_python(path):
             return [Program("python", rest, command, path)]
@@ -171,6 +187,8 @@ class Programs:
         self, module: str, rest: tuple[str, ...], command: Command, depth: int
     ) -> list[Program]:
         name = module.partition(".")[0]
+        if name == "huey":
+            name = module.rpartition(".")[2]
         if name in SERVERS:
             return [Program(name, rest, command)]
         if name in ("coverage", "ddtrace", "cProfile", "trace", "debugpy", "memory_profiler"):
@@ -190,6 +208,19 @@ def option(arguments: tuple[str, ...], *names: str) -> str | None:
             elif not name.startswith("--") and len(word) > 2 and word.startswith(name):
                 found = word[2:].removeprefix("=")
     return found
+
+
+def _filled(words: tuple[str, ...], variables: dict[str, str]) -> tuple[str, ...]:
+    """Words with the variables put in that are known; one that is nothing else may be several."""
+    script = Script("", variables)
+    found: list[str] = []
+    for word in words:
+        if "$" not in word or any(letter.isspace() for letter in word) or "$@" in word:
+            found.append(word)  # a text is a shell's own to fill
+            continue
+        filled = script.expanded(word)
+        found += filled.split() if word[0] == "$" else [filled]
+    return tuple(found)
 
 
 def _without_assignments(

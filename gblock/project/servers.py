@@ -9,11 +9,14 @@ from typing import NamedTuple
 from gblock.project import summary as tags
 from gblock.project import values as v
 from gblock.project.calling import ALLOWANCE
-from gblock.project.expressions import Place, dotted
+from gblock.project.deployment.command import Command
+from gblock.project.deployment.tree import Tree
+from gblock.project.expressions import Place, dotted, last_name
 from gblock.project.inference import Inference
 from gblock.project.program import Program, option
 from gblock.project.reach import Reach
 from gblock.project.summary import Expr
+from gblock.project.values import Value
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 BY_CODE = ""
@@ -29,6 +32,12 @@ _KNOWN_WORKERS = re.compile(
     r"sync|gthread|tornado|eventlet|gaiohttp|aiohttp|uvicorn|meinheld|egg:meinheld|prefork|solo|"
     r"threads|processes|asyncio"
 )
+_UWSGI_PATCHES = (
+    "--gevent-monkey-patch",
+    "--gevent-early-monkey-patch",
+    "--gevent-patch",
+)
+_NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
 _BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
 
 
@@ -58,24 +67,45 @@ class Servers:
     Args:
         inference: What the project's expressions can be.
         reach: What modules import.
+        tree: The repository's files.
     """
 
-    def __init__(self, inference: Inference, reach: Reach) -> None:
+    def __init__(self, inference: Inference, reach: Reach, tree: Tree) -> None:
         self.inference = inference
         self.modules = inference.modules
         self.reach = reach
+        self.tree = tree
 
     # -- what a name of a module means
 
-    def module(self, written: str, directory: str) -> str | None:
-        """The file of ``package.module`` or ``package.module:application``."""
+    def module(self, written: str, *directories: str) -> str | None:
+        """The file of ``package.module`` or ``package.module:application``.
+
+        Args:
+            written: The name.
+            directories: Where it is looked up, in this order; then anywhere.
+        """
         name = re.split(r"[:(\[]", written.strip().strip("\"'"), maxsplit=1)[0]
         if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
             return None
-        found = self.reach.named(name, os.path.join(directory, "_"), short=True)
-        if found is not None and self.modules.is_module(found):
-            return found
+        for directory in filter(None, directories):
+            found = self.reach.named(name, os.path.join(directory, "_"), short=True)
+            if found is not None and self.modules.is_module(found):
+                return found
         return self._anywhere(name)
+
+    def homes(self, command: Command, chdir: str | None = None) -> tuple[str, ...]:
+        """The directories from which a command's modules may be imported, the likeliest first.
+
+        Args:
+            command: It.
+            chdir: Where its own option tells it to go.
+        """
+        if not chdir:
+            return (command.home, command.working)
+        if chdir.startswith("/"):
+            return (self.tree.directory(chdir) or "", command.home, command.working)
+        return (os.path.normpath(os.path.join(command.home, chdir)), command.working)
 
     def _anywhere(self, name: str) -> str | None:
         """The one module of this name, wherever it stands: containers have other directories."""
@@ -114,10 +144,11 @@ class Servers:
         evidence: list[tuple[str, int]] = []
         preload = "--preload" in arguments
         application = _application(program.arguments)
-        directory = option(arguments, "--chdir") or ""
-        home = os.path.normpath(os.path.join(command.home, directory.lstrip("/")))
+        homes = self.homes(command, option(arguments, "--chdir", "--pythonpath"))
+        home = next(filter(None, homes))
         entries: list[str] = []
         source = ""
+        worker: Value | None = None
         if config is not None:
             entries.append(config)
             setting = self.setting(config, "worker_class")
@@ -125,49 +156,82 @@ class Servers:
                 evidence.append((config, setting[1]))
                 if kind is None:
                     kind, source = setting[0], f" in {os.path.basename(config)}"
+                    if kind.startswith("$"):
+                        kind, worker = self._class_given(config, "worker_class")
             loaded = self.setting(config, "preload_app")
             preload = preload or (loaded is not None and loaded[0] == "True")
             if application is None:
                 written = self.setting(config, "wsgi_app")
                 application = written[0] if written is not None else None
-        path = self.module(application, home) if application else None
+        path = self.module(application, *homes) if application else None
         if path is not None:
             entries.append(path)
-        gevent, why = self.worker(kind, os.path.join(home, "_"))
-        entries += [one for one in [self._worker_file(kind, home)] if one is not None]
+        if worker is None and kind is not None:
+            worker = self._worker_class(kind, os.path.join(home, "_"))
+        gevent, why = self._judged(kind, worker)
+        own = self._worker_file(kind, home)
+        entries += [own] if own is not None else []
         return Server(
             "gunicorn",
             gevent,
             f"{why}{source}",
             tuple(dict.fromkeys(entries)),
             f"gunicorn {application}" if application else "gunicorn",
-            patches=gevent == YES,
+            patches=gevent == YES and not self._patches_itself(worker),
             preload=preload,
             evidence=tuple(evidence),
             open=path is None,
         )
 
-    def worker(self, kind: str | None, importer: str) -> tuple[str, str]:
-        """Whether a worker class is gevent's, and why."""
-        if kind is None:
-            return NO, "worker class sync, gunicorn's own choice"
-        why = f"worker class {kind}"
-        if "gevent" in kind or kind.startswith("flask_sockets.worker"):
-            return YES, why
-        if _KNOWN_WORKERS.match(kind):
-            return NO, why
+    def _class_given(self, path: str, name: str) -> tuple[str, Value | None]:
+        """The class that a module gives a name: how it is called, and the project's own."""
+        self.inference.calling.allowance = ALLOWANCE
+        for value in self.inference.module_name(path, name):
+            if value[0] == v.EXTERNAL:
+                return str(value[1]), None
+            summary = self.modules.summary(value[1]) if value[0] == v.CLASS else None
+            if summary is not None:
+                return summary.scopes[value[2]].name, value
+        return f"${name}", None
+
+    def _worker_class(self, kind: str, importer: str) -> Value | None:
+        """The class of the project that a worker class names."""
         owner, _, name = kind.replace(":", ".").rpartition(".")
         path = self.reach.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
-            return UNKNOWN, why
-        for value in self.inference.module_name(path, name):
-            if value[0] == v.CLASS:
-                bases = self.inference.classes.ancestry(value[1], value[2])
-                known = [str(base[1]) for base in bases if base[0] == v.EXTERNAL]
-                if any("gevent" in base for base in known):
-                    return YES, f"{why}, a {next(b for b in known if 'gevent' in b)}"
-                return NO, why
-        return UNKNOWN, why
+            return None
+        self.inference.calling.allowance = ALLOWANCE
+        values = self.inference.module_name(path, name)
+        return next((value for value in values if value[0] == v.CLASS), None)
+
+    def _patches_itself(self, worker: Value | None) -> bool:
+        """Whether a worker class has a ``patch()`` of its own that leaves gunicorn's out."""
+        methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
+        for _, path, scope, *_ in (one for one in methods if one[0] == v.FUNCTION):
+            summary = self.modules.summary(path)
+            calls = summary.calls if summary is not None else ()
+            return not any(
+                c.scope == scope and last_name(c.expression[1]) == "patch" for c in calls
+            )
+        return False
+
+    def worker(self, kind: str | None, importer: str) -> tuple[str, str]:
+        """Whether a worker class is gevent's, and why."""
+        found = self._worker_class(kind, importer) if kind is not None else None
+        return self._judged(kind, found)
+
+    def _judged(self, kind: str | None, found: Value | None) -> tuple[str, str]:
+        if kind is None:
+            return NO, "worker class sync, gunicorn's own choice"
+        why = f"worker class {kind}"
+        if found is not None:
+            bases = self.inference.classes.ancestry(found[1], found[2])
+            known = [str(base[1]) for base in bases if base[0] == v.EXTERNAL]
+            gevents = next((base for base in known if "gevent" in base), None)
+            return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
+        if "gevent" in kind or kind.startswith("flask_sockets.worker"):
+            return YES, why
+        return (NO if _KNOWN_WORKERS.match(kind) else UNKNOWN), why
 
     def _worker_file(self, kind: str | None, home: str) -> str | None:
         if kind is None or "." not in kind:
@@ -206,12 +270,11 @@ class Servers:
         arguments = program.arguments
         words = [word for word in arguments if not word.startswith("-")]
         application = option(arguments, "-A", "--app")
-        directory = option(arguments, "--workdir") or ""
-        home = os.path.join(program.command.home, directory.lstrip("/"))
-        path = self.module(application, home) if application else None
+        homes = self.homes(program.command, option(arguments, "--workdir"))
+        path = self.module(application, *homes) if application else None
         entries = [path] if path is not None else []
         for name in (option(arguments, "-I", "--include") or "").split(","):
-            included = self.module(name, home) if name else None
+            included = self.module(name, *homes) if name else None
             entries += [included] if included is not None else []
         if path is not None and path.endswith("__init__.py"):
             inner = self.modules.inside(os.path.dirname(path), "celery")
@@ -230,6 +293,15 @@ class Servers:
         if "worker" not in words and program.name != "celeryd" and "multi" not in words:
             return None
         pool = option(arguments, "-P", "--pool")
+        if "multi" in words:  # -P:1 gevent is an option of the first node
+            pool = next(
+                (
+                    _of_node(arguments, index)
+                    for index in range(len(arguments))
+                    if _of_node(arguments, index)
+                ),
+                pool,
+            )
         if pool is None:
             why = "pool prefork, Celery's own choice"
             return Server(
@@ -245,7 +317,7 @@ class Servers:
             why,
             tuple(entries),
             f"celery{label}",
-            patches=gevent == YES,
+            patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
         )
 
@@ -253,22 +325,28 @@ class Servers:
 
     def uwsgi(self, program: Program) -> Server:
         """``uwsgi …``, or a settings file as the command line that means the same."""
-        arguments = program.arguments
         command = program.command
-        home = command.home
-        chdir = _uwsgi_option(arguments, "chdir", "pythonpath") or ""
+        told = tuple(
+            f"--{name.removeprefix('UWSGI_').lower().replace('_', '-')}={value}"
+            for name, value in command.environment
+            if name.startswith("UWSGI_")
+        )
+        arguments = (*told, *program.arguments)
+        homes = self.homes(command, _uwsgi_option(arguments, "chdir", "pythonpath", "python-path"))
         entries: list[str] = []
         for name in ("module", "wsgi", "w", "import", "shared-import", "mount"):
             written = _uwsgi_option(arguments, name)
             if written is None:
                 continue
             written = written.rpartition("=")[2]
-            path = self.module(written, os.path.join(home, chdir.lstrip("/")))
+            path = self.module(written, *homes)
             entries += [path] if path is not None else []
         amount = _uwsgi_option(arguments, "gevent")
         loop = _uwsgi_option(arguments, "loop")
-        patches = any("gevent-monkey-patch" in word for word in arguments) or (
-            "--gevent-early-monkey-patch" in arguments
+        patches = any(
+            word.partition("=")[0] in _UWSGI_PATCHES
+            and word.partition("=")[2] not in ("0", "false")
+            for word in arguments
         )
         evidence = [
             (command.filename, row) for key, _, row in command.options if key.startswith("gevent")
@@ -310,6 +388,25 @@ def _application(arguments: tuple[str, ...]) -> str | None:
         elif _APPLICATION.fullmatch(word):
             found.append(word)
     return next((word for word in found if ":" in word), found[0] if found else None)
+
+
+def _is_seen_early(arguments: tuple[str, ...]) -> bool:
+    """Whether Celery sees the pool before it reads its options, which is when it patches.
+
+    It looks for ``-P`` as a word of its own (`celery.maybe_patch_concurrency`): with ``-Pgevent``
+    the pool is gevent's and nothing is patched. ``celery multi`` starts workers by ``--pool``.
+    """
+    return "multi" in arguments or any(
+        word == "-P" or word.partition("=")[0] == "--pool" for word in arguments
+    )
+
+
+def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
+    """The pool that ``celery multi`` gives single nodes: ``-P:1 gevent``, ``--pool:1=gevent``."""
+    match = _NODE.fullmatch(arguments[index])
+    if match is None:
+        return None
+    return match[1] or (arguments[index + 1] if index + 1 < len(arguments) else None)
 
 
 def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:

@@ -6,15 +6,24 @@ import os
 import re
 from typing import NamedTuple
 
-from gblock.project.deployment import Command, Deployment, EntryPoint
+from gblock.project.deployment import Command, EntryPoint
+from gblock.project.launches import Launches
 from gblock.project.marks import WORKER_CONFIG, Marks
 from gblock.project.modules import Modules
 from gblock.project.program import Program, Programs, option
 from gblock.project.reach import Reach
-from gblock.project.servers import BY_CODE, YES, Server, Servers, names_application
+from gblock.project.servers import BY_CODE, UNKNOWN, YES, Server, Servers, names_application
 
 _GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE)
+_CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
+"""Hands the script's own arguments to Celery."""
 _LOCUST = re.compile(rb"^(?:from[ \t]+locust\b|import[ \t]+locust\b)", re.MULTILINE)
+_LOCUST_USER = re.compile(
+    rb"^class[ \t]+\w+[ \t]*\([^)]*(?:User|Locust|TaskSet|Sequence|Shape)\b"
+    rb"|^[ \t]*@(?:\w+\.)?task\b",
+    re.MULTILINE,
+)
+"""What a file for locust holds besides the import."""
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
@@ -39,7 +48,7 @@ class Starts:
 
     Args:
         modules: The project's files.
-        deployment: The files that start processes.
+        programs: What the files that start processes run.
         servers: Reads how servers are started.
         reach: What modules import.
         marks: What files say of gevent.
@@ -48,18 +57,18 @@ class Starts:
     def __init__(
         self,
         modules: Modules,
-        deployment: Deployment,
+        programs: Programs,
         servers: Servers,
         reach: Reach,
         marks: Marks,
     ) -> None:
         self.modules = modules
-        self.deployment = deployment
+        self.deployment = programs.deployment
         self.servers = servers
         self.reach = reach
         self.marks = marks
-        self.root = deployment.tree.root
-        self._programs = Programs(deployment)
+        self.root = self.deployment.tree.root
+        self._programs = programs
         self._configs: set[str] = set()
         """Settings files of gunicorn that some command names."""
 
@@ -75,19 +84,27 @@ class Starts:
 
     def _from_commands(self) -> list[Start]:
         found: dict[tuple[object, ...], Start] = {}
-        for command in self.deployment.commands:
-            for program in self._programs.of(command):
-                server = self._server(program)
-                if server is None:
-                    continue
-                evidence = Evidence(
-                    program.command.filename, program.command.row, program.command.text
-                )
-                key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
-                found.setdefault(key, Start(server, evidence, program.command.variables))
-                for path, row in server.evidence:
-                    more = Evidence(path, row, self.line(path, row))
-                    found.setdefault((*key, path), Start(server, more, program.command.variables))
+        told = [(program, False) for program in self._programs.all]
+        launched = [
+            (program, launch.inside)
+            for launch in Launches(self.modules).all()
+            for program in self._programs.of(launch.command)
+        ]
+        for program, inside in (*told, *launched):
+            server = self._server(program)
+            if server is None:
+                continue
+            command = program.command
+            if inside:  # its own main patches nothing, and the file has run by then
+                entries = tuple(dict.fromkeys((command.filename, *server.entries)))
+                name = f"celery in {os.path.relpath(command.filename, self.root)}"
+                server = server._replace(name=name, entries=entries, patches=False, open=False)
+            evidence = Evidence(command.filename, command.row, command.text)
+            key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
+            found.setdefault(key, Start(server, evidence, command.variables))
+            for path, row in server.evidence:
+                more = Evidence(path, row, self.line(path, row))
+                found.setdefault((*key, path), Start(server, more, command.variables))
         return list(found.values())
 
     def _from_points(self) -> list[Start]:
@@ -134,7 +151,7 @@ class Starts:
         found = []
         for path in self.modules.mentioning("locust", tests=True):
             match = _LOCUST.search(self.modules.data(path))
-            if match is not None:
+            if match is not None and _LOCUST_USER.search(self.modules.data(path)):
                 row = self.modules.data(path).count(b"\n", 0, match.start()) + 1
                 name = f"locust -f {os.path.relpath(path, self.root)}"
                 server = Server("locust", YES, "imports locust", (path,), name, patches=True)
@@ -215,9 +232,10 @@ class Starts:
     def _other(self, program: Program) -> Server | None:
         """Servers that leave the question to the code, and those that have gevent in their name."""
         name, arguments = program.name, program.arguments
-        home = program.command.home
+        homes = self.servers.homes(program.command)
         words = (name, *arguments)
-        if name == "dramatiq-gevent" or (name.startswith("huey") and "greenlet" in words):
+        kind = option(arguments, "-k", "--worker-type") if name.startswith("huey") else None
+        if name == "dramatiq-gevent" or kind in ("greenlet", "gevent"):
             gevent, why = YES, " ".join(words[:4])
         elif name == "chaussette" and "gevent" in (option(arguments, "--backend") or ""):
             gevent, why = YES, "backend gevent"
@@ -226,12 +244,12 @@ class Starts:
         entries = []
         if name == "django-admin":
             settings = program.command.variables.get("DJANGO_SETTINGS_MODULE")
-            path = self.servers.module(settings, home) if settings else None
+            path = self.servers.module(settings, *homes) if settings else None
             return Server("management command", BY_CODE, "", (path,), name) if path else None
         if name == "flask":
             written = option(arguments, "-A", "--app") or program.command.variables.get("FLASK_APP")
             for candidate in [written] if written else ["app", "wsgi"]:
-                path = self.servers.module((candidate or "").removesuffix(".py"), home)
+                path = self.servers.module((candidate or "").removesuffix(".py"), *homes)
                 entries += [path] if path is not None else []
             label = next((word for word in arguments if not word.startswith("-")), "")
             kind = "server" if label == "run" else "management command"
@@ -239,7 +257,7 @@ class Starts:
             return Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
         for word in arguments:
             if ":" in word or name.startswith(("dramatiq", "huey")):
-                path = self.servers.module(word, home)
+                path = self.servers.module(word, *homes)
                 entries += [path] if path is not None else []
         return Server("server", gevent, why, tuple(entries), name, open=not entries)
 
@@ -276,8 +294,12 @@ class Starts:
     def _uwsgi(self, program: Program) -> Server | None:
         for name in ("--ini", "--yaml", "--yml", "--xml", "--json"):
             written = option(program.arguments, name)
-            if written and self.deployment.tree.find(written.partition(":")[0], self.root):
-                return None  # the file is read for itself
+            if not written:
+                continue
+            known = self.deployment.tree.find(written.partition(":")[0], self.root)
+            if known or any(command.options for command in self.deployment.commands):
+                return None  # the file is read for itself, be it under another name
+            return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
         server = self.servers.uwsgi(program)
         files = [option(program.arguments, name) for name in ("--wsgi-file", "--file", "--mule")]
         entries = [
@@ -300,7 +322,14 @@ class Starts:
         if not path and len(arguments) > 1 and arguments[0] == "-m":
             if arguments[1] == "gevent.monkey":
                 return self._monkey(arguments[2:], home)
-            found = self.reach.named(arguments[1], os.path.join(home, "_"), short=True)
+            found = next(
+                (
+                    one
+                    for where in filter(None, self.servers.homes(program.command))
+                    if (one := self.reach.named(arguments[1], os.path.join(where, "_"), short=True))
+                ),
+                None,
+            )
             if found is None or arguments[1].partition(".")[0] in ("pip", "venv"):
                 return None
             if found.endswith("__init__.py"):
@@ -315,6 +344,14 @@ class Starts:
             return self._management(path, 1, f"python {name}").server
         if self.modules.is_test(path):
             return None
+        data = self.modules.data(path)
+        if "worker" in arguments and _CELERY_MAIN.search(data):
+            worker = self.servers.celery(program._replace(name="celery"))
+            if worker is not None:  # Celery's options, for a script that calls its main
+                early = worker.patches and b"celery.__main__" in data
+                entries = tuple(dict.fromkeys((path, *worker.entries)))
+                label = f"python {name}"
+                return worker._replace(name=label, entries=entries, patches=early, open=False)
         return Server("script", BY_CODE, "", (path,), f"python {name}")
 
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:

@@ -21,9 +21,12 @@ OF_CALLS = (
     "cpu-bound-call",
     "uuid-heavy-path",
     "foreign-call",
+    "unknown-native-call",
     "unused-ignore",
 )
 NAMES = (*OF_PROCESSES, *OF_CALLS)
+OF_PACKAGES = "unknown-native-call"
+"""The rule that looks at what is installed, which costs time."""
 
 
 def load(name: str) -> type[Rule]:

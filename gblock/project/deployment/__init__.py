@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
+from functools import cached_property
 
 from gblock.project.deployment import (
     dockerfile,
+    environment,
     makefile,
     manifests,
     packaging,
@@ -23,16 +26,27 @@ _TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", 
 _DOCKERFILE = re.compile(
     r"(?:(?:docker|container)file(?:[._-].+)?|.+\.(?:docker|container)file)", re.IGNORECASE
 )
-_MAKEFILE = re.compile(r"(?:gnu)?makefile|.+\.mk", re.IGNORECASE)
+_MAKEFILE = re.compile(r"(?:gnu)?makefile|.+\.mk|\.?justfile", re.IGNORECASE)
 _SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|da|k|z|a)?sh\b")
 _NAMES_COMMAND = re.compile(
     rb"""["']?(?:command|args|entrypoint|cmd|startCommand|start_command|build|uwsgi|wsgi-file|"""
-    rb"""module)["']?[ \t]*:"""
+    rb"""module|run|scripts|configMapGenerator)["']?[ \t]*:|\bConfigMap\b"""
 )
 _SECTIONS = re.compile(
     rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\]|Service\])", re.MULTILINE
 )
+_MAYBE = re.compile(
+    r"^[^.]*$|^setup\.py$|file|uwsgi|"
+    r"\.(?:ya?ml|json|sh|bash|conf|ini|service|cfg|supervisor|toml|mk)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What every name of a file that is read has in it."""
 _XML = re.compile(r"<([a-z][\w-]*)>([^<]*)</\1>|<([a-z][\w-]*)\s*/>")
+_REQUIREMENTS = re.compile(
+    r"(?:requirements[^/]*|/requirements/[^/]*)\.(?:txt|in)$"
+    r"|/(?:Pipfile|pyproject\.toml|setup\.py|setup\.cfg|environment\.ya?ml)$"
+)
+_JSON = re.compile(r"uwsgi|^(?:app|package)\.json$|task.?def", re.IGNORECASE)
 _YAML_FILES = 2000
 """So many YAML files are parsed."""
 _LARGE_YAML = 200_000
@@ -55,12 +69,15 @@ class Deployment:
         """The shell scripts."""
         self.notes: list[Note] = []
         self._yaml_files = 0
+        self._maps: dict[str, dict[str, str]] = {}
+        self._charts: dict[str, manifests.Values] = {}
         self._texts: dict[str, str | None] = {}
         for path in list(self.tree.files):
             try:
                 self._read(path)
             except UnreadableError as error:
                 self.notes.append(Note(path, error.message, error.row))
+        self.commands = [self._placed(self._with_maps(one)) for one in self.commands]
 
     def text(self, path: str) -> str | None:
         """A file's text; None where it is too large or not text, which is noted."""
@@ -96,12 +113,26 @@ class Deployment:
         except OSError:
             return b""
 
+    @cached_property
+    def requirements(self) -> frozenset[str]:
+        """The distributions that the repository says it needs."""
+        return frozenset[str]().union(
+            *(
+                packaging.requirements(self.text(path) or "")
+                for path in self.tree.files
+                if _REQUIREMENTS.search(path)
+            )
+        )
+
     # -- which file is what
 
     def _read(self, path: str) -> None:
         name = os.path.basename(path)
-        for ending in _TEMPLATES:
-            name = name.removesuffix(ending)
+        if name.endswith(_TEMPLATES):
+            for ending in _TEMPLATES:
+                name = name.removesuffix(ending)
+        if _MAYBE.search(name) is None:  # nearly all files, told at once
+            return
         if name.startswith("Procfile"):
             self._add(path, procfile.read)
         elif _DOCKERFILE.fullmatch(name):
@@ -120,15 +151,32 @@ class Deployment:
         elif name == "setup.py":
             text = self.text(path)
             self.points += packaging.points_of_setup(text, path) if text else []
-        elif "uwsgi" in name and name.endswith((".xml", ".json")):
-            self._read_uwsgi(path, name)
+        elif name.endswith(".json"):
+            if _JSON.search(name):
+                self._read_yaml(path)  # JSON is YAML
+        elif "uwsgi" in name and name.endswith(".xml"):
+            self._read_uwsgi(path)
         elif "." not in name and _SHEBANG.match(self._start(path)):
             self._read_script(path)
 
-    def _add(self, path: str, reader: object) -> None:
+    def _add(self, path: str, reader: Callable[..., list[Command]], *more: object) -> None:
         text = self.text(path)
-        if text is not None and callable(reader):
-            self.commands += reader(text, path)
+        if text is not None:
+            self.commands += reader(text, path, *more)
+
+    def environment(self, written: str, filename: str) -> dict[str, str]:
+        """The variables of an environment file, or of the example that stands in for it.
+
+        Args:
+            written: Its path.
+            filename: The file that names it.
+        """
+        for ending in environment.STAND_INS:
+            path = self.tree.find(written + ending, os.path.dirname(filename))
+            text = self.text(path) if path is not None else None
+            if text is not None:
+                return environment.read(text)
+        return {}
 
     def _read_yaml(self, path: str) -> None:
         data = self._data(path)
@@ -138,7 +186,48 @@ class Deployment:
         if text is None or self._yaml_files >= _YAML_FILES:
             return
         self._yaml_files += 1
-        self.commands += manifests.read(text, path, self._image)
+
+        def environments(written: str) -> dict[str, str]:
+            return self.environment(written, path)
+
+        self._maps.update(
+            manifests.config_maps(text, environments)
+            if b"ConfigMap" in data or b"configMap" in data
+            else {}
+        )
+        self.commands += manifests.read(
+            text, path, self._image, environments, self._values(path) if "{{" in text else None
+        )
+
+    def _values(self, path: str) -> manifests.Values:
+        """The settings of the chart that a template belongs to."""
+        directory = os.path.dirname(path)
+        while len(directory) >= len(self.tree.root):
+            name = os.path.join(directory, "values.yaml")
+            if name in self.tree:
+                if name not in self._charts:
+                    self._charts[name] = manifests.settings(self.text(name) or "")
+                return self._charts[name]
+            directory = os.path.dirname(directory)
+        return {}
+
+    def _placed(self, command: Command) -> Command:
+        """A command with the directory of the repository that its working directory means."""
+        if not command.working:
+            return command
+        return command._replace(working=self.tree.directory(command.working) or "")
+
+    def _with_maps(self, command: Command) -> Command:
+        """A command with what its ConfigMaps set; they may stand in other files."""
+        if not command.maps:
+            return command
+        found: dict[str, str] = {}
+        for one in command.maps:
+            name, _, where = one.rpartition("=")
+            source, _, key = where.partition("/")
+            values = self._maps.get(source, {})
+            found.update(values if not name else {name: values[key]} if key in values else {})
+        return command._replace(environment=tuple({**found, **command.variables}.items()))
 
     def _image(self, directory: str, name: str) -> dockerfile.Image | None:
         """The image that a Dockerfile of this repository makes: that of its last stage."""
@@ -157,7 +246,7 @@ class Deployment:
     def script(
         self,
         path: str,
-        environment: dict[str, str] | None = None,
+        variables: dict[str, str] | None = None,
         arguments: tuple[str, ...] | None = None,
         label: str = "",
     ) -> list[Command]:
@@ -165,13 +254,13 @@ class Deployment:
 
         Args:
             path: The script.
-            environment: Variables that are set for it.
+            variables: Variables that are set for it.
             arguments: What it is called with; None where nobody calls it.
             label: What the caller calls the process.
         """
-        script = Script(self.text(path) or "", environment, arguments)
+        script = Script(self.text(path) or "", variables, arguments)
         found = [
-            Command(simple.words, path, simple.row, label, simple.environment)
+            self._placed(Command.of(simple, path, simple.row, label))
             for simple in script.commands()
         ]
         if script.broken is not None:
@@ -187,7 +276,7 @@ class Deployment:
             return
         data = self._data(path)
         if data is not None and _SECTIONS.search(data):
-            self._add(path, units.read)
+            self._add(path, units.read, lambda written: self.environment(written, path))
 
     def _read_toml(self, path: str, name: str) -> None:
         if name not in ("pyproject.toml", "fly.toml", "railway.toml", "Procfile.toml"):
@@ -198,14 +287,11 @@ class Deployment:
             self.points += points
             self.commands += commands
 
-    def _read_uwsgi(self, path: str, name: str) -> None:
-        if name.endswith(".json"):
-            self._read_yaml(path)  # JSON is YAML
-            return
+    def _read_uwsgi(self, path: str) -> None:
         text = self.text(path) or ""
         settings = [
             units.Setting(m[1] or m[3], m[2] or "true", text.count("\n", 0, m.start()) + 1)
             for m in _XML.finditer(text)
         ]
         if settings:
-            self.commands.append(units.uwsgi(units.Section("uwsgi", 1, settings), path))
+            self.commands += units.uwsgi(units.Section("uwsgi", 1, settings), path)

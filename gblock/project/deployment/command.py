@@ -6,6 +6,8 @@ import os
 import shlex
 from typing import NamedTuple
 
+from gblock.project.deployment.shell import Simple
+
 
 class Command(NamedTuple):
     """One command and where it stands."""
@@ -22,6 +24,37 @@ class Command(NamedTuple):
     """Where it runs, as far as the repository tells: paths and modules are looked up from here."""
     options: tuple[tuple[str, str, int], ...] = ()
     """For a server's settings file: its settings and the row of each."""
+    working: str = ""
+    """The directory of the repository that may be the one where it runs: the path of another
+    machine ends like it."""
+    maps: tuple[str, ...] = ()
+    """The ConfigMaps of Kubernetes that give it variables."""
+
+    @classmethod
+    def of(
+        cls,
+        simple: Simple,
+        filename: str,
+        row: int,
+        label: str = "",
+        directory: str = "",
+        working: str = "",
+    ) -> Command:
+        """What a shell's simple command starts."""
+        if simple.directory and not simple.directory.startswith("/"):
+            base = directory or os.path.dirname(filename)
+            directory = os.path.normpath(os.path.join(base, simple.directory))
+        elif simple.directory:
+            working = simple.directory
+        return cls(
+            simple.words,
+            filename,
+            row,
+            label,
+            simple.environment,
+            directory,
+            working=working,
+        )
 
     @property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from gblock.project.deployment.command import Command
 from gblock.project.deployment.shell import Script
 
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
-_STARTS = ("FROM", "ENTRYPOINT", "CMD", "ENV", "ARG")
+_STARTS = ("FROM", "ENTRYPOINT", "CMD", "ENV", "ARG", "WORKDIR")
 _HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?")
 
 
@@ -30,6 +31,8 @@ class Image(NamedTuple):
     environment: dict[str, str]
     row: int
     stage: str
+    directory: str = ""
+    """Its working directory."""
 
     def started(
         self, command: tuple[str, ...] = (), entrypoint: tuple[str, ...] | None = None
@@ -42,7 +45,14 @@ class Image(NamedTuple):
 def read(text: str, filename: str) -> list[Command]:
     """The commands of all stages that start something."""
     return [
-        Command(image.started(), filename, image.row, image.stage, tuple(image.environment.items()))
+        Command(
+            image.started(),
+            filename,
+            image.row,
+            image.stage,
+            tuple(image.environment.items()),
+            working=image.directory,
+        )
         for image in images(text)
         if image.entrypoint or image.command
     ]
@@ -68,6 +78,9 @@ def images(text: str) -> list[Image]:
         elif line.name in ("ENV", "ARG"):
             values = _pairs(line.text, {**arguments, **now.environment})
             (now.environment if line.name == "ENV" else arguments).update(values)
+        elif line.name == "WORKDIR":
+            where = Script("", {**arguments, **now.environment}).expanded(line.text.strip("\"'"))
+            now = now._replace(directory=posixpath.join(now.directory, where))
         else:
             words_ = _exec_form(line.text)
             if line.name == "ENTRYPOINT":

@@ -1,4 +1,4 @@
-"""Makefiles: the recipes, with the file's own variables put in."""
+"""Makefiles and justfiles: the recipes, with the file's own variables put in."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def read(text: str, filename: str) -> list[Command]:
     target = ""
     found: list[Command] = []
     lines = text.splitlines()
+    indentation = ("\t", " ") if filename.lower().endswith("justfile") else "\t"
     index = 0
     while index < len(lines):
         row, line = index + 1, lines[index]
@@ -26,10 +27,10 @@ def read(text: str, filename: str) -> list[Command]:
             index += 1
             line = line[:-1] + " " + lines[index].strip()
         index += 1
-        if line.startswith("\t"):
+        if line.startswith(indentation):
             recipe = _filled(line.strip().lstrip("@-+"), variables).replace("$$", "$")
             for simple in Script(recipe).commands():
-                found.append(Command(simple.words, filename, row, target, simple.environment))
+                found.append(Command.of(simple, filename, row, target))
             continue
         match = _VARIABLE.fullmatch(line.strip())
         if match is not None:

@@ -18,6 +18,11 @@ else:
 _POINT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_][\w.]*)\s*:\s*[A-Za-z_][\w.]*")
 _SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
+_REQUIRED = re.compile(
+    r"""(?:^[ \t]*(?:-[ \t]+)?|["'])([A-Za-z][\w.-]*)"""
+    r"""(?=[ \t]*(?:\[[\w, -]*\])?[ \t]*(?:$|[<>=!~;#"'^]))""",
+    re.MULTILINE,
+)
 _SECTION = re.compile(r"^\[([^\]]+)\]", re.MULTILINE)
 
 
@@ -61,6 +66,12 @@ def _after_opening(text: str, start: int, place: int, mark: str) -> int:
         return place
     second = text.find(mark, place + 3)
     return second if second >= 0 and "=" not in text[start:place].partition("\n")[2] else place
+
+
+def requirements(text: str) -> frozenset[str]:
+    """The distributions that a file may need: the first words of its lines and quoted texts."""
+    found = (match[1].lower() for match in _REQUIRED.finditer(text))
+    return frozenset(re.sub(r"[-_.]+", "-", name) for name in found)
 
 
 def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command]]:
@@ -108,8 +119,7 @@ def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command]
                 value = value.get("cmd") or value.get("shell")
             if isinstance(value, str):
                 for simple in Script(value).commands():
-                    row = _row(text, name)
-                    found.append(Command(simple.words, filename, row, name, simple.environment))
+                    found.append(Command.of(simple, filename, _row(text, name), name))
     return found
 
 

@@ -17,5 +17,5 @@ def read(text: str, filename: str) -> list[Command]:
         match = _LINE.fullmatch(line.strip())
         if match is not None:
             for simple in Script(match[2]).commands():
-                found.append(Command(simple.words, filename, row, match[1], simple.environment))
+                found.append(Command.of(simple, filename, row, match[1]))
     return found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from gblock.project.deployment.command import Command, UnreadableError
+from gblock.project.deployment.environment import none as no_environment
 from gblock.project.deployment.shell import Script
 
 _SECTION = re.compile(r"\[([^\]]+)\][ \t]*(?:[#;].*)?")
@@ -18,6 +20,11 @@ _EXPANSION = re.compile(r"%\((?:ENV_)?(\w+)\)[sd]")
 """supervisor's variables."""
 _COMMENT = re.compile(r"[ \t];[^\n]*")
 _ALTERNATIVE = "\0"
+_DAEMONS = ("attach-daemon", "attach-daemon2", "smart-attach-daemon", "smart-attach-daemon2")
+_OWN = re.compile(r"%\((\w[\w-]*)\)")
+"""uWSGI's placeholders."""
+
+Environments = Callable[[str], dict[str, str]]
 
 
 class Setting(NamedTuple):
@@ -44,19 +51,28 @@ class Section(NamedTuple):
         return [setting for setting in self.settings if setting.key == key]
 
 
-def read(text: str, filename: str) -> list[Command]:
-    """The commands of a unit, a supervisor's or circus' programs, a uWSGI server's settings."""
+def read(text: str, filename: str, environments: Environments = no_environment) -> list[Command]:
+    """The commands of a unit, a supervisor's or circus' programs, a uWSGI server's settings.
+
+    Args:
+        text: The file.
+        filename: Its name.
+        environments: Reads the environment file of a path.
+
+    Raises:
+        UnreadableError: for a line that is neither a section, a setting, nor the rest of one.
+    """
     found: list[Command] = []
     for section in sections(text):
         kind, _, name = section.name.partition(":")
         if kind == "Service":
-            found += _service(section, filename)
+            found += _service(section, filename, environments)
         elif kind in ("program", "eventlistener", "fcgi-program"):
             found += _program(section, filename, name)
         elif kind == "watcher":
             found += _watcher(section, filename, name)
         elif kind == "uwsgi":
-            found.append(uwsgi(section, filename))
+            found += uwsgi(section, filename)
     return found
 
 
@@ -110,19 +126,22 @@ def _commands(
     value = _EXPANSION.sub(r"$\1", value)
     for alternative in value.split(_ALTERNATIVE):
         for simple in Script(" ".join(alternative.split("\n")), environment).commands():
-            found.append(Command(simple.words, filename, row, label, simple.environment, directory))
+            found.append(Command.of(simple, filename, row, label, working=directory))
     return found
 
 
-def _service(section: Section, filename: str) -> list[Command]:
+def _service(section: Section, filename: str, environments: Environments) -> list[Command]:
     environment: dict[str, str] = {}
+    for setting in section.all("EnvironmentFile"):
+        environment.update(environments(setting.value.removeprefix("-")))
     for setting in section.all("Environment"):
         for simple in Script(f"env {setting.value}").commands():
             environment.update(word.partition("=")[::2] for word in simple.words[1:] if "=" in word)
     found: list[Command] = []
     for setting in section.all("ExecStart"):
         value = setting.value.lstrip("@-:+!")
-        found += _commands(value, filename, setting.row, "", environment, "")
+        where = section.get("WorkingDirectory").lstrip("-~")
+        found += _commands(value, filename, setting.row, "", environment, where)
     return found
 
 
@@ -135,7 +154,8 @@ def _program(section: Section, filename: str, name: str) -> list[Command]:
     found: list[Command] = []
     for setting in section.all("command"):
         value = _COMMENT.sub("", setting.value)
-        found += _commands(value, filename, setting.row, name, environment, "")
+        where = section.get("directory")
+        found += _commands(value, filename, setting.row, name, environment, where)
     return found
 
 
@@ -143,15 +163,31 @@ def _watcher(section: Section, filename: str, name: str) -> list[Command]:
     found: list[Command] = []
     for setting in section.all("cmd"):
         value = f"{setting.value} {section.get('args')}"
-        found += _commands(value, filename, setting.row, name, {}, "")
+        where = section.get("working_dir")
+        found += _commands(value, filename, setting.row, name, {}, where)
     return found
 
 
-def uwsgi(section: Section, filename: str) -> Command:
-    """A uWSGI server's settings as the command line that means the same."""
+def uwsgi(section: Section, filename: str) -> list[Command]:
+    """A uWSGI server's settings as the command line that means the same, and what it attaches."""
     words = ["uwsgi"]
     options = []
-    for key, value, row in section.settings:
+    attached: list[Command] = []
+    for key, written, row in section.settings:
+        value = _OWN.sub(lambda match: section.get(match[1]) or match[0], written)
         words.append(f"--{key}" if value.lower() in ("true", "") else f"--{key}={value}")
         options.append((key, value, row))
-    return Command(tuple(words), filename, section.row, options=tuple(options))
+        if key in _DAEMONS:
+            attached += _attached(key, value, filename, row)
+    server = Command(tuple(words), filename, section.row, options=tuple(options))
+    return [server, *attached]
+
+
+def _attached(key: str, value: str, filename: str, row: int) -> list[Command]:
+    """The daemon that uWSGI starts beside itself."""
+    if key.startswith("smart"):
+        value = value.partition(" ")[2]  # the file with its pid stands first
+    elif key.endswith("2"):
+        pairs = dict(part.partition("=")[::2] for part in value.split(","))
+        value = pairs.get("cmd") or pairs.get("exec") or ""
+    return [Command.of(simple, filename, row) for simple in Script(value).commands()]

@@ -1,0 +1,284 @@
+"""The command lines that a file's own code spells: lists and texts, as far as the file tells.
+
+An f-string or a variable of another file leaves a hole: ``$x``, as a shell's unknown variable does.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import warnings
+from collections.abc import Iterator
+from typing import TypeAlias
+
+Words: TypeAlias = str | tuple[str, ...]
+"""A text, or the words of a list."""
+HOLE = "$x"
+
+_FORMATTED = re.compile(r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[sdrif]|\{[^{}]*\}")
+_DEFAULTS = frozenset(("get", "getenv", "env", "setdefault"))
+_MANY = 16
+"""So many values of one expression are followed."""
+_DEEP = 12
+_STEPS = 1000
+"""So many expressions are looked at for one answer."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Wording:
+    """What the expressions of one file spell.
+
+    Args:
+        tree: The file.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.calls: list[tuple[ast.Call, int]] = []
+        """Every call, and the function that it stands in, the module being 0."""
+        self.assigned: list[tuple[ast.expr, ast.expr, int]] = []
+        """What is assigned to anything that is no name: target, value, function."""
+        self.mappings: list[tuple[ast.Dict, int]] = []
+        self._values: dict[tuple[int, str], list[ast.expr]] = {}
+        self._added: dict[tuple[int, str], list[ast.expr]] = {}
+        self._imported: dict[str, str] = {}
+        self._outer: dict[int, int] = {0: 0}
+        self._allowance = _STEPS
+        self._read(tree)
+
+    @classmethod
+    def of_file(cls, data: bytes, path: str) -> Wording | None:
+        """Read a file; None where this interpreter cannot parse it."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return cls(ast.parse(data, path))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def given(self, name: str) -> Iterator[tuple[ast.expr, int]]:
+        """What an option is given: in a dict, as a keyword, under a key, by ``set(name, …)``.
+
+        Args:
+            name: The option's.
+        """
+        for mapping, function in self.mappings:
+            for key, value in zip(mapping.keys, mapping.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == name:
+                    yield value, function
+        for call, function in self.calls:
+            for keyword in call.keywords:
+                if keyword.arg == name:
+                    yield keyword.value, function
+            first = call.args[0] if len(call.args) > 1 else None
+            if isinstance(first, ast.Constant) and first.value == name:
+                yield call.args[1], function
+        for target, value, function in self.assigned:
+            key = target.slice if isinstance(target, ast.Subscript) else None
+            by_key = isinstance(key, ast.Constant) and key.value == name
+            if by_key or (isinstance(target, ast.Attribute) and target.attr == name):
+                yield value, function
+
+    def of(self, node: ast.expr, function: int, depth: int = 0) -> list[Words]:
+        """What an expression can spell, an empty list where nobody can tell.
+
+        Args:
+            node: The expression.
+            function: Where it stands.
+            depth: How deep the question already is.
+        """
+        if not depth:
+            self._allowance = _STEPS
+        self._allowance -= 1
+        if depth > _DEEP or self._allowance < 0:
+            return []
+        found: list[Words] = []
+        for one in self._of(node, function, depth + 1):
+            if one not in found:
+                found.append(one)
+        return found[:_MANY]
+
+    # -- reading
+
+    def _read(self, tree: ast.Module) -> None:
+        waiting: list[tuple[ast.AST, int]] = [(tree, 0)]
+        while waiting:
+            node, function = waiting.pop()
+            inner = function
+            if isinstance(node, _FUNCTIONS):
+                inner = len(self._outer)
+                self._outer[inner] = function
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._assign(target, node.value, function)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._assign(node.target, node.value, function)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                self._added.setdefault((function, node.target.id), []).append(node.value)
+            elif isinstance(node, ast.For | ast.AsyncFor):
+                self._assign(node.target, ast.Starred(value=node.iter, ctx=ast.Load()), function)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    self._imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+            elif isinstance(node, ast.Dict):
+                self.mappings.append((node, function))
+            elif isinstance(node, ast.Call):
+                self.calls.append((node, function))
+                self._store(node, function)
+            children = list(ast.iter_child_nodes(node))
+            waiting += [(child, inner) for child in reversed(children)]
+
+    def _assign(self, target: ast.expr, value: ast.expr, function: int) -> None:
+        if isinstance(target, ast.Name):
+            self._values.setdefault((function, target.id), []).append(value)
+        else:
+            self.assigned.append((target, value, function))
+
+    def _store(self, node: ast.Call, function: int) -> None:
+        """``words.append(x)`` and ``words.extend(xs)``."""
+        callee = node.func
+        if isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and node.args:
+            added = self._added.setdefault((function, callee.value.id), [])
+            if callee.attr == "append":
+                added.append(ast.List(elts=[node.args[0]], ctx=ast.Load()))
+            elif callee.attr == "extend":
+                added.append(node.args[0])
+
+    # -- expressions
+
+    def _of(self, node: ast.expr, function: int, depth: int) -> list[Words]:
+        if isinstance(node, ast.Constant):
+            return [str(node.value)] if isinstance(node.value, str | int | float) else []
+        if isinstance(node, ast.JoinedStr):
+            return self._joined(node, function, depth)
+        if isinstance(node, ast.List | ast.Tuple):
+            return self._listed(node.elts, function, depth)
+        if isinstance(node, ast.Starred):  # what a loop takes out of it
+            lists = self.of(node.value, function, depth)
+            return [word for words in lists if isinstance(words, tuple) for word in words]
+        if isinstance(node, ast.BinOp):
+            return self._operated(node, function, depth)
+        if isinstance(node, ast.IfExp):
+            return [one for n in (node.body, node.orelse) for one in self.of(n, function, depth)]
+        if isinstance(node, ast.BoolOp):
+            return [one for n in node.values for one in self.of(n, function, depth)]
+        if isinstance(node, ast.Name):
+            return self._name(node.id, function, depth)
+        if isinstance(node, ast.Attribute):
+            dotted = ast.unparse(node)
+            return ["python" if dotted == "sys.executable" else self._imported_from(dotted)]
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.argv":
+            return [()] if isinstance(node.slice, ast.Slice) else [HOLE]
+        if isinstance(node, ast.Call):
+            return self._called(node, function, depth)
+        return []
+
+    def _imported_from(self, dotted: str) -> str:
+        first, _, rest = dotted.partition(".")
+        return f"{self._imported[first]}.{rest}" if first in self._imported else HOLE
+
+    def _joined(self, node: ast.JoinedStr, function: int, depth: int) -> list[Words]:
+        found = [""]
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            values = [one for one in self.of(inner, function, depth) if isinstance(one, str)]
+            found = [before + one for before in found for one in values or [HOLE]][:_MANY]
+        return list(found)
+
+    def _listed(self, nodes: list[ast.expr], function: int, depth: int) -> list[Words]:
+        found: list[tuple[str, ...]] = [()]
+        for node in nodes:
+            inner = node.value if isinstance(node, ast.Starred) else node
+            values = self.of(inner, function, depth) or [HOLE]
+            found = [
+                (*before, *(one if isinstance(one, tuple) else (one,)))
+                for before in found
+                for one in values
+            ][:_MANY]
+        return list(found)
+
+    def _operated(self, node: ast.BinOp, function: int, depth: int) -> list[Words]:
+        left = self.of(node.left, function, depth)
+        if isinstance(node.op, ast.Mod):
+            given = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+            return self._formatted(left, given, function, depth)
+        if not isinstance(node.op, ast.Add):
+            return []
+        right = self.of(node.right, function, depth)
+        found: list[Words] = []
+        for one in left or [HOLE]:
+            for other in right or [() if isinstance(one, tuple) else HOLE]:
+                if isinstance(one, tuple) and isinstance(other, tuple):
+                    found.append((*one, *other))
+                elif isinstance(one, str) and isinstance(other, str):
+                    found.append(one + other)
+                elif isinstance(other, tuple):
+                    found.append(other)
+        return found
+
+    def _formatted(
+        self, texts: list[Words], given: list[ast.expr], function: int, depth: int
+    ) -> list[Words]:
+        """Texts with their holes filled, one after the other; what is not known stays a hole."""
+        found = [one for one in texts if isinstance(one, str)]
+        for node in given:
+            values = [one for one in self.of(node, function, depth) if isinstance(one, str)]
+            found = [
+                _FORMATTED.sub(one.replace("\\", r"\\"), text, count=1)
+                for text in found
+                for one in values or [HOLE]
+            ][:_MANY]
+        return [_FORMATTED.sub(HOLE, text) for text in found]
+
+    def _name(self, name: str, function: int, depth: int) -> list[Words]:
+        while True:
+            values = self._values.get((function, name))
+            if values is not None:
+                break
+            if not function:
+                return [self._imported[name]] if name in self._imported else []
+            function = self._outer[function]
+        found = [one for value in values for one in self.of(value, function, depth)]
+        for added in self._added.get((function, name), ()):
+            more = self.of(added, function, depth)
+            if more:
+                found = [_sum(one, other) for one in found for other in more][:_MANY]
+        return found
+
+    def _called(self, node: ast.Call, function: int, depth: int) -> list[Words]:
+        callee = node.func
+        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+        if name in _DEFAULTS and len(node.args) > 1:
+            return self.of(node.args[1], function, depth)
+        if name in ("list", "tuple", "quote", "str") and node.args:
+            return self.of(node.args[0], function, depth)
+        if name == "split" and isinstance(callee, ast.Attribute):
+            of_shlex = isinstance(callee.value, ast.Name) and callee.value.id == "shlex"
+            text = node.args[0] if of_shlex and node.args else callee.value
+            return [
+                tuple(_split(one)) for one in self.of(text, function, depth) if isinstance(one, str)
+            ]
+        if name == "format" and isinstance(callee, ast.Attribute):
+            texts = self.of(callee.value, function, depth)
+            return self._formatted(texts, node.args, function, depth)
+        if name == "join" and isinstance(callee, ast.Attribute) and node.args:
+            lists = self.of(node.args[0], function, depth)
+            between = self.of(callee.value, function, depth) or [" "]
+            return [str(between[0]).join(one) for one in lists if isinstance(one, tuple)]
+        return []
+
+
+def _sum(one: Words, other: Words) -> Words:
+    if isinstance(one, str) and isinstance(other, str):
+        return one + other
+    return (
+        *(one if isinstance(one, tuple) else (one,)),
+        *(other if isinstance(other, tuple) else (other,)),
+    )
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()

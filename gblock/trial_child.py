@@ -1,0 +1,286 @@
+"""The process that `gblock trial` measures: its source is handed to the chosen interpreter.
+
+It may be another Python, in another environment, so nothing of gblock is imported here, and nothing
+that Python 3.8 does not have. One argument names a directory: `spec.json` says what to run, `beats`
+is memory shared with the parent, who reads it when the statement never returns or takes the
+process with it, `about.json` names what is here, and `result.json` appears when
+the statement came to an end or raised.
+
+In `beats` stand doubles, in the order of `SLOTS`; times are those of `time.monotonic()`, which all
+processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+SLOTS = (
+    "phase",
+    "began",
+    "beat",
+    "max_gap",
+    "tick",
+    "max_tick",
+    "ticks",
+    "thread",
+    "cpu",
+    "starved",
+    "process_cpu",
+    "baseline_gap",
+    "baseline_cpu",
+    "switch",
+)
+PREPARING, SETTING_UP, RESTING, RUNNING, DONE = range(5)
+PERIOD = 0.002
+"""Seconds between two beats, and between two ticks."""
+BASELINE = 0.1
+"""Seconds for which the hub is watched before the statement runs."""
+# Bound before anything is patched.
+_now, _pause, _cpu, _process_cpu = time.monotonic, time.sleep, time.thread_time, time.process_time
+
+
+class _Beats:
+    """The memory that the parent reads."""
+
+    def __init__(self, path: str) -> None:
+        with open(path, "r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), 8 * len(SLOTS))
+        self._place = {name: 8 * index for index, name in enumerate(SLOTS)}
+        self.pid = os.getpid()
+
+    def __setitem__(self, name: str, value: float) -> None:
+        struct.pack_into("d", self._memory, self._place[name], value)
+
+    def __getitem__(self, name: str) -> float:
+        value: float = struct.unpack_from("d", self._memory, self._place[name])[0]
+        return value
+
+    def seen(self, last: str, longest: str, now: float) -> None:
+        """Take note of a beat or a tick."""
+        gap = now - self[last]
+        self[last] = now
+        if gap > self[longest]:
+            self[longest] = gap
+
+
+class _BrokenError(Exception):
+    """What the user's code raised, or what is missing here."""
+
+    def __init__(self, phase: str, error: str, message: str, line: int = 0) -> None:
+        super().__init__(phase, error, message, line)
+        self.told = {"phase": phase, "error": error, "message": message, "line": line}
+
+
+def _tick(beats: _Beats) -> None:
+    """Count beside everything else: a native thread, which runs where the GIL is released."""
+    while True:
+        _pause(PERIOD)
+        beats.seen("tick", "max_tick", _now())
+        beats["ticks"] += 1
+
+
+def _schedule() -> tuple[float, float] | None:
+    """Return the seconds that this thread had a processor, and those it waited for one."""
+    import threading
+
+    try:
+        path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        ran, waited = os.read(descriptor, 128).split()[:2]
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(descriptor)
+    return int(ran) / 1e9, int(waited) / 1e9
+
+
+def _patch(wanted: list[str] | None) -> None:
+    """Patch everything for None, else the parts that `monkey.patch_all` calls so."""
+    import inspect
+
+    from gevent import monkey
+
+    if wanted is None:
+        monkey.patch_all()
+        return
+    if not wanted:
+        return
+    parameters = inspect.signature(monkey.patch_all).parameters.values()
+    known = [p.name for p in parameters if p.name not in ("aggressive", "Event", "kwargs")]
+    for name in wanted:
+        if name not in known:
+            message = f"gevent patches no {name!r}; it knows {', '.join(known)}"
+            raise _BrokenError("patch", "", message)
+    monkey.patch_all(**{name: name in wanted for name in known})
+
+
+def _line(error: BaseException, filename: str) -> int:
+    """Return the line of the user's own text that raised, 0 where there is none."""
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return error.lineno or 0
+    found, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+def _execute(phase: str, code: CodeType, names: dict[str, Any]) -> None:
+    """Run what the user wrote.
+
+    Raises:
+        _BrokenError: with what it raised.
+    """
+    try:
+        exec(code, names)  # noqa: S102 - that is what we are for
+    except BaseException as error:  # noqa: BLE001 - SystemExit and GreenletExit end no trial
+        name = type(error).__name__
+        raise _BrokenError(phase, name, str(error), _line(error, f"<{phase}>")) from None
+
+
+def _compiled(phase: str, text: str) -> CodeType:
+    try:
+        return compile(text, f"<{phase}>", "exec")
+    except (SyntaxError, ValueError) as error:
+        # ValueError: a null character.
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        line = _line(error, f"<{phase}>")
+        raise _BrokenError(phase, type(error).__name__, message, line) from None
+
+
+def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
+    import gevent
+
+    names = vars(sys.modules["__main__"])
+    setup = _compiled("set-up", spec["setup"])
+    statement = _compiled("statement", spec["statement"])
+    beats["phase"] = SETTING_UP
+    _execute("set-up", setup, names)
+
+    def beat() -> None:
+        while os.getpid() == beats.pid:
+            gevent.sleep(PERIOD)
+            # A fork of the statement's may have come here as well.
+            if os.getpid() == beats.pid:
+                beats.seen("beat", "max_gap", _now())
+
+    def run() -> None:
+        if spec["threadpool"]:
+            gevent.get_hub().threadpool.apply(_execute, ("statement", statement, names))
+        else:
+            _execute("statement", statement, names)
+
+    if spec["threadpool"]:
+        # The pool's first native thread is started before the clock runs.
+        gevent.get_hub().threadpool.apply(int)
+    gevent.spawn(beat)
+    beats["phase"] = RESTING
+    began, cpu, process_cpu = _now(), _cpu(), _process_cpu()
+    beats["beat"] = beats["tick"] = began
+    beats["max_gap"] = 0.0
+    gevent.sleep(BASELINE)
+    beats["baseline_gap"] = beats["max_gap"]
+    rested = max(_now() - began, BASELINE)
+    elsewhere = (_process_cpu() - process_cpu) - (_cpu() - cpu)
+    beats["baseline_cpu"] = max(0.0, elsewhere) / rested
+    beats["switch"] = sys.getswitchinterval() if hasattr(sys, "getswitchinterval") else 0.005
+
+    schedule = _schedule()
+    if schedule is not None:
+        beats["cpu"], beats["starved"] = schedule
+    beats["process_cpu"] = _process_cpu()
+    cpu = _cpu()
+    beats["max_gap"] = beats["max_tick"] = beats["ticks"] = 0.0
+    beats["phase"] = RUNNING
+    began = _now()
+    beats["beat"] = beats["tick"] = beats["began"] = began
+    try:
+        run()
+    finally:
+        ended = _now()
+        if os.getpid() != beats.pid:
+            os._exit(0)  # a fork of the statement's that fell out of its end
+        beats["phase"] = DONE
+        beats.seen("beat", "max_gap", ended)
+        beats.seen("tick", "max_tick", ended)
+    used = _cpu() - cpu
+    after = _schedule()
+    starved = after[1] - beats["starved"] if after is not None and schedule is not None else None
+    return {
+        "elapsed": ended - began,
+        "max_gap": beats["max_gap"],
+        "max_tick": beats["max_tick"],
+        "ticks": beats["ticks"],
+        "cpu": used,
+        "cpu_elsewhere": max(0.0, _process_cpu() - beats["process_cpu"] - used),
+        "starved": starved,
+    }
+
+
+def main(directory: str) -> None:
+    """Run what the directory's `spec.json` says."""
+    try:
+        import _thread
+
+        with open(os.path.join(directory, "spec.json"), encoding="utf-8") as file:
+            spec = json.load(file)
+        beats = _Beats(os.path.join(directory, "beats"))
+        # What the statement pickles is looked up in a module of this name.
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        sys.argv = ["-c"]
+        try:
+            import threading
+
+            beats["thread"] = threading.get_native_id()
+            # Before patching, or it would be a greenlet.
+            _thread.start_new_thread(_tick, (beats,))
+            try:
+                import gevent
+            except ImportError as error:
+                raise _BrokenError("gevent", type(error).__name__, str(error)) from None
+            version = ".".join(map(str, sys.version_info[:3]))
+            _write(directory, "about", {"python": version, "gevent": gevent.__version__})
+            _patch(spec["patch"])
+            told = gevent.spawn(_caught, spec, beats).get()
+        except _BrokenError as broken:
+            told = broken.told
+        if os.getpid() == beats.pid:
+            _write(directory, "result", told)
+    finally:
+        # What the statement left running must not keep the process.
+        os._exit(0)
+
+
+def _write(directory: str, name: str, value: dict[str, Any]) -> None:
+    """Put a file there, whole or not at all."""
+    path = os.path.join(directory, name)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    os.replace(path + ".new", path + ".json")
+
+
+def _caught(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
+    """Measure; what the user's code raised is a value, or gevent would print it."""
+    try:
+        return _measured(spec, beats)
+    except _BrokenError as broken:
+        return broken.told
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

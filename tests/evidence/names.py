@@ -1,0 +1,75 @@
+# What the set-up and the call of every scenario may use. Run in the measured process, as its own.
+import os
+import subprocess
+import sys
+import tempfile
+from types import SimpleNamespace  # noqa: F401 - what servers are told in
+
+from gevent.monkey import get_original
+
+pause = get_original("time", "sleep")
+
+
+def later(seconds, function, *arguments):
+    """Call a function from a native thread. Nothing measured starts within 0.1 s of the set-up."""
+
+    def run():
+        pause(seconds)
+        function(*arguments)
+
+    get_original("_thread", "start_new_thread")(run, ())
+
+
+def other(code, *arguments):
+    """Run a Python of its own until it prints a line, and let it go on; returns the process."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+
+def elsewhere(function):
+    """Call a function of `__main__` in a process of its own, which is forked: it has our data."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(function).result()
+
+
+def standard_input():
+    """Put a pipe in the place of standard input; returns the end to write to."""
+    reader, writer = os.pipe()
+    os.dup2(reader, 0)
+    return writer
+
+
+def path(name):
+    """Return the path of a file in a new directory, which goes away with the trial."""
+    return os.path.join(tempfile.mkdtemp(), name)
+
+
+def file_of(megabytes):
+    """Write a file of that size and return its path."""
+    name = path("data")
+    with open(name, "wb") as file:
+        file.writelines(os.urandom(1000) * 1000 for _ in range(megabytes))
+    return name
+
+
+def delay(server, seconds):
+    """From here on, let each answer of a `slow-` server come that much later."""
+    import socket
+
+    with socket.create_connection((server.host, server.control)) as connection:
+        connection.sendall(f"{seconds}\n".encode())
+        connection.recv(1)
+
+
+def text(megabytes):
+    """Return bytes that look like text: they can be compressed, but not to nothing."""
+    import random
+
+    words = [f"{random.Random(n).getrandbits(40):x}" for n in range(5000)]
+    line = " ".join(words).encode() + b"\n"
+    return line * (megabytes * 1_000_000 // len(line))

@@ -1,0 +1,47 @@
+"""What is still to be done, computed: `python -m tests.evidence.rest` writes `open.toml`."""
+
+from __future__ import annotations
+
+from gblock import catalog, trial
+from gblock.writing import write
+
+from . import scenarios
+
+_WHY = {
+    "without-scenario": "No scenario proves them yet.",
+    "without-figures": "Nothing was measured: they carry a reference alone.",
+    "without-remedy": "No remedy was measured.",
+    "remedy-blocks": "What was measured as their remedy blocks as well.",
+}
+
+
+def rest(known, scenes):
+    """Return the lists of `open.toml`, by key."""
+    with_scenario = {one.blocker for one in scenes}
+    hopeless = {one.blocker for one in scenes if one.remedy == ""}
+    lists = {key: [] for key in _WHY}
+    for blocker in known.blockers:
+        evidence = blocker.evidence
+        if blocker.id not in with_scenario:
+            lists["without-scenario"].append(blocker.id)
+        if not evidence.measured:
+            lists["without-figures"].append(blocker.id)
+        elif evidence.remedy_max_gap is None:
+            if blocker.id not in hopeless:
+                lists["without-remedy"].append(blocker.id)
+        elif not trial.remedies(evidence.max_gap, evidence.remedy_max_gap):
+            lists["remedy-blocks"].append(blocker.id)
+    return lists
+
+
+def document(lists):
+    """Return the text of `open.toml`."""
+    parts = ["# What is still to be done. These lists can only become shorter.\n"]
+    for key, why in _WHY.items():
+        ids = "".join(f'    "{name}",\n' for name in lists[key])
+        parts.append(f"\n# {why}\n{key} = [\n{ids}]\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    write(str(scenarios.HERE / scenarios.OPEN), document(rest(catalog.load(), scenarios.load())))

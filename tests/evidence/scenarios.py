@@ -1,0 +1,111 @@
+"""Scenarios: what is run to prove an entry of the catalog. They stand in TOML files beside this."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from gblock.errors import UserError, toml_place
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).parent
+OPEN = "open.toml"
+
+
+class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One entry's call and its remedy; README.md says what the keys mean."""
+
+    blocker: str
+    setup: str = ""
+    call: str
+    title: str | None = None
+    remedy: str | None = None
+    remedy_setup: str = ""
+    remedy_title: str | None = None
+    symbol: str | None = None
+    needs: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    python: str = ""
+    patch: tuple[str, ...] | None = None
+    timeout: float = 10.0
+    slow: bool = False
+
+    @property
+    def called(self) -> str:
+        """What stands in the catalog as the call."""
+        return self.title or _line(self.call)
+
+    @property
+    def remedied(self) -> str:
+        """What stands in the catalog as the remedy."""
+        if self.remedy is None:
+            return self.remedy_title or "gevent.get_hub().threadpool.apply(f, args)"
+        return self.remedy_title or _line(self.remedy)
+
+
+class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab", kw_only=True):
+    """What is still to be done: lists of blockers, which can only shrink."""
+
+    without_scenario: tuple[str, ...]
+    without_figures: tuple[str, ...]
+    without_remedy: tuple[str, ...]
+    remedy_blocks: tuple[str, ...]
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    scenario: tuple[Scenario, ...]
+    setup: str = ""
+    needs: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """Each with what the whole file says."""
+        return tuple(
+            msgspec.structs.replace(
+                one,
+                setup=f"{self.setup}\n{one.setup}" if self.setup else one.setup,
+                needs=one.needs or self.needs,
+                requires=one.requires or self.requires,
+            )
+            for one in self.scenario
+        )
+
+
+def load(directory: Path = HERE) -> tuple[Scenario, ...]:
+    """Return the scenarios of all files, in the order of the files' names.
+
+    Raises:
+        UserError: with the file and what is wrong in it.
+    """
+    files = sorted(path for path in directory.glob("*.toml") if path.name != OPEN)
+    return tuple(one for path in files for one in _parsed(path, _File).scenarios())
+
+
+def still_open(directory: Path = HERE) -> Open:
+    """Return the lists of what is to be done.
+
+    Raises:
+        UserError: if they cannot be read.
+    """
+    return _parsed(directory / OPEN, Open)
+
+
+def _parsed(path: Path, shape):
+    text = path.read_text(encoding="utf-8")
+    try:
+        return msgspec.convert(tomllib.loads(text), shape)
+    except tomllib.TOMLDecodeError as error:
+        message, row, column = toml_place(error, text)
+        raise UserError(path.name, message, row, column) from None
+    except msgspec.ValidationError as error:
+        raise UserError(path.name, str(error)) from None
+
+
+def _line(statement: str) -> str:
+    return "; ".join(line.strip() for line in statement.strip().splitlines())

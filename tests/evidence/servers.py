@@ -1,0 +1,408 @@
+"""The servers that scenarios speak to: real ones of this machine, private ones, and a few of ours.
+
+Each is a context manager that takes the interpreter of the measured environment and gives the
+names under which a scenario finds the server: at least `host` and `port`. `MissingError` says why
+there is none. With `slow-` before its name, a server stands behind a proxy that delays answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+_START = 15.0
+"""Seconds that a server gets to start."""
+
+
+class MissingError(Exception):
+    """This machine has no such server."""
+
+
+def _service(port, **names):
+    """A server that runs on this machine already."""
+
+    @contextlib.contextmanager
+    def started(python):
+        try:
+            socket.create_connection((LOOPBACK, port), timeout=2).close()
+        except OSError:
+            raise MissingError(f"nothing listens on port {port}") from None
+        yield {"host": LOOPBACK, "port": port, **names}
+
+    return started
+
+
+def free_port():
+    """A port that nobody has at the moment."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def _process(command, port, **options):
+    """A process of ours that listens on a port."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        **options,
+    )  # fmt: skip
+    try:
+        end = time.monotonic() + _START
+        while True:
+            with contextlib.suppress(OSError):
+                socket.create_connection((LOOPBACK, port), timeout=1).close()
+                break
+            if process.poll() is not None or time.monotonic() > end:
+                raise MissingError(f"{command[0]} did not start (exit code {process.poll()})")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _binary(*names):
+    for name in names:
+        found = shutil.which(name, path="/usr/bin:/usr/sbin:/usr/local/bin:/usr/local/sbin:/bin")
+        if found:
+            return found
+    raise MissingError(f"there is no {' or '.join(names)}")
+
+
+@contextlib.contextmanager
+def memcached(python):
+    """Debian's memcached, on a port of its own."""
+    port = free_port()
+    command = [_binary("memcached"), "-u", "nobody", "-l", LOOPBACK, "-p", str(port), "-U", "0"]
+    with _process(command, port):
+        yield {"host": LOOPBACK, "port": port}
+
+
+_SLAPD = """
+include /etc/ldap/schema/core.schema
+modulepath /usr/lib/ldap
+moduleload back_mdb
+pidfile {directory}/slapd.pid
+database mdb
+suffix "dc=example,dc=org"
+rootdn "cn=admin,dc=example,dc=org"
+rootpw secret
+directory {directory}
+"""
+
+
+@contextlib.contextmanager
+def slapd(python):
+    """Debian's OpenLDAP server, with an empty database of its own."""
+    binary, port = _binary("slapd"), free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Path(directory, "slapd.conf")
+        settings.write_text(_SLAPD.format(directory=directory), encoding="utf-8")
+        url = f"ldap://{LOOPBACK}:{port}/"
+        with _process([binary, "-d", "0", "-f", str(settings), "-h", url], port):
+            names = {"base": "dc=example,dc=org", "user": "cn=admin,dc=example,dc=org"}
+            yield {"host": LOOPBACK, "port": port, "url": url, "password": "secret", **names}
+
+
+class _Slow(http.server.BaseHTTPRequestHandler):
+    """Answers /0.5 after half a second."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        time.sleep(float(self.path.strip("/") or 0))
+        self.send_response(200)
+        self.send_header("Content-Length", "3")
+        self.end_headers()
+        self.wfile.write(b"ok\n")
+
+    def do_POST(self):
+        self.do_GET()
+
+    def log_message(self, *arguments):
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def slow_http(python):
+    """An HTTP server that answers `GET /0.5` after half a second."""
+    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), _Slow)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    port = server.server_address[1]
+    try:
+        yield {"host": LOOPBACK, "port": port, "url": f"http://{LOOPBACK}:{port}/"}
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextlib.contextmanager
+def black_hole(python):
+    """Accepts every connection, and never answers."""
+    with _listening(lambda connection, over: _swallow(connection)) as port:
+        yield {"host": LOOPBACK, "port": port}
+
+
+def _swallow(connection):
+    with contextlib.suppress(OSError):
+        while connection.recv(65536):
+            pass
+
+
+@contextlib.contextmanager
+def hang_up(python):
+    """Accepts every connection, and closes it after half a second."""
+    with _listening(_linger) as port:
+        yield {"host": LOOPBACK, "port": port}
+
+
+def _linger(connection, over):
+    end = time.monotonic() + 0.5
+    # What was not read would make the end a reset.
+    with contextlib.suppress(TimeoutError):
+        while (left := end - time.monotonic()) > 0 and not over.is_set():
+            connection.settimeout(left)
+            if not connection.recv(65536):
+                return
+
+
+@contextlib.contextmanager
+def unreachable(python):
+    """A port whose queue is full: connecting to it does not come to an end."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind((LOOPBACK, 0))
+        listener.listen(0)
+        address = listener.getsockname()
+        for _ in range(8):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(address)
+        yield {"host": LOOPBACK, "port": address[1]}
+
+
+@contextlib.contextmanager
+def _listening(serve):
+    """Accept on a port of our own, and give every connection a thread."""
+    over, connections = threading.Event(), []
+    listener = socket.create_server((LOOPBACK, 0))
+
+    def handle(connection):
+        with connection, contextlib.suppress(OSError):
+            serve(connection, over)
+
+    def accept():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connections.append(connection)
+            threading.Thread(target=handle, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        for one in (listener, *connections):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        thread.join(5)
+
+
+_GRPC = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+import grpc
+
+def wait(request, context):
+    time.sleep(float(request or b"0"))
+    return request
+
+def stream(request, context):
+    for _ in range(3):
+        time.sleep(float(request or b"0"))
+        yield request
+
+def together(requests, context):
+    return wait(b"".join(requests), context)
+
+handlers = {
+    "Wait": grpc.unary_unary_rpc_method_handler(wait),
+    "Stream": grpc.unary_stream_rpc_method_handler(stream),
+    "Together": grpc.stream_unary_rpc_method_handler(together),
+}
+server = grpc.server(ThreadPoolExecutor(16))
+server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("evidence.Slow", handlers),))
+server.add_insecure_port("127.0.0.1:" + sys.argv[1])
+server.start()
+server.wait_for_termination()
+"""
+
+
+@contextlib.contextmanager
+def grpc(python):
+    """`/evidence.Slow/Wait`, `/Stream` and `/Together` take seconds as bytes and wait so long."""
+    port = free_port()
+    _check(python, "grpc")
+    with _process([python, "-c", _GRPC, str(port)], port):
+        yield {"host": LOOPBACK, "port": port, "target": f"{LOOPBACK}:{port}"}
+
+
+_ZEROMQ = """
+import sys, time
+import zmq
+
+socket = zmq.Context().socket(zmq.REP)
+socket.bind("tcp://127.0.0.1:" + sys.argv[1])
+while True:
+    seconds = socket.recv()
+    time.sleep(float(seconds or b"0"))
+    socket.send(seconds)
+"""
+
+
+@contextlib.contextmanager
+def zeromq(python):
+    """A REP socket that takes seconds as bytes and gives them back so much later."""
+    port = free_port()
+    _check(python, "zmq")
+    with _process([python, "-c", _ZEROMQ, str(port)], port):
+        yield {"host": LOOPBACK, "port": port, "url": f"tcp://{LOOPBACK}:{port}"}
+
+
+def _check(python, module):
+    if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
+        raise MissingError(f"{python} has no {module}")
+
+
+class _Proxy:
+    """Stands before a server: what the server says comes `seconds` later."""
+
+    def __init__(self, host, port):
+        self.target = (host, port)
+        self.seconds = 0.0
+
+    def control(self, connection, over):
+        self.seconds = float(connection.makefile().readline())
+        connection.sendall(b".")
+
+    def serve(self, client, over):
+        with socket.create_connection(self.target) as server:
+            pending = queue.SimpleQueue()
+            threads = [
+                threading.Thread(target=self.read, args=(server, pending), daemon=True),
+                threading.Thread(target=self.write, args=(client, pending), daemon=True),
+            ]
+            for thread in threads:
+                thread.start()
+            with contextlib.suppress(OSError):
+                while data := client.recv(65536):
+                    server.sendall(data)
+            with contextlib.suppress(OSError):
+                server.shutdown(socket.SHUT_WR)
+            for thread in threads:
+                thread.join()
+
+    def read(self, server, pending):
+        data = b"."
+        while data:
+            try:
+                data = server.recv(65536)
+            except OSError:
+                data = b""
+            pending.put((time.monotonic() + self.seconds, data))
+
+    def write(self, client, pending):
+        with contextlib.suppress(OSError):
+            while True:
+                due, data = pending.get()
+                time.sleep(max(0.0, due - time.monotonic()))
+                if not data:
+                    client.shutdown(socket.SHUT_RDWR)
+                    return
+                client.sendall(data)
+
+
+@contextlib.contextmanager
+def delayed(start, python):
+    """A server behind a proxy of its own, whose answers `delay(server, seconds)` makes late."""
+    with start(python) as names:
+        proxy = _Proxy(names["host"], names["port"])
+        with _listening(proxy.serve) as port, _listening(proxy.control) as control:
+            moved = {
+                name: re.sub(rf"\b{names['port']}\b", str(port), value)
+                for name, value in names.items()
+                if isinstance(value, str)
+            }
+            yield {**names, **moved, "port": port, "control": control}
+
+
+KNOWN = {
+    "black-hole": black_hole,
+    "grpc": grpc,
+    "hang-up": hang_up,
+    "mariadb": _service(3306, user="root", password="", database="test"),
+    "memcached": memcached,
+    "mosquitto": _service(1883),
+    "nats": _service(4222, url="nats://127.0.0.1:4222"),
+    "postgresql": _service(
+        5432, user="postgres", database="test",
+        dsn="host=127.0.0.1 port=5432 user=postgres dbname=test",
+    ),
+    "rabbitmq": _service(5672, user="guest", password="guest", url="amqp://127.0.0.1:5672/"),
+    "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
+    "slapd": slapd,
+    "slow-http": slow_http,
+    "unreachable": unreachable,
+    "zeromq": zeromq,
+}  # fmt: skip
+SLOW = "slow-"
+
+
+def is_known(need):
+    """Whether a scenario can need this."""
+    return need in KNOWN or need.removeprefix(SLOW) in KNOWN
+
+
+def name(need):
+    """Under which name a scenario finds it: `slow-postgresql` is `postgresql`, too."""
+    return (need if need in KNOWN else need.removeprefix(SLOW)).replace("-", "_")
+
+
+@contextlib.contextmanager
+def running(needs, python):
+    """Start all that a scenario needs; gives each server's names by the server's name.
+
+    Raises:
+        MissingError: if one of them is not to be had here.
+    """
+    with contextlib.ExitStack() as stack:
+        found = {}
+        for need in needs:
+            if need in KNOWN:
+                manager = KNOWN[need](python)
+            else:
+                manager = delayed(KNOWN[need.removeprefix(SLOW)], python)
+            try:
+                found[name(need)] = stack.enter_context(manager)
+            except MissingError as error:
+                raise MissingError(f"{need}: {error}") from None
+        yield found

@@ -1,0 +1,380 @@
+"""The catalog has proof, or says that it has none; and the machinery that obtains it works."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from evidence import __main__ as command
+from evidence import figures, measuring, rest, scenarios, servers
+
+from gblock import catalog, outline, trial
+from gblock.errors import UserError
+
+BUILT_IN = catalog.load()
+SCENARIOS = scenarios.load()
+OPEN = scenarios.still_open()
+COMPUTED = rest.rest(BUILT_IN, SCENARIOS)
+PYTHON = sys.executable
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.blocker)
+def test_a_scenario_is_well_formed(scenario):
+    blocker = BUILT_IN.by_id.get(scenario.blocker)
+
+    assert blocker is not None, "it is for a blocker that does not exist"
+    assert scenario.symbol is None or scenario.symbol in blocker.symbols
+    assert [] == [need for need in scenario.needs if not servers.is_known(need)]
+    for code in (scenario.setup, scenario.call, scenario.remedy or "", scenario.remedy_setup):
+        compile(code, scenario.blocker, "exec")
+    assert all(re.fullmatch(r"[\w.\[\]-]+([<>=]=?[\w.,<>=]+)?", n) for n in scenario.requires)
+    assert "\n" not in scenario.called + scenario.remedied
+
+
+@pytest.mark.parametrize("key", list(COMPUTED))
+def test_what_is_open_is_listed_and_nothing_else(key):
+    listed = list(getattr(OPEN, key.replace("-", "_")))
+
+    missing = sorted(set(COMPUTED[key]) - set(listed))
+    assert [] == missing, "without proof: add a scenario and its figures"
+    done = sorted(set(listed) - set(COMPUTED[key]))
+    assert [] == done, f"done: take them out of {scenarios.OPEN}, or run tests.evidence.rest"
+    assert sorted(set(listed)) == listed
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.blocker)
+def test_what_holds_the_gil_goes_to_another_process(scenario):
+    blocker = BUILT_IN.by_id[scenario.blocker]
+    if blocker.kind == "cpu" and blocker.releases_gil is False:
+        assert scenario.remedy is not None, "the threadpool is no remedy where the GIL is held"
+
+
+def test_the_lists_are_computed_from_the_catalog():
+    text = Path(outline.BUILT_IN).read_text(encoding="utf-8")
+    chunk = next(c for c in outline.read(outline.BUILT_IN).chunks if '"os-read"' in c.text[:60])
+    assert chunk.text in text
+
+    def lists(changed, scenes=SCENARIOS):
+        return rest.rest(catalog.parse(outline.Outline(changed.encode(), "x")), scenes)
+
+    slow = re.sub(r"remedy_max_gap = .*", "remedy_max_gap = 0.4", chunk.text)
+    assert lists(slow)["remedy-blocks"] == ["os-read"]
+    none = re.sub(r"remedy.* = .*\n", "", chunk.text)
+    assert lists(none)["without-remedy"] == ["os-read"]
+    reference = chunk.text.partition("[blocker.evidence]")[0] + '[blocker.evidence]\nreference = ""'
+    assert lists(reference)["without-figures"] == ["os-read"]
+    assert lists(chunk.text, ())["without-scenario"] == ["os-read"]
+    assert not any(lists(chunk.text).values())
+    assert "os-read" in rest.document(lists(slow))
+
+
+# --- files ---
+
+
+def test_scenarios_are_read_in_the_order_of_files(tmp_path):
+    for name in ("b", "a"):
+        text = f'[[scenario]]\nblocker = "{name}"\ncall = "a()\\nb()"\nremedy = "c()"\n'
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "open.toml").write_text("", encoding="utf-8")
+
+    first, second = scenarios.load(tmp_path)
+    assert (first.blocker, second.blocker) == ("a", "b")
+    assert (first.called, first.remedied) == ("a(); b()", "c()")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[scenario]]\nblocker = 'a'\ncal = ''", "unknown field `cal`"),
+        ("[[scenario]]\nblocker = 'a'", "missing required field `call`"),
+        ("[[scenario]]\nblocker = ", "a.toml:2"),
+    ],
+)
+def test_a_broken_scenario_names_its_file(tmp_path, text, message):
+    (tmp_path / "a.toml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(UserError) as error:
+        scenarios.load(tmp_path)
+    assert "a.toml" in str(error.value)
+    assert message in str(error.value)
+
+
+# --- figures ---
+
+TWO = """# Kept.
+[measured-on]
+python = "3.11.7"
+
+[[blocker]]
+id = "a-wait"
+distribution = "a"
+symbols = ["a.wait"]
+kind = "waits"
+level = "error"
+why = "It waits."   # and this
+instead = "Do not."
+[blocker.evidence]
+version = "1"
+call = "wait()"
+elapsed = 0.5
+max_gap = 0.5
+reference = "https://example.org/ä"
+
+[[blocker]]
+id = "b-wait"
+distribution = "b"
+symbols = ["b.wait"]
+kind = "waits"
+level = "error"
+why = "It waits."
+instead = "Do not."
+[blocker.evidence]
+reference = "none"
+[blocker.timeout]
+position = 0
+"""
+MEASURED = {"version": "2", "call": 'wait("ä")', "elapsed": 0.7, "max_gap": 0.6001}
+
+
+def test_figures_are_put_into_their_block_alone():
+    text = figures.updated(TWO, {"a-wait": MEASURED, "b-wait": {**MEASURED, "returned": False}})
+
+    a, b = TWO.split('\n[[blocker]]\nid = "b')
+    a = a.replace('version = "1"', 'version = "2"').replace('"wait()"', '"wait(\\"ä\\")"')
+    a = a.replace("elapsed = 0.5", "elapsed = 0.7").replace("max_gap = 0.5", "max_gap = 0.6001")
+    lines = 'version = "2"\ncall = "wait(\\"ä\\")"\nelapsed = 0.7\nmax_gap = 0.6001\n'
+    b = b.replace('reference = "none"', f'{lines}returned = false\nreference = "none"')
+    assert text == a + '\n[[blocker]]\nid = "b' + b
+
+
+def test_a_remedy_that_was_not_measured_again_stays():
+    once = figures.updated(TWO, {"a-wait": {**MEASURED, "remedy": "r", "remedy_max_gap": 0.01}})
+    again = figures.updated(once, {"a-wait": MEASURED})
+
+    assert again == once
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "message"),
+    [
+        (TWO, {"c-wait": MEASURED}, "the catalog has no such blocker"),
+        (TWO, {"a-wait": {"gap": 1}}, "evidence has no key gap"),
+        (TWO.replace('id = "a-wait"\n', '# no\nid = "a-wait"\n'), {"a-wait": MEASURED}, "its id"),
+        (
+            TWO.replace('"https://example.org/ä"', '"""\n\nversion = 3"""'),
+            {"a-wait": MEASURED},
+            "nothing was written",
+        ),
+    ],
+)
+def test_what_cannot_be_edited_safely_is_refused(text, evidence, message):
+    with pytest.raises(UserError) as error:
+        figures.updated(text, evidence)
+    assert message in error.value.message
+
+
+def test_the_catalog_itself_can_be_edited(tmp_path):
+    path = tmp_path / "known_blockers.toml"
+    before = Path(outline.BUILT_IN).read_text(encoding="utf-8")
+    path.write_text(before, encoding="utf-8")
+    figures.update({"os-read": MEASURED, "zlib-compress": MEASURED}, str(path))
+
+    after = catalog.load((str(path),))
+    assert after.by_id["os-read"].evidence.max_gap == 0.6001
+    assert after.by_id["os-read"].evidence.remedy == BUILT_IN.by_id["os-read"].evidence.remedy
+    lines = zip(before.splitlines(), path.read_text("utf-8").splitlines(), strict=True)
+    assert sum(old != new for old, new in lines) == 8
+
+
+# --- measuring ---
+
+
+def result(kind="waits", remedy_gap=0.01, remedy="other()", gil=True, **run):
+    plain = {
+        "python": "3.11.7", "gevent": "1", "elapsed": 0.5, "returned": True, "max_gap": 0.5,
+        "max_tick": 0.006, "mean_tick": 0.0021, "switch": 0.005, "cpu": 0.0, "cpu_elsewhere": 0.0,
+        "starved": 0.0, "baseline_gap": 0.0025,
+    } | run  # fmt: skip
+    scenario = scenarios.Scenario(blocker="os-read", call="call()", remedy=remedy)
+    none = trial.Threadpool("not measured", None, "it crashed")
+    first = trial.Trial("call()", (trial.Measurement(**plain),), none)
+    left = trial.Measurement(**(plain | {"max_gap": remedy_gap, "signal": None}))
+    second = trial.Trial("other()", (left,), none) if remedy else None
+    blocker = catalog.Blocker(
+        id="os-read", distribution="stdlib", symbols=("os.read",), kind=kind, level="error",
+        why="", instead="", evidence=catalog.Evidence(), releases_gil=gil,
+    )  # fmt: skip
+    return measuring.Result(scenario, first, second, version="3.11.7"), blocker
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"max_gap": 0.003}, ["it is cooperative: the hub's longest gap is 0.003 s"]),
+        ({"remedy_gap": 0.3}, ["the remedy blocks, too: 0.300 s"]),
+        ({"max_tick": 0.5}, ["the GIL is held, but releases_gil is True"]),
+        ({"gil": False}, ["the GIL is released, but releases_gil is False"]),
+        ({"gil": None, "max_tick": 0.5}, []),
+        ({"kind": "cpu"}, ["it waited, but the catalog's kind is cpu"]),
+        ({"cpu": 0.5}, []),
+        ({"remedy": None}, ["no remedy was measured: it crashed"]),
+        ({"remedy": ""}, []),
+    ],
+)
+def test_what_contradicts_the_catalog(changes, said):
+    assert said == measuring.contradictions(*result(**changes))
+
+
+def test_the_evidence_of_a_result():
+    found, _ = result()
+    wanted = {"version": "3.11.7", "call": "call()", "elapsed": 0.5, "max_gap": 0.5}
+    wanted |= {"remedy": "other()", "remedy_max_gap": 0.01}
+
+    assert measuring.evidence(found, {"python": "3.11.7", "gevent": "1"}) == wanted
+    stopped, _ = result(returned=False)
+    other = measuring.evidence(stopped, {"python": "3.10.1", "gevent": "2"})
+    assert other == wanted | {"returned": False, "python": "3.11.7", "gevent": "1"}
+
+
+@pytest.mark.parametrize(
+    ("version", "bounds", "fits"),
+    [
+        ("3.11.7", "", True),
+        ("3.11.7", "<3.13", True),
+        ("3.13.0", "<3.13", False),
+        ("3.13.0", ">=3.11, <3.14", True),
+        ("3.11.7", "==3.11", True),
+        ("3.11.7", ">3.11", False),
+        ("3.11.7", "<=3.11", True),
+        ("3.9.1", ">=3.10", False),
+    ],
+)
+def test_bounds_of_versions(version, bounds, fits):
+    assert measuring._fits(version, bounds) is fits
+
+
+def test_what_an_environment_lacks():
+    environment = measuring.Environment(PYTHON)
+    wanted = scenarios.Scenario(blocker="a", call="", requires=("Nothing_Like.it", "gevent>=20"))
+
+    assert environment.missing(wanted) == "not installed: Nothing_Like.it"
+    assert environment.has("GEVENT>=20")
+    assert not environment.has("gevent>=9999")
+    assert "it is for Python <3" in environment.missing(
+        scenarios.Scenario(blocker="a", call="", python="<3")
+    )
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize("blocker", ["ctypes-pydll", "os-system"])
+def test_a_scenario_agrees_with_the_catalog(blocker, capsys):
+    assert command.main(["--only", blocker, "--json"]) == 0
+
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["verdict"] == "blocks"
+    assert record["evidence"]["max_gap"] >= 0.49
+    assert record["evidence"]["remedy_max_gap"] < 0.05
+
+
+@contextlib.contextmanager
+def absent(python):
+    servers._binary("no-such-daemon")
+    yield {}
+
+
+@pytest.mark.probe
+def test_what_cannot_be_run_is_told(monkeypatch, capsys):
+    broken = scenarios.Scenario(blocker="os-read", call="1 / 0")
+    needy = scenarios.Scenario(blocker="os-write", call="pass", needs=("memcached",))
+    monkeypatch.setattr(scenarios, "load", lambda: (broken, needy))
+    monkeypatch.setitem(servers.KNOWN, "memcached", absent)
+
+    assert command.main([]) == 2
+    told = capsys.readouterr()
+    assert "raised ZeroDivisionError" in told.err
+    assert "left out: memcached: there is no no-such-daemon" in told.err
+    assert "0 measured, 0 contradict the catalog, 1 failed, 1 left out" in told.err
+    assert "os-write" in told.out
+
+
+def test_a_name_that_no_scenario_has_is_an_error():
+    with pytest.raises(UserError, match="no scenario is called nothing"):
+        command.main(["--only", "nothing"])
+
+
+# --- servers ---
+
+
+def ask(address, data=b"ping\n", timeout=5.0):
+    with socket.create_connection(address, timeout=timeout) as connection:
+        connection.sendall(data)
+        return connection.recv(100)
+
+
+def test_a_server_that_never_answers():
+    with servers.running(["black-hole"], PYTHON) as found:
+        hole = found["black_hole"]
+        with pytest.raises(TimeoutError):
+            ask((hole["host"], hole["port"]), timeout=0.2)
+
+
+def test_a_server_that_hangs_up():
+    with servers.running(["hang-up"], PYTHON) as found:
+        began = time.monotonic()
+        assert ask((found["hang_up"]["host"], found["hang_up"]["port"])) == b""
+        assert 0.4 < time.monotonic() - began < 3
+
+
+def test_a_server_that_cannot_be_reached():
+    with servers.running(["unreachable"], PYTHON) as found:
+        far = found["unreachable"]
+        with pytest.raises(TimeoutError):
+            socket.create_connection((far["host"], far["port"]), timeout=0.3)
+
+
+def test_a_slow_http_server():
+    with servers.running(["slow-http"], PYTHON) as found:
+        began = time.monotonic()
+        with urllib.request.urlopen(found["slow_http"]["url"] + "0.3") as answer:
+            assert answer.read() == b"ok\n"
+        assert time.monotonic() - began >= 0.3
+
+
+def test_a_proxy_makes_answers_late(monkeypatch):
+    @contextlib.contextmanager
+    def echo(python):
+        with servers._listening(lambda one, over: one.sendall(one.recv(100))) as port:
+            yield {
+                "host": servers.LOOPBACK,
+                "port": port,
+                "url": f"tcp://{servers.LOOPBACK}:{port}",
+            }
+
+    monkeypatch.setitem(servers.KNOWN, "echo", echo)
+    with servers.running(["slow-echo", "echo"], PYTHON) as found:
+        assert found["echo"]["port"]
+    with servers.running(["slow-echo"], PYTHON) as found:
+        slow = found["echo"]
+        assert slow["url"].endswith(f":{slow['port']}")
+        began = time.monotonic()
+        assert ask((slow["host"], slow["port"])) == b"ping\n"
+        assert time.monotonic() - began < 0.3
+        assert ask((slow["host"], slow["control"]), b"0.4\n") == b"."
+        began = time.monotonic()
+        assert ask((slow["host"], slow["port"])) == b"ping\n"
+        assert time.monotonic() - began >= 0.4
+
+
+def test_a_server_that_is_not_there_is_missing(monkeypatch):
+    monkeypatch.setitem(servers.KNOWN, "redis", servers._service(servers.free_port()))
+    missing = pytest.raises(servers.MissingError, match="redis: nothing listens on port")
+    with missing, servers.running(["redis"], PYTHON):
+        pass

@@ -1,0 +1,132 @@
+"""What the project's own code starts, and what its expressions spell."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gblock.project.launches import Launches
+from gblock.project.modules import Modules
+from gblock.project.wording import HOLE, Wording
+
+STARTED = "gunicorn -k gevent app:app"
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """The commands that one file starts."""
+
+    def of(text, name="start.py"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        found = Launches(Modules(str(tmp_path), [str(path)])).all()
+        return [(one.command.row, one.command.text, one.inside) for one in found]
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os.execvp('gunicorn', ['gunicorn', '-k', 'gevent', 'app:app'])",
+        "os.execv('gunicorn', ['web', '-k', 'gevent', 'app:app'])",
+        "os.execlp('gunicorn', 'web', '-k', 'gevent', 'app:app')",
+        "os.spawnvp(os.P_WAIT, 'gunicorn', ['web', '-k', 'gevent', 'app:app'])",
+        "os.spawnlp(os.P_WAIT, 'gunicorn', 'web', '-k', 'gevent', 'app:app')",
+        "os.system('gunicorn -k gevent app:app')",
+        "subprocess.run(['gunicorn', '-k', 'gevent', 'app:app'], check=True)",
+        "subprocess.Popen(args=['gunicorn', '-k', 'gevent', 'app:app'])",
+        "subprocess.call('gunicorn -k gevent app:app', shell=True)",
+        "subprocess.call('gunicorn -k gevent app:app'.split())",
+        "subprocess.call(shlex.split('gunicorn -k gevent app:app'))",
+        "subprocess.call(['gunicorn'] + ['-k', 'gevent', 'app:app'])",
+        "subprocess.call(['gunicorn', *('-k', 'gevent'), 'app:app'])",
+        "subprocess.call(' '.join(['gunicorn', '-k', 'gevent', 'app:app']), shell=True)",
+        "context.run('gunicorn -k %s app:app' % 'gevent')",
+        "context.run('gunicorn -k {} app:app'.format('gevent'))",
+        "await asyncio.create_subprocess_exec('gunicorn', '-k', 'gevent', 'app:app')",
+        "sys.argv = ['gunicorn', '-k', 'gevent', 'app:app']  # call",
+        "os.system('gunicorn -k ' + os.environ.get('KIND', 'gevent') + ' app:app')",
+    ],
+)
+def test_a_command_is_read_where_code_starts_it(launched, text):
+    assert [(1, STARTED, False)] == launched(text + "\n")
+
+
+def test_a_command_may_be_put_together(launched):
+    text = (
+        "KIND = 'gevent'\n"
+        "def start(port):\n"
+        "    words = ['gunicorn', '-b', f':{port}']\n"
+        "    words += ['-k', KIND]\n"
+        "    words.append('app:app')\n"
+        "    subprocess.Popen(words)\n"
+    )
+    assert [(6, "gunicorn -b :$x -k gevent app:app", False)] == launched(text)
+
+
+def test_both_sides_of_a_choice_are_commands(launched):
+    text = "import os\nos.execvp('celery', ['celery', '-P', 'gevent' if big else 'prefork'])\n"
+    assert ["celery -P gevent", "celery -P prefork"] == [one for _, one, _ in launched(text)]
+
+
+def test_this_python_is_python(launched):
+    text = "subprocess.Popen([sys.executable, '-m', 'celery', '-A', 'app', *sys.argv[1:]])\n"
+    assert [(1, "python -m celery -A app", False)] == launched(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app.worker_main(['worker', '--pool=gevent'])  # celery",
+        "app.worker_main(argv=['worker', '--pool=gevent'])  # celery",
+        "app.Worker(pool='gevent').start()  # celery",
+    ],
+)
+def test_a_process_can_become_a_worker_itself(launched, text):
+    (found,) = launched(text + "\n")
+    assert found[1].endswith("worker --pool=gevent")
+    assert found[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print('gunicorn -k gevent app:app')",
+        "run = 'gunicorn -k gevent app:app'",
+        "call = ['gunicorn']",
+        "def broken(:\n    os.system('gunicorn app')",
+    ],
+)
+def test_what_starts_nothing_is_no_command(launched, text):
+    assert [] == launched(text + "\n")
+
+
+def test_the_set_up_of_an_installation_starts_nothing(launched):
+    assert [] == launched("os.system('gunicorn app')\n", "setup.py")
+
+
+def test_a_value_in_a_circle_ends(launched):
+    assert [] == launched("a = b\nb = a\nos.system(a)  # gunicorn\n")
+
+
+def test_a_name_of_another_file_leaves_a_hole():
+    wording = Wording(ast.parse("from conf import APP\nrun('gunicorn ' + other())\n"))
+    call, function = wording.calls[0]
+    assert [f"gunicorn {HOLE}"] == wording.of(call.args[0], function)
+
+
+PARTS = ["x", "'a %s'", "f'{x}'", "[x, 'b']", "(*x,)", "x + x", "x % x", "x.split()", "''.join(x)"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6))
+def test_no_expression_raises(parts):
+    text = "".join(f"x = {part}\n" for part in parts) + "os.system(x)\n"
+    wording = Wording(ast.parse(text))
+    for call, function in wording.calls:
+        for argument in call.args:
+            assert len(wording.of(argument, function)) <= 16

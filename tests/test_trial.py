@@ -1,0 +1,382 @@
+"""`gblock trial`: real statements in real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import venv
+
+import pytest
+
+from gblock import trial
+from gblock.cli import main
+from gblock.errors import UserError
+from gblock.output import trial_text
+
+WAIT = "import time"
+LOOP = "end = time.thread_time() + 0.3\nwhile time.thread_time() < end: pass"
+
+
+def measured(statement, *, threadpool=False, **plan):
+    return trial.trial(trial.Plan(statement, **plan), threadpool=threadpool)
+
+
+@pytest.mark.probe
+def test_a_patched_sleep_is_cooperative():
+    found = measured("time.sleep(0.3)", setup=WAIT)
+
+    assert found.verdict == "cooperative"
+    assert 0.3 <= found.typical.elapsed < 0.6
+    assert found.typical.max_gap < 0.1
+    assert found.typical.gil is None
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize("patch", [(), ("socket", "select")], ids=["nothing", "other-parts"])
+def test_an_unpatched_sleep_blocks_and_the_threadpool_helps(patch):
+    found = measured("time.sleep(0.3)", setup=WAIT, patch=patch, threadpool=True)
+
+    assert found.verdict == "blocks"
+    assert found.typical.max_gap == pytest.approx(found.typical.elapsed, abs=0.002)
+    assert (found.typical.gil, found.typical.work) == ("released", "waited")
+    assert found.threadpool.help == "helps"
+    assert found.threadpool.max_gap < 0.1
+
+
+@pytest.mark.probe
+def test_a_part_that_is_patched_is_cooperative():
+    assert measured("time.sleep(0.2)", setup=WAIT, patch=("time",)).verdict == "cooperative"
+
+
+@pytest.mark.probe
+def test_work_in_c_that_releases_the_gil():
+    call = "hashlib.pbkdf2_hmac('sha256', b'a', b'b', 1_000_000)"
+    found = measured(call, setup="import hashlib", threadpool=True)
+
+    assert (found.verdict, found.typical.work) == ("cpu", "worked")
+    assert found.typical.gil == "released"
+    assert found.threadpool.help == "helps"
+
+
+@pytest.mark.probe
+def test_work_in_python_shares_the_gil():
+    found = measured(LOOP, setup=WAIT)
+
+    assert (found.verdict, found.typical.work) == ("cpu", "worked")
+    assert found.typical.gil == "shared"
+
+
+@pytest.mark.probe
+def test_work_in_c_that_holds_the_gil():
+    found = measured("re.match(r'(a+)+$', 'a' * 22 + 'b')", setup="import re", threadpool=True)
+
+    assert (found.verdict, found.typical.gil) == ("cpu", "held")
+    assert found.threadpool.help == "no help"
+
+
+@pytest.mark.probe
+def test_a_wait_that_holds_the_gil():
+    setup = "import ctypes; usleep = ctypes.PyDLL(None).usleep"
+    found = measured("usleep(400_000)", setup=setup, threadpool=True)
+
+    assert (found.verdict, found.typical.gil) == ("blocks", "held")
+    assert found.threadpool.help == "no help"
+
+
+@pytest.mark.probe
+def test_work_in_a_native_thread_of_a_library_is_work():
+    # Where nothing is patched `Thread` is native; join() waits as a library does for its own.
+    work = "lambda: hashlib.pbkdf2_hmac('sha256', b'a', b'b', 1_000_000)"
+    thread = f"threading.Thread(target={work})"
+    setup = f"import hashlib, threading\nthreads = [{thread} for _ in range(3)]"
+    statement = "for one in threads: one.start()\nfor one in threads: one.join()"
+    found = measured(statement, setup=setup, patch=())
+
+    assert (found.verdict, found.typical.work) == ("cpu", "worked elsewhere")
+
+
+@pytest.mark.probe
+def test_what_returns_at_once_is_immediate():
+    found = measured("len([])")
+
+    assert found.verdict == "immediate"
+    assert found.threadpool.help == "not measured"
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize(
+    ("statement", "verdict", "gil"),
+    [
+        ("import signal; signal.pause()", "blocks", "released"),
+        ("import gevent; gevent.sleep(3600)", "cooperative", None),
+        ("while True: pass", "cpu", "shared"),
+        ("import ctypes; ctypes.PyDLL(None).pause()", "blocks", "held"),
+    ],
+)
+def test_what_never_returns_has_a_verdict(statement, verdict, gil):
+    found = measured(statement, timeout=0.6)
+
+    assert not found.typical.returned
+    assert (found.verdict, found.typical.gil) == (verdict, gil)
+    assert 0.6 <= found.typical.elapsed < 2
+
+
+@pytest.mark.probe
+def test_what_never_returns_is_watched_in_the_threadpool():
+    found = measured("signal.pause()", setup="import signal", timeout=0.5, threadpool=True)
+
+    assert found.threadpool.help == "helps"
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os.abort()", "SIGABRT")],
+)
+def test_a_crash_is_a_verdict(statement, name):
+    found = measured(statement, setup="import os", threadpool=True)
+
+    assert (found.verdict, found.typical.signal) == ("crash", name)
+    assert found.threadpool.help == "not measured"
+    assert name in trial_text.render(trial.Plan(statement), found, None)
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"statement": "1 / 0"}, "the statement raised ZeroDivisionError: division by zero"),
+        ({"statement": "a =\n"}, "the statement raised SyntaxError: invalid syntax"),
+        ({"statement": "raise SystemExit"}, "the statement raised SystemExit"),
+        ({"statement": "import os; os._exit(3)"}, "the statement ended its process with exit code"),
+        ({"setup": "a = 1\nimport nothing_like_it"}, "the set-up, line 2, raised ModuleNotFoundE"),
+        ({"setup": "def broken(:"}, "the set-up raised SyntaxError"),
+        ({"setup": "import os; os.abort()"}, "the set-up ended its process with SIGABRT"),
+        ({"patch": ("tme",)}, "gevent patches no 'tme'; it knows socket, "),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(plan, message):
+    with pytest.raises(UserError) as error:
+        measured(**{"statement": "pass"} | plan)
+
+    assert message in error.value.message
+    assert "\n" not in error.value.message
+
+
+@pytest.mark.probe
+def test_a_python_without_gevent_is_named(tmp_path):
+    venv.create(tmp_path / "bare", with_pip=False)
+    python = str(tmp_path / "bare" / "bin" / "python")
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+    with pytest.raises(UserError, match=r"gevent cannot be imported by .*bare.*--python"):
+        measured("pass", python=python, environment=environment)
+
+
+@pytest.mark.probe
+def test_another_python_needs_no_gblock(tmp_path):
+    # A link beside the environment's own file would be the same environment: isolated, it is not.
+    shim = tmp_path / "python"
+    shim.write_text(f'#!/bin/sh\nexec {sys.executable} -P "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
+    missing = "import sys; assert not any(m.startswith('gblock') for m in sys.modules)"
+
+    # Where gblock is installed, gevent itself imports its plug-in when it patches.
+    assert measured(missing, python=str(shim), patch=()).verdict == "immediate"
+
+
+def test_an_interpreter_that_does_not_exist_is_told(capsys):
+    assert main(["trial", "--python", "/nowhere/python", "pass"]) == 2
+    assert "/nowhere/python: there is no such interpreter" in capsys.readouterr().err
+
+
+@pytest.mark.probe
+def test_a_remedy_stands_beside_it(capsys):
+    setup = ["-s", "import time", "-s", "long = 0.3"]
+    remedy = ["--against", "gevent.sleep(long)", "--against-setup", "import gevent"]
+    code = main(["trial", "--json", "--no-patch", *setup, *remedy, "time.sleep(long)"])
+    page = json.loads(capsys.readouterr().out)
+
+    assert code == 1
+    assert (page["trial"]["verdict"], page["against"]["verdict"]) == ("blocks", "cooperative")
+    assert page["trial"]["threadpool"]["verdict"] == "helps"
+    assert (page["setup"], page["patch"]) == ("import time\nlong = 0.3", [])
+    assert page["python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+@pytest.mark.probe
+def test_the_text_for_people(capsys):
+    assert main(["trial", "-n", "3", "import time; time.sleep(0.1)"]) == 0
+
+    text = capsys.readouterr().out
+    assert "verdict: cooperative: other greenlets run meanwhile\n" in text
+    assert text.count(" ms", text.index("all runs: gaps of")) == 3
+    assert text.rstrip().endswith("patched: everything")
+
+
+@pytest.mark.probe
+def test_what_the_statement_prints_is_not_in_the_report(capfd):
+    assert main(["trial", "--json", "print('x' * 100_000)"]) == 0
+
+    json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.probe
+def test_processes_that_the_statement_leaves_behind_end(tmp_path):
+    note = tmp_path / "pid"
+    statement = (
+        "import subprocess\n"
+        "process = subprocess.Popen(['sleep', '600'])\n"
+        f"open({str(note)!r}, 'w').write(str(process.pid))"
+    )
+    measured(statement)
+
+    pid, end = note.read_text(encoding="ascii"), time.monotonic() + 10
+    # Its new parent may take a while to bury it.
+    while os.path.exists(f"/proc/{pid}/stat") and time.monotonic() < end:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            if file.read().rpartition(")")[2].split()[0] == "Z":
+                break
+        time.sleep(0.02)
+    assert time.monotonic() < end
+
+
+@pytest.mark.probe
+def test_a_fork_of_the_statement_does_not_speak_for_it():
+    statement = "pid = os.fork()\nif not pid: time.sleep(0.1)\nelse: os.waitpid(pid, 0)"
+    found = measured(statement, setup="import os, time")
+
+    assert found.verdict == "cooperative"
+    assert found.typical.elapsed >= 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trial"], "the following arguments are required: STATEMENT"),
+        (["trial", "--timeout", "never", "pass"], "expected seconds, from 0.02 to 3600"),
+        (["trial", "-n", "0", "pass"], "expected a number from 1 to 1000"),
+        (["trial", "--no-patch", "--patch", "time", "pass"], "not allowed with argument"),
+        (["trial", "--aginst", "pass", "pass"], "did you mean --against?"),
+        (["trial", "--patch", ",", "pass"], "expected at least one name"),
+    ],
+)
+def test_bad_arguments_are_one_line(arguments, message, capsys):
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def figures(**changes):
+    plain = {
+        "python": "3.11.7", "gevent": "26.9.0", "elapsed": 0.5, "returned": True, "max_gap": 0.5,
+        "max_tick": 0.006, "mean_tick": 0.0021, "switch": 0.005, "cpu": 0.0, "cpu_elsewhere": 0.0,
+        "starved": 0.0, "baseline_gap": 0.0025,
+    }  # fmt: skip
+    return trial.Measurement(**plain | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "blocks"),
+        ({"cpu": 0.4}, "cpu"),
+        ({"cpu_elsewhere": 0.4}, "cpu"),
+        # Half of what the kernel gave it.
+        ({"cpu": 0.15, "starved": 0.25}, "cpu"),
+        ({"cpu": None, "cpu_elsewhere": None, "starved": None}, "blocks"),
+        ({"max_gap": 0.019}, "cooperative"),
+        # A tenth of the time: 50 ms of half a second, 20 ms at the least, 100 ms at the most.
+        ({"max_gap": 0.049}, "cooperative"),
+        ({"max_gap": 0.051}, "blocks"),
+        ({"elapsed": 30.0, "max_gap": 0.101}, "blocks"),
+        ({"elapsed": 30.0, "max_gap": 0.099}, "cooperative"),
+        ({"elapsed": 0.022, "max_gap": 0.021}, "blocks"),
+        ({"elapsed": 0.019, "max_gap": 0.019}, "immediate"),
+        # Four times what there was before.
+        ({"max_gap": 0.079, "baseline_gap": 0.02}, "cooperative"),
+        ({"max_gap": 0.11, "baseline_gap": 0.5}, "blocks"),
+        ({"signal": "SIGSEGV"}, "crash"),
+    ],
+)
+def test_the_bounds_of_a_verdict(changes, verdict):
+    assert figures(**changes).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "gil"),
+    [
+        ({}, "released"),
+        ({"mean_tick": 0.0071}, "shared"),
+        ({"max_tick": 0.2}, "in part"),
+        ({"max_tick": 0.3}, "held"),
+        ({"max_gap": 0.01}, None),
+        ({"signal": "SIGSEGV"}, None),
+    ],
+)
+def test_the_bounds_of_the_gil(changes, gil):
+    assert figures(**changes).gil == gil
+
+
+@pytest.mark.parametrize(
+    ("changes", "uncertain"),
+    [
+        ({}, False),
+        ({"max_gap": 0.12, "starved": 0.05}, True),
+        ({"starved": 0.2}, False),
+        ({"max_gap": 0.12, "baseline_gap": 0.05}, True),
+        ({"max_gap": 0.01, "starved": 0.4}, False),
+    ],
+)
+def test_when_the_machine_may_have_been_the_reason(changes, uncertain):
+    assert figures(**changes).is_uncertain is uncertain
+
+
+def test_the_median_speaks_for_all_runs_but_for_a_crash():
+    none = trial.Threadpool("not measured")
+    runs = tuple(figures(max_gap=gap) for gap in (0.01, 0.2, 0.3))
+    assert trial.Trial("x", runs, none).typical.max_gap == 0.2
+    assert trial.Trial("x", runs[:2], none).typical.max_gap == 0.01
+    assert not trial.Trial("x", runs, none).is_agreed
+    assert "uncertain: the runs disagree" in trial_text.render(
+        trial.Plan("x"), trial.Trial("x", runs, none), None
+    )
+    crashed = (*runs, figures(signal="SIGABRT"))
+    assert trial.Trial("x", crashed, none).verdict == "crash"
+
+
+@pytest.mark.parametrize(
+    ("gap", "left", "helps"),
+    [(0.5, 0.05, True), (0.5, 0.051, False), (3.0, 0.3, True), (3.0, 0.31, False)],
+)
+def test_what_a_remedy_may_leave(gap, left, helps):
+    assert trial.remedies(gap, left) is helps
+
+
+@pytest.mark.probe
+def test_the_parent_imports_no_gevent():
+    code = (
+        "import sys; from gblock.cli import main; main(['trial', 'pass'])\n"
+        "sys.exit('gevent' in sys.modules)"
+    )
+    gone = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+    assert gone.returncode == 0, gone.stderr
+
+
+@pytest.mark.probe
+def test_the_working_directory_can_be_imported_from(tree):
+    tree({"shop.py": "price = 3\n"})
+
+    assert measured("assert shop.price == 3", setup="import shop").verdict == "immediate"
+
+
+def test_nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(trial.tempfile, "tempdir", str(tmp_path))
+    assert shutil.which(sys.executable)
+    measured("pass")
+
+    assert [] == list(tmp_path.iterdir())
