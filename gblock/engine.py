@@ -229,6 +229,8 @@ class Run:
         """The files in which a rule about processes may find something."""
         if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
             return set()
+        if not self._speaks_of_gevent():
+            return set()
         data = self.modules.data
         found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
@@ -237,8 +239,6 @@ class Run:
 
     def _is_marked_elsewhere(self) -> bool:
         """Whether what stands in some file makes a rule about processes look at all of them."""
-        if not self._speaks_of_gevent():
-            return False
         pattern, data = self._remarks.scattered, self.modules.data
         if pattern is None:
             return False
