@@ -83,14 +83,15 @@ class Run:
         asked = {rules.OF_PACKAGES, "all"}.intersection(select or config.select)
         if asked and rules.OF_PACKAGES not in (*ignore, *config.ignore):
             self.outlines.append(self._unknown_packages(python or config.python))
-        chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
+        chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
         chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
         self.chunks = [chunk for chunk in chunks if not chunk.unpatched]
         self.unpatched = [chunk for chunk in chunks if chunk.unpatched]
         """What blocks only without gevent's patch: ordinary runs look for none of it."""
-        self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
+        on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
@@ -229,8 +230,6 @@ class Run:
         """The files in which a rule about processes may find something."""
         if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
             return set()
-        if not self._speaks_of_gevent():
-            return set()
         data = self.modules.data
         found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
@@ -240,7 +239,7 @@ class Run:
     def _is_marked_elsewhere(self) -> bool:
         """Whether what stands in some file makes a rule about processes look at all of them."""
         pattern, data = self._remarks.scattered, self.modules.data
-        if pattern is None:
+        if pattern is None or not self._speaks_of_gevent():
             return False
         return any(pattern.search(data(path)) for path in self.modules.mentioning(_GEVENT.decode()))
 

@@ -18,6 +18,7 @@ from gblock.suppressions import Suppressions, read
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from gblock.catalog import Driver
     from gblock.engine import Run
     from gblock.jobs import Job
     from gblock.project.processes import Processes
@@ -65,15 +66,26 @@ class Inspection:
         if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}
-        inference = Inference(self.modules, loaded.only(lambda blocker: blocker.id in kept))
+        assumed = run.config.assume_cooperative
+        known = loaded.only(
+            lambda blocker: blocker.id in kept,
+            lambda driver: self._looks_for(driver, assumed),
+        )
+        inference = Inference(self.modules, known)
         self._cooperation = Cooperation(
             inference,
-            run.config.assume_cooperative,
+            assumed,
             (lambda: self._processes) if run.is_project else None,
         )
         self._sites = Sites(inference, Offloading(inference), self._cooperation)
         self._is_project = run.is_project
         self._outlines, self._unpatched = run.outlines, run.unpatched
+
+    def _looks_for(self, driver: Driver, assumed: tuple[str, ...]) -> bool:
+        """Whether a driver that a string chooses is reported."""
+        if not self.selection.reports_of(driver, rules.OF_DRIVERS):
+            return False
+        return not {driver.id, driver.distribution, *driver.requires} & {*assumed}
 
     def look(self, path: str) -> None:
         """Inspect a file that triage chose; `diagnostics` tells what was found."""
@@ -249,5 +261,6 @@ class Inspection:
     def _judged(self) -> frozenset[str]:
         """The names that this run looked for."""
         running = [rule.name for rule in rules.load_all() if self.selection.runs(rule)]
-        ids = [blocker.id for blocker in self._sites.inference.catalog.blockers]
-        return frozenset((*running, *ids))
+        known = self._sites.inference.catalog
+        ids = {blocker.id for blocker in known.blockers}
+        return frozenset(running) | ids | {driver.id for driver in known.drivers}

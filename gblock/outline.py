@@ -15,6 +15,9 @@ from gblock.errors import UserError
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
+ON_DEMAND = frozenset({"driver", "chooser"})
+"""What only one rule asks for, and only where a file may hold what it looks for."""
+_NAMED = ("blocker", "driver")
 
 
 class Chunk:
@@ -39,8 +42,8 @@ class Chunk:
 
     @cached_property
     def id(self) -> str:
-        """A blocker's id, an empty string for other blocks."""
-        names = _strings(self._value(b"\nid", b"\n")) if self.kind == "blocker" else []
+        """A blocker's or a driver's id, an empty string for other blocks."""
+        names = _strings(self._value(b"\nid", b"\n")) if self.kind in _NAMED else []
         return names[0] if names else ""
 
     @property
@@ -62,6 +65,12 @@ class Chunk:
     def symbols(self) -> list[str]:
         """A blocker's symbols, none for other blocks."""
         return _strings(self._value(b"\nsymbols", b"]")) if self.kind == "blocker" else []
+
+    @property
+    def remedies(self) -> list[str]:
+        """The dotted names whose call makes a blocker cooperative."""
+        names = _strings(self._value(b"\ncooperative_after", b"]"))
+        return [name for name in names if "." in name]
 
     def _value(self, key: bytes, end: bytes) -> str:
         """What stands behind a key, up to a character that ends it."""
@@ -123,10 +132,14 @@ class Outline:
             if chunk.kind == "library" and chunk.roots & roots:
                 shared |= chunk.roots
         return [
-            c
-            for c in self.chunks
-            if c.kind in _ALWAYS
-            or (c.roots & shared and (c.kind != "blocker" or c.unpatched == unpatched))
+            chunk
+            for chunk in self.chunks
+            if chunk.kind in _ALWAYS
+            or (
+                chunk.kind not in ON_DEMAND
+                and chunk.roots & shared
+                and (chunk.kind != "blocker" or chunk.unpatched == unpatched)
+            )
         ]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.errors import UserError
-from gblock.rules import NAMES, OF_UNPATCHED
+from gblock.rules import NAMES, OF_DRIVERS, OF_UNPATCHED
 from gblock.suggestion import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gblock.catalog import Blocker
+    from gblock.catalog import Blocker, Driver
     from gblock.outline import Chunk
     from gblock.rule import Rule
 
@@ -84,14 +84,22 @@ class Selection:
             blocker: The blocker.
             rule: The rule that reports its kind.
         """
-        if blocker.id in self.ignore or (rule is not None and rule.name in self.ignore):
+        name, on = (rule.name, rule.on_by_default) if rule is not None else ("", True)
+        named = bool(self.select & {blocker.id, name, "all"})
+        return self.reports_of(blocker, name) and (on or named)
+
+    def reports_of(self, entry: Blocker | Driver, rule: str) -> bool:
+        """Whether an entry of the catalog is on, as far as its own level goes.
+
+        Args:
+            entry: The entry.
+            rule: The name of the rule that reports it.
+        """
+        if self.ignore & {entry.id, rule}:
             return False
-        if blocker.id in self.select or "all" in self.select:
+        if self.select & {entry.id, rule, "all"}:
             return True
-        if rule is not None and rule.name in self.select:
-            return True
-        on = rule is None or rule.on_by_default
-        return "default" in self.select and blocker.level != "opt-in" and on
+        return "default" in self.select and entry.level != "opt-in"
 
     def runs_named(self, name: str) -> bool:
         """Whether a rule about processes looks at files; all of these are on by default."""
@@ -99,8 +107,11 @@ class Selection:
             return False
         if name in self.select or self.select & frozenset(GROUPS):
             return True
-        return name in OF_UNPATCHED and any(
-            chunk.unpatched and chunk.id in self.select for chunk in self._chunks
+        return any(
+            (name == OF_DRIVERS and chunk.kind == "driver")
+            or (name in OF_UNPATCHED and chunk.unpatched)
+            for chunk in self._chunks
+            if chunk.id in self.select
         )
 
     def runs(self, rule: type[Rule]) -> bool:

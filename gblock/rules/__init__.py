@@ -10,9 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.rule import Rule
 
+OF_DRIVERS = "blocking-driver"
+"""The rule that reports the drivers of the catalog."""
 OF_UNPATCHED = ("unpatched-call", "original-call")
 """Rules that report the blockers that block only without gevent's patch."""
-OF_PROCESSES: tuple[str, ...] = OF_UNPATCHED
+OF_PROCESSES: tuple[str, ...] = (OF_DRIVERS, *OF_UNPATCHED)
 """Rules about processes: each has a module of its name in `gblock.project.remarks`."""
 OF_CALLS = (
     "blocking-call",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.project.remarks import Remark
 from gblock.project.remarks.unpatched_call import written
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import NamedTuple
+
     from gblock.project.processes import Processes
     from gblock.project.sites import Found
+else:
+    from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\bget_original\b|\bmonkey\.saved\b|import\s+saved\b")
 SCATTERED = True

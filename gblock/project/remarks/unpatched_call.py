@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.project.remarks import Remark, Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import NamedTuple
+
     from gblock.project.processes import Process, Processes
     from gblock.project.sites import Found, Site
+else:
+    from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"(?:from|import)[ \t]+gevent\b|\basync_mode\b")
 SCATTERED = True
