@@ -54,6 +54,18 @@ class Condition(_Table, frozen=True):
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols of which one stands in the argument, alone or in a ``|``."""
+    prefixes: tuple[str, ...] = ()
+    """What a text may begin with."""
+    given: bool = False
+    """Whether anything but ``None`` will do."""
+
+
+class Called(_Table, frozen=True):
+    """A call elsewhere in the same module that makes a blocker immediate."""
+
+    symbol: str
+    values: tuple[bool | int | float | str | None, ...]
+    """What the first argument must be."""
 
 
 class Evidence(_Table, frozen=True):
@@ -98,6 +110,12 @@ class Blocker(_Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     cooperative_after: tuple[str, ...] = ()
     """Calling one of these symbols makes it cooperative."""
+    patched_by: tuple[str, ...] = ()
+    """The modules that gevent's monkey patching has to replace, all of them, for it to be
+    cooperative: it blocks only without; ``queue or threading`` where one of several is enough."""
+    captured: bool = False
+    """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
+    unless_called: tuple[Called, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
     seconds_each: float | None = None
@@ -565,14 +583,21 @@ def merged(files: list[Catalog]) -> Catalog:
     )
 
 
-def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog:
+def parse(
+    text: outline.Outline, roots: frozenset[str] | None = None, *, unpatched: bool = False
+) -> Catalog:
     """Parse and validate the blocks of one file that speak of these packages, or all.
+
+    Args:
+        text: The file.
+        roots: The packages; None for all blocks.
+        unpatched: Whether the packages' blockers are those that block only without gevent's patch.
 
     Raises:
         UserError: with the file, the block and the key.
     """
     blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
-    for chunk in text.chunks if roots is None else text.about(roots):
+    for chunk in text.chunks if roots is None else text.about(roots, unpatched=unpatched):
         if chunk.kind not in outline.ON_DEMAND:
             blocks[chunk.kind].append(_block(chunk, text.filename))
     head = _tables(text.head, text.filename, 0)

@@ -86,7 +86,10 @@ class Run:
         chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
-        self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        self.chunks = [chunk for chunk in chunks if not chunk.unpatched]
+        self.unpatched = [chunk for chunk in chunks if chunk.unpatched]
+        """What blocks only without gevent's patch: ordinary runs look for none of it."""
         on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
         self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
@@ -231,21 +234,36 @@ class Run:
         found = {p for p in self.reported if self._remarks.may_be_in(data(p), in_code=in_code)}
         if found:
             self.complete()
-        return found
+        return set(self.reported) if self._is_marked_elsewhere() else found
+
+    def _is_marked_elsewhere(self) -> bool:
+        """Whether what stands in some file makes a rule about processes look at all of them."""
+        pattern, data = self._remarks.scattered, self.modules.data
+        if pattern is None or not self._speaks_of_gevent():
+            return False
+        self.complete()
+        return any(pattern.search(data(path)) for path in self.modules.mentioning(WORDS[0]))
 
     def _speaks_of_gevent(self) -> bool:
         """Whether a file of the project does.
 
-        The rest of the project is only read where a file names what can be taken too early.
+        The rest of the project is only read where a file that was named may call, or names, what
+        gevent replaces.
         """
-        data = self.modules.data
-        if any(word in data(path) for path in self.reported for word in _GEVENT):
-            return True
-        names = {name for one in self.outlines for name in one.originals}
-        if not any(name in data(path) for path in self.reported for name in names):
-            return False
-        self.complete()
-        return any(word in data(path) for path in self.modules.files for word in _GEVENT)
+        if not self.covers_project and not self._is_complete:
+            data = self.modules.data
+            words = {*_GEVENT, *(name for one in self.outlines for name in one.originals)}
+            named = any(word in data(path) for path in self.reported for word in words)
+            if not named and not self._may_call_unpatched():
+                return False
+            self.complete()
+        return any(self.modules.mentioning(word) for word in WORDS)
+
+    def _may_call_unpatched(self) -> bool:
+        """Whether a file that was named may call what blocks only without gevent's patch."""
+        chunks = [chunk for one in self.outlines for chunk in one.chunks]
+        triage = Triage(self.modules, Vocabulary(self.unpatched, chunks))
+        return triage.any_may_matter(self.reported)
 
     @property
     def is_project(self) -> bool:

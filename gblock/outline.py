@@ -56,6 +56,16 @@ class Chunk:
         """Whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
 
+    @property
+    def unpatched(self) -> bool:
+        """Whether a blocker blocks only where gevent's patch is missing."""
+        return b"\npatched_by" in self._block
+
+    @property
+    def captured(self) -> bool:
+        """Whether the blocker's originals block even after the patch."""
+        return b"\ncaptured = true" in self._block
+
     @cached_property
     def symbols(self) -> list[str]:
         """A blocker's symbols, none for other blocks."""
@@ -114,8 +124,20 @@ class Outline:
         chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
         return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
 
-    def about(self, roots: frozenset[str]) -> list[Chunk]:
-        """The blocks that speak of these packages, and of those that share a library with them."""
+    @property
+    def offloading(self) -> frozenset[str]:
+        """The packages that run code elsewhere."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
+        return frozenset[str]().union(*(chunk.roots for chunk in chunks))
+
+    def about(self, roots: frozenset[str], *, unpatched: bool = False) -> list[Chunk]:
+        """The blocks that speak of these packages, and of those that share a library with them.
+
+        Args:
+            roots: The packages.
+            unpatched: Whether the blockers are those that block only without gevent's patch, or
+                all the others.
+        """
         shared = set(roots)
         for chunk in self.chunks:
             if chunk.kind == "library" and chunk.roots & roots:
@@ -123,7 +145,12 @@ class Outline:
         return [
             chunk
             for chunk in self.chunks
-            if chunk.kind in _ALWAYS or (chunk.kind not in ON_DEMAND and chunk.roots & shared)
+            if chunk.kind in _ALWAYS
+            or (
+                chunk.kind not in ON_DEMAND
+                and chunk.roots & shared
+                and (chunk.kind != "blocker" or chunk.unpatched == unpatched)
+            )
         ]
 
 

@@ -214,10 +214,12 @@ def test_a_running_process_keeps_what_is_said(tmp_path):
     assert len(said) == 4
 
 
-@pytest.mark.parametrize("original", CATALOG.originals.values(), ids=lambda one: one.symbol)
+# Of the others only objects that were made before are stale.
+NAMED = [one for one in CATALOG.originals.values() if one.kept or not one.made]
+
+
+@pytest.mark.parametrize("original", NAMED, ids=lambda one: one.symbol)
 def test_gevent_replaces_what_the_catalog_calls_an_original(original):
-    if original.made and not original.kept:
-        pytest.skip("only objects of it are stale")
     module, _, name = original.symbol.rpartition(".")
     code = (
         f"import {module}; before = {module}.{name}\n"

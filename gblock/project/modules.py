@@ -131,6 +131,9 @@ class Modules:
         if path not in self._known:
             self._known.add(path)
             self.files.append(path)
+            self._mentions.clear()
+            vars(self).pop("serving", None)
+            vars(self).pop("_served", None)
 
     def summary(self, path: str) -> ModuleSummary | None:
         """A file's summary, or None where it cannot be parsed, which is noted as a problem."""

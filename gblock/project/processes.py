@@ -19,6 +19,10 @@ from gblock.project.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.starts import Evidence, Start, Starts
 from gblock.project.surroundings import Surroundings
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.unpatched import Unpatched
+
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
 _BY_FILE = ("script", "console script", "management command")
@@ -73,6 +77,7 @@ class Processes:
         root: The directory in which the files that start processes are looked for; by default
             the project's.
         exclude: Patterns as in `.gitignore`.
+        unpatched: Finds what blocks only without gevent's patch, for the rules that ask.
         around: What was read already of the files that start processes.
     """
 
@@ -81,9 +86,11 @@ class Processes:
         inference: Inference,
         root: str | None = None,
         exclude: tuple[str, ...] = (),
+        unpatched: Unpatched | None = None,
         around: Surroundings | None = None,
     ) -> None:
         self.inference = inference
+        self.unpatched = unpatched
         self.modules = inference.modules
         self.root = self.modules.root if root is None else root
         self._around = around or surroundings.read(self.modules, self.root, exclude)
@@ -125,6 +132,54 @@ class Processes:
         if key not in self._reached:
             self._reached[key] = self.reach.of(key)
         return self._reached[key]
+
+    def on_gevent(self, path: str) -> list[Process]:
+        """The processes of the service that can run a module and surely run on gevent.
+
+        A script that nothing starts, as far as anybody knows, counts only where it is all there is.
+        """
+        found = [p for p in self._on_gevent if path in self.modules_of(p)]
+        return [process for process in found if not self.is_casual(process)] or found
+
+    @cached_property
+    def _on_gevent(self) -> list[Process]:
+        served = frozenset(self.modules.serving)
+        return [
+            process._replace(missing=self._surely_missing(process))
+            for process in self._all
+            if process.runs_on_gevent == YES
+            and process.kind != "tests"
+            and served.issuperset(process.entries)
+        ]
+
+    def _surely_missing(self, process: Process) -> tuple[str, ...]:
+        """What stays unpatched whichever functions run of those that the process can reach."""
+        if not process.missing:
+            return ()
+        patched = frozenset[str]().union(
+            *(p.patched for path in self.modules_of(process) for p in self.patching.of(path))
+        )
+        return tuple(name for name in process.missing if name not in patched)
+
+    def is_casual(self, process: Process) -> bool:
+        """Whether only a script's own ``if __name__ == "__main__"`` tells of a process."""
+        return process.kind == "script" and all(
+            evidence.path in process.entries
+            or any(evidence.path == p.path for p in process.patches)
+            for evidence in process.evidence
+        )
+
+    @cached_property
+    def incomplete(self) -> list[Process]:
+        """The processes of the service that run on gevent and leave something unpatched."""
+        return [process for process in self._on_gevent if process.missing]
+
+    def has_native_threads(self, path: str) -> bool:
+        """Whether every process on gevent that can run a module leaves ``threading`` unpatched."""
+        if not self.has_gevent or not any("threading" in p.missing for p in self.incomplete):
+            return False
+        found = self.on_gevent(path)
+        return bool(found) and all("threading" in process.missing for process in found)
 
     def only_without_gevent(self, path: str) -> bool:
         """Whether a module surely never runs on gevent.

@@ -242,7 +242,7 @@ class Servers:
     def _worker_file(self, kind: str | None, home: str) -> str | None:
         if kind is None or "." not in kind:
             return None
-        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"))
+        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
 
     def setting(self, path: str, name: str) -> tuple[str, int] | None:
         """What a settings file in Python gives a name, and the row; of several, gevent's."""

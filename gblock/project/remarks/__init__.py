@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
         MARKS: re.Pattern[bytes]
         """A file without it holds nothing that the rule reports."""
-
+        SCATTERED: bool
+        """Whether that holds of the project and not of each file: one with the marks is enough."""
+        IN_PROCESSES: bool
+        """Whether there is nothing to say where no process is known to run on gevent."""
         IN_CODE: bool
         """Whether only a project whose code names gevent holds something."""
 
@@ -65,21 +68,26 @@ class Remarks:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._finders: dict[str, Any] = {
+        self._finders: dict[str, Finder] = {
             name: import_module(f"gblock.project.remarks.{name.replace('-', '_')}")
             for name in names
         }
 
     @cached_property
     def _everywhere(self) -> re.Pattern[bytes] | None:
-        return _any(one for one in self._finders.values() if not one.IN_CODE)
+        return _any(one for one in self._finders.values() if not (one.SCATTERED or one.IN_CODE))
 
     @cached_property
     def _in_code(self) -> re.Pattern[bytes] | None:
-        return _any(self._finders.values())
+        return _any(one for one in self._finders.values() if not one.SCATTERED)
+
+    @cached_property
+    def scattered(self) -> re.Pattern[bytes] | None:
+        """What some file must hold, where that is enough for any file to hold something."""
+        return _any(one for one in self._finders.values() if one.SCATTERED)
 
     def may_be_in(self, data: bytes, *, in_code: bool) -> bool:
-        """Whether a file may hold something, told from its bytes.
+        """Whether a file may hold something by itself, told from its bytes.
 
         Args:
             data: The bytes.
@@ -100,7 +108,11 @@ class Remarks:
         found: dict[str, list[tuple[str, Remark]]] = {}
         data = processes.modules.data
         for name, finder in self._finders.items():
-            marked = [path for path in paths if finder.MARKS.search(data(path))]
+            marked = paths
+            if finder.IN_PROCESSES and not processes.has_gevent:
+                continue
+            if not finder.SCATTERED:
+                marked = [path for path in paths if finder.MARKS.search(data(path))]
             for remark in finder.find(processes, marked) if marked else ():
                 found.setdefault(remark.path, []).append((name, remark))
         return found

@@ -18,6 +18,8 @@ else:
     from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\bimport\b")
+SCATTERED = False
+IN_PROCESSES = True
 IN_CODE = True
 
 

@@ -18,6 +18,8 @@ else:
     from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\b(?:gevent|locust|patch_all|preload_app)\b")
+SCATTERED = False
+IN_PROCESSES = True
 IN_CODE = True
 
 

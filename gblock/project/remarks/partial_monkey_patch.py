@@ -17,6 +17,8 @@ else:
     from gblock.diagnostics import NamedTuple
 
 MARKS = re.compile(rb"\b(?:gevent|monkey|patch_all)\b")
+SCATTERED = False
+IN_PROCESSES = True
 IN_CODE = True
 
 _HARMLESS = frozenset({"os", "queue", "signal"})
