@@ -19,6 +19,8 @@ import threading
 import time
 from pathlib import Path
 
+from . import databases
+
 LOOPBACK = "127.0.0.1"
 _START = 15.0
 """Seconds that a server gets to start."""
@@ -227,6 +229,17 @@ def _listening(serve):
         thread.join(5)
 
 
+def _speaking(serve, **names):
+    """A server of ours; `serve(connection)` speaks its protocol."""
+
+    @contextlib.contextmanager
+    def started(python):
+        with _listening(lambda connection, over: serve(connection)) as port:
+            yield {"host": LOOPBACK, "port": port, **names}
+
+    return started
+
+
 _GRPC = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
@@ -356,7 +369,9 @@ def delayed(start, python):
 
 
 KNOWN = {
+    "aerospike": _speaking(databases.aerospike),
     "black-hole": black_hole,
+    "couchbase": _speaking(databases.couchbase),
     "grpc": grpc,
     "hang-up": hang_up,
     "mariadb": _service(3306, user="root", password="", database="test"),
@@ -371,6 +386,8 @@ KNOWN = {
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
     "slapd": slapd,
     "slow-http": slow_http,
+    "snowflake": _speaking(databases.snowflake),
+    "tds": _speaking(databases.tds),
     "unreachable": unreachable,
     "zeromq": zeromq,
 }  # fmt: skip
