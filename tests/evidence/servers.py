@@ -372,6 +372,7 @@ KNOWN = {
     "aerospike": _speaking(databases.aerospike),
     "black-hole": black_hole,
     "couchbase": _speaking(databases.couchbase),
+    "drda": _speaking(databases.drda),
     "grpc": grpc,
     "hang-up": hang_up,
     "mariadb": _service(3306, user="root", password="", database="test"),
