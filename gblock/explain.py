@@ -233,14 +233,13 @@ def beliefs_document() -> str:
         "heartbeat greenlet. `gblock explain ID` prints an entry; versions are those of "
         f"{_measured_on(known)} where no other is named."
     )
-    surprises = [blocker for blocker in known.blockers if blocker.evidence.belief]
-    for heading, those in (
-        ("They block the hub", [*surprises, *(b for b in known.beliefs if _stops_hub(b))]),
-        ("They do not", [belief for belief in known.beliefs if not _stops_hub(belief)]),
-    ):
-        lines += ["", f"## {heading}", "", "| belief | measured | entry |", "|---|---|---|"]
+    stop: list[Blocker | Belief] = [b for b in known.blockers if b.evidence.belief]
+    stop += [belief for belief in known.beliefs if _stops_hub(belief)]
+    rest: list[Blocker | Belief] = [b for b in known.beliefs if not _stops_hub(b)]
+    for heading, those in (("They block the hub", stop), ("They do not", rest)):
+        lines += ["", f"## {heading}", "", "| entry | belief | measured |", "|---|---|---|"]
         for one in sorted(those, key=lambda one: (one.distribution.lower(), one.id)):
-            lines.append(f"| {_cell(one.evidence.belief)} | {_cell(_found(one))} | {_entry(one)} |")
+            lines.append(f"| {_entry(one)} | {_cell(one.evidence.belief)} | {_cell(_found(one))} |")
     return "\n".join(lines) + "\n"
 
 
