@@ -72,7 +72,10 @@ def test_the_lists_are_computed_from_the_catalog():
     assert lists(reference)["without-figures"] == ["os-read"]
     assert lists(chunk.text, ())["without-scenario"] == ["os-read"]
     assert not any(lists(chunk.text).values())
-    assert "os-read" in rest.document(lists(slow))
+    written = rest.document(lists(slow), {"os-read": "no pipe", "os-write": "done"})
+    assert '    "os-read",  # no pipe\n' in written
+    assert "done" not in written
+    assert rest.reasons(written) == {"os-read": "no pipe"}
 
 
 # --- files ---

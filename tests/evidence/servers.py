@@ -148,9 +148,9 @@ def firebird(python):
         private = {"FIREBIRD": directory, "FIREBIRD_LOCK": directory, "FIREBIRD_TMP": directory}
         options = {"cwd": directory, "env": {**os.environ, **private}}
         first = _SYSDBA.format(directory=directory).encode()
-        subprocess.run(
-            [sql, "-q", "-user", "sysdba"], input=first, check=True, capture_output=True, **options
-        )
+        command = [sql, "-q", "-user", "sysdba"]
+        if subprocess.run(command, input=first, capture_output=True, **options).returncode:
+            raise MissingError("Firebird's databases cannot be made")
         with _process([binary], port, **options):
             names = {"user": "sysdba", "password": "secret"}
             dsn = f"{LOOPBACK}/{port}:{directory}/data.fdb"
