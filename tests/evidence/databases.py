@@ -1,6 +1,6 @@
-"""As much of some databases as it takes to get an answer: none of them can be had here.
+"""As much of some databases as it takes to get an answer: Debian has no server of theirs.
 
-Each function serves one connection and returns when the client has gone.
+Each function serves one connection, and raises `ConnectionError` when the client has gone.
 """
 
 from __future__ import annotations
