@@ -22,6 +22,7 @@ else:
 Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
+Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -82,6 +83,10 @@ class Evidence(_Table, frozen=True):
     """False where the call was stopped after `elapsed`."""
     remedy: str | None = None
     remedy_max_gap: float | None = None
+    belief: str | None = None
+    """What one believes of the call and the measurement does not say: a sentence."""
+    found: str | None = None
+    """What was found that the figures do not say, as other versions and builds: sentences."""
     reference: str | None = None
     python: str | None = None
     gevent: str | None = None
@@ -120,6 +125,20 @@ class Blocker(_Table, frozen=True):
     """None where it was not measured."""
     seconds_each: float | None = None
     """For ``costly``: what one call costs, in seconds."""
+
+
+class Belief(_Table, frozen=True):
+    """What one believes of calls that are no blockers, and what was measured."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, ``stdlib`` or ``gevent``."""
+    verdict: Verdict
+    evidence: Evidence
+    symbols: tuple[str, ...] = ()
+    """Dotted names as imported."""
+    rule: str | None = None
+    """The rule that reports it, where one does."""
 
 
 class Library(_Table, frozen=True):
@@ -276,6 +295,7 @@ _SHAPES: dict[str, Any] = {
     "blocker": Blocker,
     "original": Original,
     "import": Import,
+    "belief": Belief,
     "harmless": Harmless,
     "driver": Driver,
     "chooser": Chooser,
@@ -293,6 +313,7 @@ class Catalog:
         handlers: tuple[Handler, ...] = (),
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
+        beliefs: tuple[Belief, ...] = (),
         harmless: tuple[Harmless, ...] = (),
         texts: tuple[outline.Outline, ...] = (),
         looked_for: Callable[[Driver], bool] | None = None,
@@ -304,6 +325,7 @@ class Catalog:
         self.measured_on = measured_on or {}
         self.off = off
         """Blockers that are not looked for; what they say of arguments still tells types."""
+        self.beliefs = beliefs
         self.harmless = harmless
         self.texts = texts
         """The files that it was read from: what few runs need is read when asked for."""
@@ -534,6 +556,7 @@ class Catalog:
             self.handlers,
             self.measured_on,
             off,
+            self.beliefs,
             self.harmless,
             self.texts,
             looked_for or self._looked_for,
@@ -578,6 +601,7 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(offload for one in files for offload in one.offloads),
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
+        beliefs=tuple(belief for one in files for belief in one.beliefs),
         harmless=tuple(one for file in files for one in file.harmless),
         texts=tuple(text for one in files for text in one.texts),
     )
@@ -611,6 +635,7 @@ def parse(
         tuple(blocks["offload"]),
         tuple(blocks["handler"]),
         measured_on,
+        beliefs=tuple(blocks["belief"]),
         harmless=tuple(blocks["harmless"]),
         texts=(text,),
     )

@@ -17,6 +17,8 @@ _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
 ON_DEMAND = frozenset({"driver", "chooser", "original", "import"})
 """What only a rule or two ask for, and only where a file may hold what it looks for."""
+_SHOWN = frozenset({"belief"})
+"""What only pages show: no project's calls depend on it."""
 _NAMED = ("blocker", "driver")
 
 
@@ -142,12 +144,13 @@ class Outline:
         for chunk in self.chunks:
             if chunk.kind == "library" and chunk.roots & roots:
                 shared |= chunk.roots
+        left_out = ON_DEMAND | _SHOWN
         return [
             chunk
             for chunk in self.chunks
             if chunk.kind in _ALWAYS
             or (
-                chunk.kind not in ON_DEMAND
+                chunk.kind not in left_out
                 and chunk.roots & shared
                 and (chunk.kind != "blocker" or chunk.unpatched == unpatched)
             )
