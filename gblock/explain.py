@@ -90,11 +90,13 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
     package = "the standard library" if blocker.distribution == "stdlib" else blocker.distribution
     if blocker.versions:
         package += f" {blocker.versions}"
-    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds)
+    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds).name
+    if blocker.patched_by:
+        rule = rules.OF_UNPATCHED[0]
     lines = [
         f"# {blocker.id}",
         "",
-        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule.name}.",
+        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule}.",
         "",
         *(f"- `{symbol}`" for symbol in blocker.symbols),
         "",
@@ -158,7 +160,12 @@ def _facts(blocker: Blocker) -> list[str]:
     for condition in blocker.unless:
         which = _argument(condition.position, condition.keyword)
         values = [*map(repr, condition.values), *condition.flags]
+        values += [f"{prefix}…" for prefix in condition.prefixes]
         facts.append(f"It does not block where {which} is {' or '.join(f'`{v}`' for v in values)}.")
+    if blocker.patched_by:
+        facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")
+    if blocker.captured:
+        facts.append("Its original blocks after the patch, too: see original-call.")
     if blocker.cooperative_after:
         remedies = " or ".join(f"`{symbol}`" for symbol in blocker.cooperative_after)
         facts.append(f"Cooperative once the project calls {remedies}.")

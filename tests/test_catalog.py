@@ -121,7 +121,10 @@ def test_the_outline_and_the_catalog_read_the_same_symbols():
 @pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
 def test_every_symbol_of_a_blocker_is_found_where_it_is_called(blocker, tmp_path):
     """`import M; M.f()` for functions, an annotated parameter for methods: no fixture by hand."""
-    lines, wanted = [], []
+    # Some block only in a process that runs on gevent and patches nothing.
+    lines, wanted = ["import gevent", 'if __name__ == "__main__":', "    gevent.wait()", ""], []
+    if not blocker.patched_by:
+        lines.clear()
     for number, symbol in enumerate(blocker.symbols):
         owner, _, name = symbol.rpartition(".")
         if owner == "builtins" or name == "*" or name.startswith("__"):
