@@ -34,7 +34,7 @@ _VERDICTS = {
 
 
 def page(name: str) -> str:
-    """The page of a rule, by its name, of a blocker, by its id or a symbol, or of a driver.
+    """The page of a rule or driver, by its name, or of a blocker or belief, by its id or a symbol.
 
     Raises:
         UserError: if there is none, with a suggestion.
