@@ -47,12 +47,12 @@ def page(name: str) -> str:
     drivers = {driver.id: driver for driver in known.drivers}
     if name in drivers:
         return driver_page(drivers[name], known)
-    found = known.lookup(name)
-    if found:
-        return "\n".join(blocker_page(blocker, known) for blocker in found)
-    beliefs = [belief for belief in known.beliefs if name in (belief.id, *belief.symbols)]
-    if beliefs:
-        return "\n".join(belief_page(belief, known) for belief in beliefs)
+    pages = [blocker_page(blocker, known) for blocker in known.lookup(name)]
+    # A call can be both: a blocker where nothing is patched, and a belief of the patched one.
+    told = (belief for belief in known.beliefs if name in (belief.id, *belief.symbols))
+    pages += [belief_page(belief, known) for belief in told]
+    if pages:
+        return "\n".join(pages)
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))
     raise UserError(
         "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"

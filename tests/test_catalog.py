@@ -68,7 +68,8 @@ def test_a_belief_that_is_no_blockers_is_well_formed(belief):
     assert evidence.belief
     assert evidence.measured
     assert belief.rule in (None, *rules.NAMES)
-    assert not any(BUILT_IN.lookup(symbol) for symbol in belief.symbols), "it is a blocker's"
+    found = [blocker for symbol in belief.symbols for blocker in BUILT_IN.lookup(symbol)]
+    assert all(blocker.patched_by for blocker in found), "it is a blocker's"
     if belief.verdict in ("blocks", "cpu"):
         assert evidence.max_gap >= 0.05
     else:
