@@ -230,6 +230,7 @@ def _listening(serve):
 _GRPC = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 import grpc
 
 def wait(request, context):
@@ -244,13 +245,32 @@ def stream(request, context):
 def together(requests, context):
     return wait(b"".join(requests), context)
 
+def each(requests, context):
+    for request in requests:
+        yield wait(request, context)
+
 handlers = {
     "Wait": grpc.unary_unary_rpc_method_handler(wait),
     "Stream": grpc.unary_stream_rpc_method_handler(stream),
     "Together": grpc.stream_unary_rpc_method_handler(together),
+    "Each": grpc.stream_stream_rpc_method_handler(each),
 }
+
+class Others(grpc.GenericRpcHandler):
+    def service(self, details):
+        answers = Path(sys.argv[2], details.method.rpartition("/")[2])
+
+        def answer(requests, context):
+            next(requests)
+            message = answers.read_bytes() if answers.exists() else b""
+            time.sleep(0.5)
+            yield message
+
+        return grpc.stream_stream_rpc_method_handler(answer)
+
 server = grpc.server(ThreadPoolExecutor(16))
-server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("evidence.Slow", handlers),))
+known = grpc.method_handlers_generic_handler("evidence.Slow", handlers)
+server.add_generic_rpc_handlers((known, Others()))
 server.add_insecure_port("127.0.0.1:" + sys.argv[1])
 server.start()
 server.wait_for_termination()
@@ -258,12 +278,19 @@ server.wait_for_termination()
 
 
 @contextlib.contextmanager
-def grpc(python):
-    """`/evidence.Slow/Wait`, `/Stream` and `/Together` take seconds as bytes and wait so long."""
+def grpc_server(python):
+    """A gRPC server for every method there is.
+
+    `/evidence.Slow/Wait`, `/Stream`, `/Together` and `/Each` take seconds as bytes and wait so
+    long. Any other method answers after half a second with an empty message, or with the one
+    that `answer(grpc_server, method, message)` gave; so does a stream, and ends.
+    """
     port = free_port()
     _check(python, "grpc")
-    with _process([python, "-c", _GRPC, str(port)], port):
-        yield {"host": LOOPBACK, "port": port, "target": f"{LOOPBACK}:{port}"}
+    with tempfile.TemporaryDirectory() as answers:
+        with _process([python, "-c", _GRPC, str(port), answers], port):
+            names = {"target": f"{LOOPBACK}:{port}", "answers": answers}
+            yield {"host": LOOPBACK, "port": port, **names}
 
 
 _ZEROMQ = """
@@ -357,7 +384,7 @@ def delayed(start, python):
 
 KNOWN = {
     "black-hole": black_hole,
-    "grpc": grpc,
+    "grpc-server": grpc_server,
     "hang-up": hang_up,
     "mariadb": _service(3306, user="root", password="", database="test"),
     "memcached": memcached,
