@@ -22,6 +22,7 @@ else:
 Kind = Literal["waits", "cpu", "costly", "spawns", "foreign"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
+Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -70,6 +71,10 @@ class Evidence(_Table, frozen=True):
     """False where the call was stopped after `elapsed`."""
     remedy: str | None = None
     remedy_max_gap: float | None = None
+    belief: str | None = None
+    """What one believes of the call and the measurement does not say: a sentence."""
+    found: str | None = None
+    """What was found that the figures do not say, as other versions and builds: sentences."""
     reference: str | None = None
     python: str | None = None
     gevent: str | None = None
@@ -102,6 +107,20 @@ class Blocker(_Table, frozen=True):
     """None where it was not measured."""
     seconds_each: float | None = None
     """For ``costly``: what one call costs, in seconds."""
+
+
+class Belief(_Table, frozen=True):
+    """What one believes of calls that are no blockers, and what was measured."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, ``stdlib`` or ``gevent``."""
+    verdict: Verdict
+    evidence: Evidence
+    symbols: tuple[str, ...] = ()
+    """Dotted names as imported."""
+    rule: str | None = None
+    """The rule that reports it, where one does."""
 
 
 class Library(_Table, frozen=True):
@@ -147,6 +166,7 @@ _SHAPES: dict[str, Any] = {
     "offload": Offload,
     "handler": Handler,
     "blocker": Blocker,
+    "belief": Belief,
 }
 
 
@@ -161,6 +181,7 @@ class Catalog:
         handlers: tuple[Handler, ...] = (),
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
+        beliefs: tuple[Belief, ...] = (),
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
@@ -169,6 +190,7 @@ class Catalog:
         self.measured_on = measured_on or {}
         self.off = off
         """Blockers that are not looked for; what they say of arguments still tells types."""
+        self.beliefs = beliefs
         self._canonical: dict[str, str] = {}
 
     @cached_property
@@ -309,7 +331,9 @@ class Catalog:
         """The same catalog with fewer blockers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
-        return Catalog(on, self.libraries, self.offloads, self.handlers, self.measured_on, off)
+        return Catalog(
+            on, self.libraries, self.offloads, self.handlers, self.measured_on, off, self.beliefs
+        )
 
     @cached_property
     def conditions(self) -> dict[str, tuple[Condition, ...]]:
@@ -350,6 +374,7 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(offload for one in files for offload in one.offloads),
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
+        beliefs=tuple(belief for one in files for belief in one.beliefs),
     )
 
 
@@ -373,6 +398,7 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
         tuple(blocks["offload"]),
         tuple(blocks["handler"]),
         measured_on,
+        beliefs=tuple(blocks["belief"]),
     )
 
 

@@ -6,7 +6,7 @@ import inspect
 import textwrap
 
 from gblock import catalog, rules
-from gblock.catalog import Blocker, Catalog, Evidence, Timeout
+from gblock.catalog import Belief, Blocker, Catalog, Evidence, Timeout
 from gblock.errors import UserError
 from gblock.rule import Rule
 from gblock.suggestion import did_you_mean
@@ -24,6 +24,13 @@ _LEVELS = {
     "opt-in": "off unless selected",
 }
 
+_VERDICTS = {
+    "blocks": "waits, and no other greenlet runs",
+    "cpu": "works, and no other greenlet runs",
+    "cooperative": "cooperative, other greenlets run meanwhile",
+    "immediate": "returns at once",
+}
+
 
 def page(name: str) -> str:
     """The page of a rule, by its name, or of a blocker, by its id or one of its symbols.
@@ -39,7 +46,10 @@ def page(name: str) -> str:
     found = known.lookup(name)
     if found:
         return "\n".join(blocker_page(blocker, known) for blocker in found)
-    names = (*rules.NAMES, *known.by_id, *known.by_symbol)
+    beliefs = [belief for belief in known.beliefs if name in (belief.id, *belief.symbols)]
+    if beliefs:
+        return "\n".join(belief_page(belief, known) for belief in beliefs)
+    names = (*rules.NAMES, *known.by_id, *known.by_symbol, *(b.id for b in known.beliefs))
     raise UserError(
         "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
     )
@@ -95,6 +105,22 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
     return "\n".join(lines) + "\n"
 
 
+def belief_page(belief: Belief, known: Catalog) -> str:
+    """What one believes of calls that are no blockers, in Markdown."""
+    package = "the standard library" if belief.distribution == "stdlib" else belief.distribution
+    reported = f"reported by {belief.rule}" if belief.rule else "not reported"
+    lines = [
+        f"# {belief.id}",
+        "",
+        f"{package}: {_VERDICTS[belief.verdict]}; {reported}.",
+        "",
+        *(f"- `{symbol}`" for symbol in belief.symbols),
+        *([""] if belief.symbols else []),
+        *_proof(belief.evidence, known.measured_on),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _facts(blocker: Blocker) -> list[str]:
     facts = []
     if blocker.timeout is not None:
@@ -136,6 +162,8 @@ def _bound(timeout: Timeout) -> str:
 def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
     """What was measured, or that nothing was."""
     lines = []
+    if evidence.belief:
+        lines += [f"Belief: {evidence.belief}", ""]
     if evidence.measured:
         python = evidence.python or measured_on.get("python", "?")
         gevent = evidence.gevent or measured_on.get("gevent", "?")
@@ -154,6 +182,8 @@ def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
             lines.append(f"| remedy: {_cell(evidence.remedy)} | | {gap} |")
     else:
         lines.append("Not measured.")
+    if evidence.found:
+        lines += ["", evidence.found]
     if evidence.reference:
         lines += ["", f"Reference: {evidence.reference}"]
     return lines
@@ -192,6 +222,65 @@ def blockers_document() -> str:
                     f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.instead)} |"
                 )
     return "\n".join(lines) + "\n"
+
+
+def beliefs_document() -> str:
+    """``docs/beliefs.md``."""
+    known = catalog.load()
+    lines = ["# Beliefs", "", _GENERATED, ""]
+    lines.append(
+        "What one believes of a call, and what came of it when it ran under gevent beside a "
+        "heartbeat greenlet. `gblock explain ID` prints an entry; versions are those of "
+        f"{_measured_on(known)} where no other is named."
+    )
+    stop: list[Blocker | Belief] = [b for b in known.blockers if b.evidence.belief]
+    stop += [belief for belief in known.beliefs if _stops_hub(belief)]
+    rest: list[Blocker | Belief] = [b for b in known.beliefs if not _stops_hub(b)]
+    for heading, those in (("They block the hub", stop), ("They do not", rest)):
+        lines += ["", f"## {heading}", "", "| entry | belief | measured |", "|---|---|---|"]
+        for one in sorted(those, key=lambda one: (one.distribution.lower(), one.id)):
+            lines.append(f"| {_entry(one)} | {_cell(one.evidence.belief)} | {_cell(_found(one))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _stops_hub(belief: Belief) -> bool:
+    return belief.verdict in ("blocks", "cpu")
+
+
+def _measured_on(known: Catalog) -> str:
+    have = known.measured_on
+    return f"Python {have.get('python', '?')} and gevent {have.get('gevent', '?')}"
+
+
+def _found(one: Blocker | Belief) -> str:
+    """What was measured, in one line."""
+    evidence, parts = one.evidence, []
+    if evidence.elapsed is not None:
+        names = {"Python": evidence.python, "gevent": evidence.gevent}
+        if one.distribution not in ("stdlib", "gevent"):
+            names = {one.distribution: evidence.version, **names}
+        versions = ", ".join(f"{name} {version}" for name, version in names.items() if version)
+        took = f"{evidence.elapsed:.2f} s" + ("" if evidence.returned else " (stopped)")
+        gap = f"{evidence.max_gap:.3f} s" if evidence.max_gap is not None else "?"
+        where = f" ({versions})" if versions else ""
+        parts.append(f"{evidence.call}: {took}, the hub's longest gap {gap}{where}.")
+    if isinstance(one, Blocker) and one.kind == "cpu" and one.releases_gil is False:
+        parts.append("It keeps the GIL.")
+    if evidence.found:
+        parts.append(evidence.found)
+    return " ".join(parts)
+
+
+def _entry(one: Blocker | Belief) -> str:
+    if isinstance(one, Blocker):
+        return f"[{one.id}](blockers.md#{_anchor(one.distribution)})"
+    return f"`{one.id}`" + (f", [{one.rule}](rules.md#{one.rule})" if one.rule else "")
+
+
+def _anchor(heading: str) -> str:
+    """The fragment under which GitHub shows a heading."""
+    kept = (c for c in heading.lower() if c.isalnum() or c in " -_")
+    return "".join(kept).replace(" ", "-")
 
 
 def _nested(markdown: str) -> str:

@@ -15,6 +15,8 @@ from gblock.errors import UserError
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
+_BELIEF = "belief"
+"""What only pages show: no project's calls depend on it."""
 
 
 class Chunk:
@@ -98,7 +100,8 @@ class Outline:
         for chunk in self.chunks:
             if chunk.kind == "library" and chunk.roots & roots:
                 shared |= chunk.roots
-        return [c for c in self.chunks if c.kind in _ALWAYS or c.roots & shared]
+        chunks = [chunk for chunk in self.chunks if chunk.kind != _BELIEF]
+        return [c for c in chunks if c.kind in _ALWAYS or c.roots & shared]
 
 
 def read(path: str = BUILT_IN) -> Outline:

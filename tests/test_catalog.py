@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from harness import report_of
 
-from gblock import catalog, outline
+from gblock import catalog, outline, rules
 from gblock.errors import UserError
 
 BUILT_IN = catalog.load()
@@ -50,6 +50,41 @@ def test_a_blocker_is_well_formed(blocker):
     assert blocker.instead.endswith(".")
     assert "\n" not in blocker.why + blocker.instead
     assert blocker.evidence.measured or blocker.evidence.reference
+
+
+@pytest.mark.parametrize("one", [*BUILT_IN.blockers, *BUILT_IN.beliefs], ids=lambda one: one.id)
+def test_a_belief_is_a_sentence(one):
+    for text in filter(None, (one.evidence.belief, one.evidence.found)):
+        assert text.endswith(".")
+        assert "\n" not in text
+
+
+@pytest.mark.parametrize("belief", BUILT_IN.beliefs, ids=lambda belief: belief.id)
+def test_a_belief_that_is_no_blockers_is_well_formed(belief):
+    evidence = belief.evidence
+
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", belief.id)
+    assert belief.id not in BUILT_IN.by_id
+    assert evidence.belief
+    assert evidence.measured
+    assert belief.rule in (None, *rules.NAMES)
+    assert not any(BUILT_IN.lookup(symbol) for symbol in belief.symbols), "it is a blocker's"
+    if belief.verdict in ("blocks", "cpu"):
+        assert evidence.max_gap >= 0.05
+    else:
+        assert evidence.max_gap < 0.05 or evidence.max_gap <= 0.1 * evidence.elapsed
+
+
+def test_beliefs_stand_in_the_order_of_their_ids():
+    ids = [belief.id for belief in BUILT_IN.beliefs]
+
+    assert sorted(set(ids)) == ids
+
+
+def test_a_run_does_not_parse_beliefs():
+    text = outline.Outline(b'[[belief]]\nid = "a"\nsymbols = ["shop.wait"]\n', "x")
+
+    assert text.about(frozenset({"shop"})) == []
 
 
 @pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)

@@ -19,7 +19,11 @@ DOCUMENTED = (3, 11)
 
 @pytest.mark.parametrize(
     ("name", "make"),
-    [("rules.md", explain.rules_document), ("blockers.md", explain.blockers_document)],
+    [
+        ("rules.md", explain.rules_document),
+        ("blockers.md", explain.blockers_document),
+        ("beliefs.md", explain.beliefs_document),
+    ],
 )
 def test_a_generated_page_is_up_to_date(name, make, request):
     path = ROOT / "docs" / name
@@ -27,6 +31,17 @@ def test_a_generated_page_is_up_to_date(name, make, request):
         path.write_text(make(), encoding="utf-8")
 
     assert path.read_text(encoding="utf-8") == make(), "run pytest --update"
+
+
+def test_beliefs_link_to_headings_that_exist():
+    pages = {}
+    for target in re.findall(r"\]\(([^)]*)\)", explain.beliefs_document()):
+        name, _, fragment = target.partition("#")
+        if name not in pages:
+            text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+            pages[name] = {explain._anchor(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+        assert fragment in pages[name], target
 
 
 def test_every_rule_is_named_in_the_readme():
@@ -59,6 +74,15 @@ def test_every_blocker_is_explained():
         assert page.startswith(f"# {blocker.id}\n")
         assert blocker.instead in page
         assert "Measured with" in page or "Not measured." in page
+
+
+@pytest.mark.parametrize("belief", catalog.load().beliefs, ids=lambda belief: belief.id)
+def test_every_belief_is_explained(belief):
+    for name in (belief.id, *belief.symbols):
+        page = explain.page(name)
+
+        assert page.startswith(f"# {belief.id}\n")
+        assert f"Belief: {belief.evidence.belief}" in page
 
 
 def test_a_blocker_is_explained_by_its_symbol():

@@ -31,6 +31,8 @@ def rest(known, scenes):
                 lists["without-remedy"].append(blocker.id)
         elif not trial.remedies(evidence.max_gap, evidence.remedy_max_gap):
             lists["remedy-blocks"].append(blocker.id)
+    beliefs = [belief.id for belief in known.beliefs if belief.id not in with_scenario]
+    lists["without-scenario"] = sorted([*lists["without-scenario"], *beliefs])
     return lists
 
 
