@@ -8,7 +8,9 @@ there is none. With `slow-` before its name, a server stands behind a proxy that
 from __future__ import annotations
 
 import contextlib
+import getpass
 import http.server
+import os
 import queue
 import re
 import shutil
@@ -98,6 +100,8 @@ suffix "dc=example,dc=org"
 rootdn "cn=admin,dc=example,dc=org"
 rootpw secret
 directory {directory}
+TLSCertificateFile {directory}/certificate.pem
+TLSCertificateKeyFile {directory}/key.pem
 """
 
 
@@ -108,10 +112,100 @@ def slapd(python):
     with tempfile.TemporaryDirectory() as directory:
         settings = Path(directory, "slapd.conf")
         settings.write_text(_SLAPD.format(directory=directory), encoding="utf-8")
+        _certificate(directory)
         url = f"ldap://{LOOPBACK}:{port}/"
         with _process([binary, "-d", "0", "-f", str(settings), "-h", url], port):
             names = {"base": "dc=example,dc=org", "user": "cn=admin,dc=example,dc=org"}
             yield {"host": LOOPBACK, "port": port, "url": url, "password": "secret", **names}
+
+
+def _certificate(directory):
+    """Make a certificate that nobody has signed: `certificate.pem` and `key.pem`."""
+    command = [_binary("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
+    command += ["-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "certificate.pem"]
+    _run(command, cwd=directory)
+
+
+def _run(command, **options):
+    """Run what a server needs before it starts."""
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, **options)
+    if run.returncode:
+        raise MissingError(f"{command[0]} failed: {run.stderr.decode(errors='replace').strip()}")
+
+
+_SSHD = """
+ListenAddress {host}
+Port {port}
+HostKey {directory}/host
+AuthorizedKeysFile {directory}/client.pub
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+Subsystem sftp internal-sftp
+"""
+
+
+@contextlib.contextmanager
+def sshd(python):
+    """OpenSSH's server, with keys of its own; this user gets in with the private one of them."""
+    binary, port = _binary("sshd"), free_port()
+    Path("/run/sshd").mkdir(exist_ok=True)  # without it, sshd does not start
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("host", "client"):
+            key = str(Path(directory, name))
+            _run([_binary("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", key])
+        settings = Path(directory, "sshd_config")
+        text = _SSHD.format(host=LOOPBACK, port=port, directory=directory)
+        settings.write_text(text, encoding="utf-8")
+        with _process([binary, "-D", "-f", str(settings)], port):
+            names = {"user": getpass.getuser(), "key": str(Path(directory, "client"))}
+            yield {"host": LOOPBACK, "port": port, **names}
+
+
+_KRB5 = """
+[libdefaults]
+default_realm = EXAMPLE.ORG
+dns_lookup_kdc = false
+dns_lookup_realm = false
+dns_canonicalize_hostname = false
+rdns = false
+[realms]
+EXAMPLE.ORG = {{ }}
+"""
+_KDC = """
+[kdcdefaults]
+kdc_listen = ""
+kdc_tcp_listen = {host}:{port}
+[realms]
+EXAMPLE.ORG = {{
+    database_name = {directory}/principal
+    key_stash_file = {directory}/stash
+    acl_file = {directory}/acl
+}}
+"""
+
+
+@contextlib.contextmanager
+def kdc(python):
+    """MIT's Kerberos server for EXAMPLE.ORG, over TCP, with a `user` and an `HTTP/localhost`."""
+    binary, port = _binary("krb5kdc"), free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        texts = {"krb5.conf": _KRB5, "kdc.conf": _KDC}
+        for name, text in texts.items():
+            filled = text.format(host=LOOPBACK, port=port, directory=directory)
+            Path(directory, name).write_text(filled, encoding="utf-8")
+        environment = {
+            **os.environ,
+            "KRB5_CONFIG": str(Path(directory, "krb5.conf")),
+            "KRB5_KDC_PROFILE": str(Path(directory, "kdc.conf")),
+        }
+        _run([_binary("kdb5_util"), "create", "-s", "-P", "master"], env=environment)
+        for principal in ("-pw secret user", "-randkey HTTP/localhost"):
+            command = [_binary("kadmin.local"), "-q", f"addprinc {principal}"]
+            _run(command, env=environment)
+        with _process([binary, "-n"], port, env=environment):
+            yield {"host": LOOPBACK, "port": port, "user": "user", "password": "secret"}
 
 
 class _Slow(http.server.BaseHTTPRequestHandler):
@@ -386,6 +480,7 @@ KNOWN = {
     "black-hole": black_hole,
     "grpc-server": grpc_server,
     "hang-up": hang_up,
+    "kdc": kdc,
     "mariadb": _service(3306, user="root", password="", database="test"),
     "memcached": memcached,
     "mosquitto": _service(1883),
@@ -398,6 +493,7 @@ KNOWN = {
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
     "slapd": slapd,
     "slow-http": slow_http,
+    "sshd": sshd,
     "unreachable": unreachable,
     "zeromq": zeromq,
 }  # fmt: skip
