@@ -21,6 +21,8 @@ import threading
 import time
 from pathlib import Path
 
+from . import pulsar
+
 LOOPBACK = "127.0.0.1"
 _START = 15.0
 """Seconds that a server gets to start."""
@@ -249,6 +251,13 @@ def black_hole(python):
     """Accepts every connection, and never answers."""
     with _listening(lambda connection, over: _swallow(connection)) as port:
         yield {"host": LOOPBACK, "port": port}
+
+
+@contextlib.contextmanager
+def pulsar_broker(python):
+    """A Pulsar broker that confirms everything, and has no messages: see `pulsar.py`."""
+    with _listening(pulsar.serve) as port:
+        yield {"host": LOOPBACK, "port": port, "url": f"pulsar://{LOOPBACK}:{port}"}
 
 
 def _swallow(connection):
@@ -489,6 +498,7 @@ KNOWN = {
         5432, user="postgres", database="test",
         dsn="host=127.0.0.1 port=5432 user=postgres dbname=test",
     ),
+    "pulsar-broker": pulsar_broker,
     "rabbitmq": _service(5672, user="guest", password="guest", url="amqp://127.0.0.1:5672/"),
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
     "slapd": slapd,
