@@ -390,10 +390,12 @@ def grpc_server(python):
     """
     port = free_port()
     _check(python, "grpc")
-    with tempfile.TemporaryDirectory() as answers:
-        with _process([python, "-c", _GRPC, str(port), answers], port):
-            names = {"target": f"{LOOPBACK}:{port}", "answers": answers}
-            yield {"host": LOOPBACK, "port": port, **names}
+    with (
+        tempfile.TemporaryDirectory() as answers,
+        _process([python, "-c", _GRPC, str(port), answers], port),
+    ):
+        names = {"target": f"{LOOPBACK}:{port}", "answers": answers}
+        yield {"host": LOOPBACK, "port": port, **names}
 
 
 _ZEROMQ = """
