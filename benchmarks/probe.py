@@ -1,15 +1,18 @@
 """What the probe costs: on and off in turns in one run, medians of ratios.
 
-    python benchmarks/probe.py            all of it, about four minutes
+    python benchmarks/probe.py            all of it, about six minutes
     python benchmarks/probe.py switches   greenlets that do nothing but switch
     python benchmarks/probe.py http       gunicorn -k gevent under load from another process
 
 Every round runs all variants in a random order; each is compared with the "off" of its round. The
 row "off again" is what two equal things differ by on this machine: nothing below it is known.
+`http` turns the probe on and off in one worker that stays under load, twice a second, so that
+neither memory layout nor another process's start is between the two. `ROUNDS` sets how often.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import socket
@@ -18,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 SWITCHES = """
@@ -39,11 +43,46 @@ print(sum(each.value for each in done) / (time.process_time() - start))
 """
 SERVICE = """
 import json, time
+import gevent
+from gblock import runtime_probe
+
 body = json.dumps(list(range(50))).encode()
+answered = 0
+
+def off():
+    runtime_probe.stop()
+    hub = gevent.get_hub()
+    if hub.periodic_monitoring_thread is not None:
+        hub.periodic_monitoring_thread.kill()
+        hub.periodic_monitoring_thread = None
+    gevent.config.monitor_thread = False
+
+def on(variant):
+    if variant == "probe":
+        runtime_probe.start()
+    elif variant == "gevent's monitor":
+        gevent.config.monitor_thread = True
+        gevent.get_hub().start_periodic_monitoring_thread()
+
+def of_the_thread():
+    monitor = gevent.get_hub().periodic_monitoring_thread
+    if monitor is None:
+        return 0.0
+    return time.clock_gettime(time.pthread_getcpuclockid(monitor.monitor_thread_ident))
+
 def app(environ, start_response):
+    global answered
+    start_response("200 OK", [])
+    if environ["PATH_INFO"] == "/now":
+        now = [answered, time.process_time(), time.perf_counter(), of_the_thread()]
+        return [json.dumps(now).encode()]
+    if environ["PATH_INFO"] == "/turn":
+        off()
+        on(environ["QUERY_STRING"].replace("%20", " "))
+        return [b"[]"]
     sum(range(2000))
     time.sleep(0.001)
-    start_response("200 OK", [("Content-Length", str(len(body)))])
+    answered += 1
     return [body]
 """
 # One connection a thread of the system would need threads; a loop of select is enough.
@@ -51,7 +90,7 @@ LOAD = """
 import selectors, socket, sys, time
 port, seconds = int(sys.argv[1]), float(sys.argv[2])
 request = b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
-waiting, count = selectors.DefaultSelector(), 0
+waiting = selectors.DefaultSelector()
 for _ in range(16):
     connection = socket.create_connection(("127.0.0.1", port))
     waiting.register(connection, selectors.EVENT_READ)
@@ -59,20 +98,19 @@ for _ in range(16):
 end = time.perf_counter() + seconds
 while time.perf_counter() < end:
     for key, _ in waiting.select(0.1):
-        if key.fileobj.recv(65536).endswith(b"]"):
-            count += 1
+        if key.fileobj.recv(65536).endswith(b"0\\r\\n\\r\\n"):
             key.fileobj.sendall(request)
-print(count)
 """
 
 
 def environment(variant: str, folder: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if "GBLOCK" not in name}
     clean.pop("GEVENT_MONITOR_THREAD_ENABLE", None)
+    clean["PYTHONWARNINGS"] = "ignore"
     if variant == "probe":
         clean |= {"GBLOCK_PROBE": "1", "GBLOCK_PROBE_DIR": folder}
     elif variant == "gevent's monitor":
-        clean |= {"GEVENT_MONITOR_THREAD_ENABLE": "1", "PYTHONWARNINGS": "ignore"}
+        clean |= {"GEVENT_MONITOR_THREAD_ENABLE": "1"}
     return clean
 
 
@@ -89,46 +127,69 @@ def switches(variant: str, folder: str) -> float:
     return float(done.stdout)
 
 
-def http(variant: str, folder: str) -> float:
-    """Requests for each second of the server's CPU time, which others here change little."""
-    Path(folder, "service.py").write_text(SERVICE, encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["-m", "gunicorn", "-k", "gevent", "-b", f"127.0.0.1:{port}", "--log-level", "error"]
-    words += ["--keep-alive", "60", "service:app"]
-    server = subprocess.Popen(
-        [sys.executable, *words], env=environment(variant, folder), cwd=folder
-    )
-    try:
-        load(port, 0.7)
-        worker = children(server.pid)[0]
-        before = cpu_of(worker)
-        count = load(port, 4)
-        return count / (cpu_of(worker) - before)
-    finally:
-        server.terminate()
-        server.wait()
+def http(variants: list[str], rounds: int, seconds: float = 0.5) -> None:
+    """Requests for each second of the worker's CPU time, which others here change little."""
+    found: dict[str, list[list[float]]] = {variant: [] for variant in ["off", *variants]}
+    shares: dict[str, list[float]] = {variant: [] for variant in found}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "service.py").write_text(SERVICE, encoding="utf-8")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        words = ["-m", "gunicorn", "-k", "gevent", "-b", f"127.0.0.1:{port}"]
+        words += ["--log-level", "error", "--keep-alive", "600", "service:app"]
+        clean = environment("off", folder) | {"GBLOCK_PROBE_DIR": folder}
+        server = subprocess.Popen([sys.executable, *words], env=clean, cwd=folder)
+        length = str((rounds + 5) * 2 * len(found) * (seconds + 1))
+        load = None
+        try:
+            turn(port, "off")
+            load = subprocess.Popen([sys.executable, "-c", LOAD, str(port), length])
+            time.sleep(2)
+            for _ in range(rounds):
+                # There and back, so that what drifts is the same for all.
+                order = random.sample(list(found), len(found))
+                rates: dict[str, list[tuple[float, float]]] = {variant: [] for variant in found}
+                for variant in [*order, *reversed(order)]:
+                    turn(port, variant)
+                    time.sleep(0.1)
+                    before = turn(port, None)
+                    time.sleep(seconds)
+                    after = turn(port, None)
+                    count, cpu, wall, own = (b - a for a, b in zip(before, after, strict=True))
+                    rates[variant].append((count / cpu, count / wall))
+                    shares[variant].append(own / wall)
+                for variant, both in rates.items():
+                    found[variant].append(
+                        [statistics.mean(each) for each in zip(*both, strict=True)]
+                    )
+        finally:
+            for process in (load, server):
+                if process is not None:
+                    process.terminate()
+                    process.wait()
+    for which, unit in enumerate(["a CPU second", "a second of wall time"]):
+        rate = statistics.median(each[which] for each in found["off"])
+        print(f"\nRequests: {rate:,.0f} {unit} with the probe off, {rounds} rounds")
+        for variant in variants:
+            pairs = zip(found[variant], found["off"], strict=True)
+            tell(variant, [one[which] / other[which] for one, other in pairs])
+    print("\nThe monitor thread's own time, as a share of one processor")
+    for variant in variants:
+        median = statistics.median(shares[variant])
+        print(f"  {variant:<17} {median:.2%}  (most {max(shares[variant]):.2%})")
 
 
-def load(port: int, seconds: float) -> int:
+def turn(port: int, variant: str | None) -> list[float]:
+    """Turn to a variant, or to none; return requests, seconds of CPU and of the wall so far."""
+    path = "/now" if variant is None else "/turn?" + variant.replace(" ", "%20")
     for _ in range(100):
-        done = subprocess.run(
-            [sys.executable, "-c", LOAD, str(port), str(seconds)], capture_output=True, text=True
-        )
-        if done.returncode == 0:
-            return int(done.stdout)
-        time.sleep(0.1)
-    raise SystemExit(done.stderr)
-
-
-def children(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def cpu_of(pid: int) -> float:
-    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
+                return [float(each) for each in json.load(answer)]
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("gunicorn does not answer")
 
 
 def compare(title: str, measure, variants: list[str], rounds: int) -> None:
@@ -147,18 +208,27 @@ def compare(title: str, measure, variants: list[str], rounds: int) -> None:
     rate = statistics.median(rates)
     print(f"\n{title}: {rate:,.0f} a CPU second with the probe off, {rounds} rounds")
     for variant, values in ratios.items():
-        spread = statistics.stdev(values) / len(values) ** 0.5
-        median, mean = statistics.median(values), statistics.mean(values)
-        print(f"  {variant:<17} {median:6.3f}  (mean {mean:.3f}, standard error {spread:.3f})")
+        tell(variant, values)
+
+
+def tell(variant: str, values: list[float]) -> None:
+    """Print the median of ratios, with the interval that holds it in 95 of 100 runs."""
+    medians = sorted(statistics.median(random.choices(values, k=len(values))) for _ in range(4000))
+    low, high = medians[100], medians[-101]
+    mean, spread = statistics.mean(values), statistics.stdev(values) / len(values) ** 0.5
+    print(
+        f"  {variant:<17} {statistics.median(values):6.4f}  95 %: {low:.4f} to {high:.4f}"
+        f"  (mean {mean:.4f}, standard error {spread:.4f})"
+    )
 
 
 def main() -> None:
     chosen = sys.argv[1:] or ["switches", "http"]
-    rounds = int(os.environ.get("ROUNDS", "9"))
+    variants = ["probe", "gevent's monitor", "off again"]
     if "switches" in chosen:
-        compare("Switches", switches, ["probe", "gevent's monitor", "off again"], rounds)
+        compare("Switches", switches, variants, int(os.environ.get("ROUNDS", "9")))
     if "http" in chosen:
-        compare("Requests", http, ["probe", "gevent's monitor", "off again"], rounds)
+        http(variants, int(os.environ.get("ROUNDS", "40")))
 
 
 if __name__ == "__main__":

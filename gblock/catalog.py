@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Kind = Literal["waits", "cpu", "costly", "spawns", "foreign"]
+Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
@@ -136,6 +136,17 @@ class Library(_Table, frozen=True):
     """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
+    distributed_as: tuple[str, ...] = ()
+    """Other distributions that carry the same package, or its compiled half."""
+
+
+class Harmless(_Table, frozen=True):
+    """A compiled distribution of which no call is known to block the hub for long."""
+
+    distribution: str
+    why: str
+    """What its compiled code does."""
+    evidence: Evidence
 
 
 class Offload(_Table, frozen=True):
@@ -148,6 +159,77 @@ class Offload(_Table, frozen=True):
     keyword: str | None = None
     returns_callable: bool = False
     """Whether it gives a function that runs the argument there, instead of running it."""
+
+
+class Choice(_Table, frozen=True):
+    """Strings of one language that choose a driver."""
+
+    language: str
+    """Who reads the string: the name that a chooser has for it."""
+    names: tuple[str, ...]
+    """Schemes of URLs, or whole names."""
+    rivals: tuple[str, ...] = ()
+    """Distributions that such a string may mean instead, where the project requires them."""
+    rival_first: bool = False
+    """Whether a rival is taken even where the project requires the driver, too."""
+
+
+class Driver(_Table, frozen=True):
+    """What a string in the configuration chooses: every query through it calls a blocker."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, or ``stdlib``."""
+    level: Level
+    why: str
+    instead: str
+    chosen_by: tuple[Choice, ...]
+    evidence: Evidence
+    requires: tuple[str, ...] = ()
+    """The names under which dependencies name it, where these are others than `distribution`."""
+    blocker: str | None = None
+    """The id of the blocker that a query calls: what makes that cooperative helps here."""
+    unless_written: str | None = None
+    """A pattern that an option matches which makes the driver cooperative."""
+    harmless: str | None = None
+    """A pattern for strings that choose the driver where it waits for nothing."""
+
+
+class Reading(_Table, frozen=True):
+    """An argument that is read as such a string."""
+
+    symbol: str
+    position: int | None = None
+    keyword: str | None = None
+    form: Literal["url", "name", "either"] = "url"
+    key: str | None = None
+    """Where the argument is a dict: the key under which the string stands."""
+    unless: tuple[str, ...] = ()
+    """Keywords with which something else decides."""
+
+
+class Setting(_Table, frozen=True):
+    """A name in the configuration whose value is read as such a string."""
+
+    name: str
+    form: Literal["url", "name", "either"] = "url"
+    key: str | None = None
+    """In dicts inside dicts: the key under which the string stands."""
+    nested: bool = False
+    """Whether the strings are a dict's values."""
+
+
+class Chooser(_Table, frozen=True):
+    """A library that chooses a driver by a string, and where it reads the string."""
+
+    distribution: str
+    language: str
+    imports: tuple[str, ...]
+    """Packages of which a project imports one that uses it."""
+    prefixes: tuple[str, ...] = ()
+    """What may stand before the scheme: ``db+``."""
+    readings: tuple[Reading, ...] = ()
+    settings: tuple[Setting, ...] = ()
 
 
 class Handler(_Table, frozen=True):
@@ -167,6 +249,9 @@ _SHAPES: dict[str, Any] = {
     "handler": Handler,
     "blocker": Blocker,
     "belief": Belief,
+    "harmless": Harmless,
+    "driver": Driver,
+    "chooser": Chooser,
 }
 
 
@@ -182,6 +267,9 @@ class Catalog:
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
         beliefs: tuple[Belief, ...] = (),
+        harmless: tuple[Harmless, ...] = (),
+        texts: tuple[outline.Outline, ...] = (),
+        looked_for: Callable[[Driver], bool] | None = None,
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
@@ -191,6 +279,10 @@ class Catalog:
         self.off = off
         """Blockers that are not looked for; what they say of arguments still tells types."""
         self.beliefs = beliefs
+        self.harmless = harmless
+        self.texts = texts
+        """The files that it was read from: drivers and choosers are read when asked for."""
+        self._looked_for = looked_for
         self._canonical: dict[str, str] = {}
 
     @cached_property
@@ -325,14 +417,84 @@ class Catalog:
             found = self.by_symbol.get(f"{base}.{name}") or self.by_symbol.get(f"{base}.*")
             if found:
                 return found
-        return ()
+        return self._lookup_whole(symbol) if self._whole else ()
 
-    def only(self, kept: Callable[[Blocker], bool]) -> Catalog:
-        """The same catalog with fewer blockers."""
+    @cached_property
+    def _whole(self) -> dict[str, tuple[Blocker, ...]]:
+        """The blockers that stand for all of a package, ``package.**``, by the package."""
+        return {
+            symbol[: -len(".**")]: found
+            for symbol, found in self.by_symbol.items()
+            if symbol.endswith(".**")
+        }
+
+    def _lookup_whole(self, symbol: str) -> tuple[Blocker, ...]:
+        owners = (symbol[:at] for at, c in enumerate(symbol) if c == ".")
+        return next((self._whole[owner] for owner in owners if owner in self._whole), ())
+
+    @cached_property
+    def drivers(self) -> tuple[Driver, ...]:
+        """The drivers that strings choose.
+
+        Raises:
+            UserError: if one of the catalog's files says something wrong of one.
+        """
+        by_id = {driver.id: driver for driver in self._on_demand("driver")}
+        return tuple(d for d in by_id.values() if self._looked_for is None or self._looked_for(d))
+
+    @cached_property
+    def choosers(self) -> tuple[Chooser, ...]:
+        """The libraries that choose drivers by strings.
+
+        Raises:
+            UserError: if one of the catalog's files says something wrong of one.
+        """
+        return tuple(self._on_demand("chooser"))
+
+    def _on_demand(self, kind: str) -> list[Any]:
+        return [
+            _block(chunk, text.filename)
+            for text in self.texts
+            for chunk in text.chunks
+            if chunk.kind == kind
+        ]
+
+    @cached_property
+    def remedies(self) -> frozenset[str]:
+        """The calls that make some blocker cooperative, of packages not imported by name, too."""
+        found = [r for b in (*self.blockers, *self.off) for r in b.cooperative_after if "." in r]
+        found += [r for text in self.texts for chunk in text.chunks for r in chunk.remedies]
+        return frozenset(self.canonical(symbol) for symbol in found)
+
+    def remedies_of(self, driver: Driver) -> frozenset[str]:
+        """The calls that make a driver cooperative: those that help its blocker."""
+        return frozenset(
+            self.canonical(symbol)
+            for text in self.texts
+            for chunk in text.chunks
+            if chunk.kind == "blocker" and chunk.id == driver.blocker
+            for symbol in chunk.remedies
+        )
+
+    def only(
+        self,
+        kept: Callable[[Blocker], bool],
+        looked_for: Callable[[Driver], bool] | None = None,
+    ) -> Catalog:
+        """The same catalog with fewer blockers and drivers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
         return Catalog(
-            on, self.libraries, self.offloads, self.handlers, self.measured_on, off, self.beliefs
+            on,
+            self.libraries,
+            self.offloads,
+            self.handlers,
+            self.measured_on,
+            off,
+            self.beliefs,
+            self.harmless,
+            self.texts,
+            looked_for or self._looked_for,
         )
 
     @cached_property
@@ -375,6 +537,8 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
         beliefs=tuple(belief for one in files for belief in one.beliefs),
+        harmless=tuple(one for file in files for one in file.harmless),
+        texts=tuple(text for one in files for text in one.texts),
     )
 
 
@@ -386,7 +550,8 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
     """
     blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
     for chunk in text.chunks if roots is None else text.about(roots):
-        blocks[chunk.kind].append(_block(chunk, text.filename))
+        if chunk.kind not in outline.ON_DEMAND:
+            blocks[chunk.kind].append(_block(chunk, text.filename))
     head = _tables(text.head, text.filename, 0)
     try:
         measured_on = msgspec.convert(head, _Head).measured_on
@@ -399,6 +564,8 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
         tuple(blocks["handler"]),
         measured_on,
         beliefs=tuple(blocks["belief"]),
+        harmless=tuple(blocks["harmless"]),
+        texts=(text,),
     )
 
 

@@ -50,6 +50,8 @@ def _run(argv: list[str]) -> int:
         return _observations(options)
     if options.command == "processes":
         return _processes(options)
+    if options.command == "deps":
+        return _dependencies(options)
     if options.command == "run":
         return _launch(options)
     if options.command == "trial":
@@ -106,6 +108,26 @@ def _processes(options: Options) -> int:
     return failed
 
 
+def _dependencies(options: Options) -> int:
+    from gblock import dependencies, dependency_table
+    from gblock.output.place import place, printable
+
+    found = dependencies.read(options.paths or ["."], _config(options), options.python)
+    shown = [one for one in found.all if options.all or one.is_of_interest]
+    width = _width() if _is_coloured(options.color) else None
+    failed = _write(dependency_table.render(options.output_format, shown, width))
+    for problem in found.problems:
+        _say(f"{place(problem.filename, problem.location)}: error: {printable(problem.message)}")
+    if not options.quiet:
+        for note in found.notes:
+            _say(f"warning: {printable(note)}")
+        _say(dependency_table.summary(found, shown))
+    if failed or found.problems:
+        return FAILED
+    matters = any(one.matters for one in found.all)
+    return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
+
+
 def _launch(options: Options) -> int:
     """Become the command; there is no way back from here but an error."""
     from gblock import launch
@@ -126,7 +148,7 @@ def _trial(options: Options) -> int:
         patch=None if options.patch is None else tuple(options.patch),
         timeout=options.timeout,
         repeat=options.repeat,
-        python=options.python,
+        python=options.python or sys.executable,
     )
     measured = trial.trial(plan)
     against = None
@@ -183,7 +205,10 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             force_exclude=options.force_exclude,
             observed=_observed(options.observed, config) if options.observed else None,
             all_processes=options.all_processes,
+            python=options.python,
             on_progress=progress,
+            jobs=options.jobs,
+            ends=True,
         )
     finally:
         if progress is not None:

@@ -29,6 +29,7 @@ class Config:
         "ignore",
         "min_severity",
         "per_file_ignores",
+        "python",
         "root",
         "select",
         "src",
@@ -48,6 +49,7 @@ class Config:
         assume_cooperative: tuple[str, ...] = (),
         baseline: str | None = None,
         min_severity: str | None = None,
+        python: str | None = None,
     ) -> None:
         """Every setting has a default; ``root`` is the working directory where none is given."""
         root = root or os.getcwd()
@@ -69,6 +71,8 @@ class Config:
         self.assume_cooperative: Final = assume_cooperative
         self.baseline: Final = baseline
         self.min_severity: Final = min_severity
+        # The environment whose packages are looked at; None for the one gblock runs in.
+        self.python: Final = python
 
 
 def find(first_path: str) -> Config:
@@ -192,8 +196,9 @@ def _config(table: Mapping[str, Any], source: _Source) -> Config:
     for key in ("src", "extend_catalog"):
         if key in settings:
             settings[key] = tuple(_absolute(path, source.root) for path in settings[key])
-    if "baseline" in settings:
-        settings["baseline"] = _absolute(settings["baseline"], source.root)
+    for key in ("baseline", "python"):
+        if key in settings:
+            settings[key] = _absolute(settings[key], source.root)
     if "per_file_ignores" in settings:
         settings["per_file_ignores"] = tuple(settings["per_file_ignores"].items())
     return Config(root=source.root, filename=source.filename, **settings)
@@ -213,6 +218,7 @@ def _kinds() -> dict[str, tuple[Any, str]]:
         "extend-catalog": strings,
         "assume-cooperative": strings,
         "baseline": (str, "a path as a string"),
+        "python": (str, "a path as a string"),
         "min-severity": (Literal["note", "warning", "error"], "one of note, warning and error"),
     }
 

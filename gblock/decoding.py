@@ -23,3 +23,14 @@ def decoded(content: bytes) -> str | None:
         return decode(content)
     except (SyntaxError, UnicodeDecodeError):
         return None
+
+
+def is_utf_8(content: bytes) -> bool:
+    """Whether bytes are what nearly all files are; to look for a declaration takes far longer."""
+    if content.isascii():
+        return True
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

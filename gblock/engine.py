@@ -7,6 +7,7 @@ import os
 from functools import cached_property
 
 from gblock import files, outline, rules
+from gblock.decoding import is_utf_8
 from gblock.project.modules import Modules
 from gblock.project.triage import Triage
 from gblock.project.vocabulary import Vocabulary
@@ -18,13 +19,23 @@ if TYPE_CHECKING:
 
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
+    from gblock.inspection import Inspection
+    from gblock.jobs import Jobs
     from gblock.observations import Confirmation, Observations
+    from gblock.outline import Outline
+    from gblock.project.modules import Trouble
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remarks
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
+_FEW = 4
+"""Files: for fewer no second process is worth its start."""
+_VERY_MANY = 1000
+"""Files: in a larger project two processes look at half of them each, before any is parsed."""
+_MANY = 300
+"""Files: in a larger project it pays to spare memory and time by other means."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
 
@@ -40,10 +51,13 @@ class Run:
         stdin: The name and the bytes of a file that is given and not read, such as an editor's.
         force_exclude: Whether files that are named are left out like those that are found.
         all_processes: Whether to report files, too, that only processes without gevent run.
+        python: The environment whose packages are looked at, instead of the configuration's.
         on_progress: Called with the number of files done and to do.
+        jobs: How many processes may work at a time, 0 for one for each CPU.
 
     Raises:
-        UserError: for a name that does not exist, or a catalog that is wrong.
+        UserError: for a name that does not exist, a catalog that is wrong, or an environment
+            that cannot be read.
     """
 
     def __init__(
@@ -56,24 +70,31 @@ class Run:
         stdin: tuple[str, bytes] | None = None,
         force_exclude: bool = False,
         all_processes: bool = False,
+        python: str | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        jobs: int = 1,
     ) -> None:
         self.config = config
+        self._number_of_jobs = jobs
         self.all_processes = all_processes
         self.on_progress = on_progress
         self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
-        chunks = [c for one in self.outlines for c in one.chunks if c.kind == "blocker"]
+        asked = {rules.OF_PACKAGES, "all"}.intersection(select or config.select)
+        if asked and rules.OF_PACKAGES not in (*ignore, *config.ignore):
+            self.outlines.append(self._unknown_packages(python or config.python))
+        chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
         self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
-        self.vocabulary = Vocabulary(self.chunks, [c for one in self.outlines for c in one.chunks])
+        on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
         self._is_complete = False
         self._is_frugal = False
         self.notes = found.notes
-        reported = [os.path.abspath(path) for path in found.files]
+        reported = list(found.absolute)
         if stdin is not None:
             reported.append(os.path.abspath(stdin[0]))
         self.root = config.root if config.filename else project_root(paths)
@@ -94,6 +115,12 @@ class Run:
         self.modules.service = frozenset(self.reported)
         self.covers_project = self.root in tops
 
+    def _unknown_packages(self, python: str | None) -> Outline:
+        from gblock import catalog, environment, verdicts
+
+        known = catalog.merged([catalog.parse(one) for one in self.outlines])
+        return verdicts.unknown(environment.read(python), known)
+
     def _verify(self, select: Sequence[str], ignore: Sequence[str]) -> None:
         """Make sure that what was named exists."""
         verify, settings = self.selection.verify, self.config.filename or "configuration"
@@ -112,9 +139,10 @@ class Run:
         top = prefix[:-1] or prefix or self.root
         if top not in self._are_tests:
             self._are_tests[top] = any(
-                is_test(os.path.join(top, "x.py"), r) for r in (self.root, os.path.dirname(top))
+                is_test(os.path.join(top, "x.py"), r, self.modules.data)
+                for r in (self.root, os.path.dirname(top))
             )
-        return not self._are_tests[top] and is_test(path, top, self.modules.data(path))
+        return not self._are_tests[top] and is_test(path, top, self.modules.data)
 
     def report(
         self, *, min_severity: str | None = None, observed: Observations | None = None
@@ -123,29 +151,18 @@ class Run:
         from gblock.diagnostics import Report, Severity
 
         triage = Triage(self.modules, self.vocabulary)
-        chosen = self._chosen(triage)
-        self._is_frugal = self.modules.is_frugal
-        readable = [path for path in self.reported if self._readable(path, chosen)]
-        commented = {path for path in readable if b"gblock:" in self.modules.data(path)}
-        marked = self._marked()
-        inspected = [path for path in readable if path in chosen or path in commented]
+        if len(self.modules.files) > _VERY_MANY:
+            self._survey(triage)
+        inspection, inspected = self._inspected(triage)
         diagnostics: list[Diagnostic] = []
         suppressed, elsewhere, unresolved = 0, 0, []
-        if inspected or marked:
-            from gblock.inspection import Inspection
-
-            inspection = Inspection(self, triage)
-            remarked = inspection.remark(self._remarks, [p for p in readable if p in marked])
-            known = {*inspected, *remarked}
-            inspected = [path for path in readable if path in known]
-            for number, path in enumerate(inspected):
-                if self.on_progress:
-                    self.on_progress(number, len(inspected))
-                diagnostics += inspection.diagnostics(path, path in chosen)
+        if inspection is not None:
+            for path in inspected:
+                diagnostics += inspection.diagnostics(path)
             suppressed, elsewhere = inspection.suppressed, inspection.elsewhere
             unresolved = inspection.unresolved
             self.notes += inspection.notes
-        self._note_problems()
+        self.note_problems()
         unexplained: tuple[Related, ...] = ()
         unchecked = 0
         if observed is not None:
@@ -173,15 +190,26 @@ class Run:
             observed_elsewhere=unchecked,
         )
 
+    def _survey(self, triage: Triage) -> None:
+        """Let another process look at half of the files."""
+        mine, others = self.modules.files[::2], self.modules.files[1::2]
+        asked = frozenset(self.reported)
+        _ = self.vocabulary.packages  # told once for both
+        survey = self.jobs.add(lambda: triage.survey(others, asked))
+        if survey.is_elsewhere:
+            found = triage.survey(mine, asked)
+            triage.take(others, survey.result())
+            triage.take(mine, found)
+
     def _chosen(self, triage: Triage) -> set[str]:
         """The files to inspect. The rest of the project is found only if there may be some."""
         if not triage.any_may_matter(self.reported):
             return set()
-        self._complete()
+        self.complete()
         roots = triage.roots(self.modules.files)
         return set(triage.select(self.reported, roots))
 
-    def _complete(self) -> None:
+    def complete(self) -> None:
         """Find the rest of the project, unless that was done."""
         if not self.covers_project and not self._is_complete:
             self._is_complete = True
@@ -201,7 +229,7 @@ class Run:
         data = self.modules.data
         found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
-            self._complete()
+            self.complete()
         return found
 
     @property
@@ -222,13 +250,106 @@ class Run:
             if entry.name.endswith(".py") and entry.is_file()
         ]
 
-    def _readable(self, path: str, chosen: set[str]) -> bool:
+    def _inspected(self, triage: Triage) -> tuple[Inspection | None, list[str]]:
+        """Look at the files that triage chooses; and those that are looked at for any reason."""
+        chosen = self._chosen(triage)
+        self._is_frugal = self.modules.is_frugal
+        marked = self._marked()
+        taken = [path for path in self.reported if path in chosen]
+        # Another process summarizes more of them: this one has to load a catalog meanwhile.
+        first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
+        dropped = [path for path in self.reported if path not in chosen]
+        if self._is_frugal:
+            dropped = [path for path in dropped if path not in triage.plain]
+        known = dict(self.modules.problems)
+        summaries = checked = None
+
+        def check() -> tuple[list[str], dict[str, Trouble]]:
+            return self._checked(dropped, marked, known)
+
+        if len(second) > _FEW:
+            summaries = self.jobs.add(lambda: self.modules.summaries(second))
+        if chosen and len(dropped) > _FEW:
+            checked = self.jobs.add(check)
+        readable = [path for path in first if self._readable(path, chosen=True)]
+        inspection = self._inspection(triage) if readable else None
+        if inspection is not None and marked:
+            inspection.prepare()
+        if summaries is not None and summaries.is_elsewhere:
+            self.modules.summarized(summaries.result())
+        readable += [path for path in second if self._readable(path, chosen=True)]
+        if readable:
+            inspection = inspection or self._inspection(triage)
+            for number, path in enumerate(readable):
+                if self.on_progress:
+                    self.on_progress(number, len(readable))
+                inspection.look(path)
+                self.jobs.tend()
+        noted, problems = checked.result() if checked else check()
+        self.modules.problems.update(problems)
+        if noted and inspection is None:
+            inspection = self._inspection(triage)
+        if inspection is None:
+            return None, []
+        looked = {*readable, *noted} & marked
+        remarked = inspection.remark(self._remarks, [p for p in self.reported if p in looked])
+        noted = [p for p in noted if p in remarked or b"gblock:" in self.modules.data(p)]
+        return inspection, [*readable, *noted]
+
+    def _inspection(self, triage: Triage) -> Inspection:
+        from gblock.inspection import Inspection
+
+        return Inspection(self, triage)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """What other processes do; a run that inspects nothing needs none."""
+        from gblock.jobs import Jobs
+
+        return Jobs(self._number_of_jobs)
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        if "jobs" in vars(self):
+            self.jobs.close()
+
+    def keep(self) -> None:
+        """Leave to the system what is known now: to free it takes a tenth of a long run's time."""
+        if len(self.modules.files) > _MANY:
+            self._itself = self  # a cycle, which nobody looks for any longer
+            gc.freeze()
+
+    def _checked(
+        self, dropped: list[str], marked: set[str], known: dict[str, Trouble]
+    ) -> tuple[list[str], dict[str, Trouble]]:
+        """Of what triage dropped, the files to look at all the same, and what cannot be read.
+
+        Args:
+            dropped: The files.
+            marked: The files in which a rule about processes may find something; as those with
+                comments for gblock they are looked at.
+            known: What cannot be read of all files, as far as triage told. What an inspection
+                learns meanwhile must not count: it may be done by then, or not.
+        """
+        modules = self.modules
+        meanwhile, modules.problems = modules.problems, dict(known)
+        try:
+            readable = [path for path in dropped if self._readable(path, chosen=False)]
+            problems = {
+                path: modules.problems[path] for path in dropped if path in modules.problems
+            }
+        finally:
+            modules.problems = meanwhile
+        noted = [p for p in readable if p in marked or b"gblock:" in modules.data(p)]
+        return noted, problems
+
+    def _readable(self, path: str, *, chosen: bool) -> bool:
         """Whether a file is text that Python reads; if not, it is noted as a problem."""
         data = self.modules.data(path)
         if path in self.modules.problems:
             return False
         if len(data) > _LARGEST:
-            if path in chosen:
+            if chosen:
                 size = f"{len(data) / 1e6:.0f} MB"
                 message = f"is too large to be parsed ({size}): exclude it if it is generated"
                 self.modules.problems[path] = message, None
@@ -236,7 +357,7 @@ class Run:
         if b"\0" in data:
             self.modules.problems[path] = "holds null bytes, so it is not Python source", None
             return False
-        if path in chosen:
+        if chosen:
             return self.modules.summary(path) is not None
         return self._parses(path, data)
 
@@ -245,9 +366,10 @@ class Run:
         self._parsed += len(data)
         if self._parsed <= _PARSED_ANYWAY and not self._is_frugal:
             return self.modules.compiles(path)
-        return _is_utf_8(data) or self.modules.text(path) is not None
+        return is_utf_8(data) or self.modules.text(path) is not None
 
-    def _note_problems(self) -> None:
+    def note_problems(self) -> None:
+        """Take over what the project's modules noted of the files that were asked about."""
         from gblock.diagnostics import Location, Problem
 
         wanted = set(self.reported)
@@ -255,17 +377,6 @@ class Run:
             if path in wanted:
                 location = Location(*place) if place else None
                 self.problems.append(Problem(files.relative_name(path), message, location))
-
-
-def _is_utf_8(data: bytes) -> bool:
-    """Whether bytes are what nearly all files are; to look for a declaration takes far longer."""
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def project_root(paths: Sequence[str]) -> str:
@@ -302,7 +413,10 @@ def check(
     force_exclude: bool = False,
     observed: Observations | None = None,
     all_processes: bool = False,
+    python: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    jobs: int = 1,
+    ends: bool = False,
 ) -> Report:
     """Check some paths.
 
@@ -318,10 +432,15 @@ def check(
         force_exclude: Whether files that are named are left out like those that are found.
         observed: What probes saw in production: it marks diagnostics, and hides none.
         all_processes: Whether to report files, too, that only processes without gevent run.
+        python: The environment whose packages are looked at, instead of the configuration's.
         on_progress: Called with the number of files done and to do.
+        jobs: How many processes may work at a time, 0 for one for each CPU; what comes out is
+            the same.
+        ends: Whether this process ends soon, so that its memory need not be freed.
 
     Raises:
-        UserError: for a name that does not exist, a catalog or a baseline that is wrong.
+        UserError: for a name that does not exist, a catalog or a baseline that is wrong, or an
+            environment that cannot be read.
     """
     collecting = gc.isenabled()
     gc.disable()  # what a run makes it keeps: looking for garbage takes a fifth of its time
@@ -334,9 +453,16 @@ def check(
             stdin=stdin,
             force_exclude=force_exclude,
             all_processes=all_processes,
+            python=python,
             on_progress=on_progress,
+            jobs=jobs,
         )
-        report = run.report(min_severity=min_severity, observed=observed)
+        try:
+            report = run.report(min_severity=min_severity, observed=observed)
+        finally:
+            run.close()
+        if ends:
+            run.keep()
     finally:
         if collecting:
             gc.enable()

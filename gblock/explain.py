@@ -6,7 +6,7 @@ import inspect
 import textwrap
 
 from gblock import catalog, rules
-from gblock.catalog import Belief, Blocker, Catalog, Evidence, Timeout
+from gblock.catalog import Belief, Blocker, Catalog, Driver, Evidence, Timeout
 from gblock.errors import UserError
 from gblock.rule import Rule
 from gblock.suggestion import did_you_mean
@@ -17,6 +17,7 @@ _KINDS = {
     "costly": "cheap once, dear in numbers",
     "spawns": "starts something that stops the hub",
     "foreign": "runs code that nobody knows",
+    "unknown": "runs compiled code of a package that nothing is known of",
 }
 _LEVELS = {
     "error": "reported as an error",
@@ -33,23 +34,26 @@ _VERDICTS = {
 
 
 def page(name: str) -> str:
-    """The page of a rule, by its name, or of a blocker, by its id or one of its symbols.
+    """The page of a rule or driver, by its name, or of a blocker or belief, by its id or a symbol.
 
     Raises:
-        UserError: if there is neither, with a suggestion.
+        UserError: if there is none, with a suggestion.
     """
     if name in rules.NAMES:
         return rule_page(rules.load(name))
     known = catalog.load()
     if name in known.by_id:
         return blocker_page(known.by_id[name], known)
+    drivers = {driver.id: driver for driver in known.drivers}
+    if name in drivers:
+        return driver_page(drivers[name], known)
     found = known.lookup(name)
     if found:
         return "\n".join(blocker_page(blocker, known) for blocker in found)
     beliefs = [belief for belief in known.beliefs if name in (belief.id, *belief.symbols)]
     if beliefs:
         return "\n".join(belief_page(belief, known) for belief in beliefs)
-    names = (*rules.NAMES, *known.by_id, *known.by_symbol, *(b.id for b in known.beliefs))
+    names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))
     raise UserError(
         "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
     )
@@ -118,6 +122,32 @@ def belief_page(belief: Belief, known: Catalog) -> str:
         *([""] if belief.symbols else []),
         *_proof(belief.evidence, known.measured_on),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def driver_page(driver: Driver, known: Catalog) -> str:
+    """The documentation of a driver that strings choose, in Markdown."""
+    package = "the standard library" if driver.distribution == "stdlib" else driver.distribution
+    lines = [
+        f"# {driver.id}",
+        "",
+        f"{package}, chosen by a string; {_LEVELS[driver.level]} by {rules.OF_DRIVERS}.",
+        "",
+    ]
+    for choice in driver.chosen_by:
+        names = ", ".join(f"`{name}`" for name in choice.names)
+        readers = sorted({c.distribution for c in known.choosers if c.language == choice.language})
+        line = f"- {names} ({', '.join(readers)})"
+        if choice.rivals:
+            rivals = " or ".join(choice.rivals)
+            own = "" if choice.rival_first else f" and not {driver.distribution}"
+            line += f", unless the project requires {rivals}{own}"
+        lines.append(line)
+    lines += ["", driver.why, "", f"Instead: {driver.instead}"]
+    remedies = " or ".join(f"`{symbol}`" for symbol in sorted(known.remedies_of(driver)))
+    if remedies:
+        lines += ["", f"- Cooperative once the process calls {remedies}."]
+    lines += ["", *_proof(driver.evidence, known.measured_on)]
     return "\n".join(lines) + "\n"
 
 
@@ -221,6 +251,15 @@ def blockers_document() -> str:
                     f"| `{blocker.id}` | {blocker.kind} | {blocker.level} "
                     f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.instead)} |"
                 )
+    lines += ["", "## Drivers chosen by a string", "", f"Reported by {rules.OF_DRIVERS}.", ""]
+    lines += ["| id | strings | level | hub's gap | instead |", "|---|---|---|---|---|"]
+    for driver in known.drivers:
+        gap = driver.evidence.max_gap
+        names = dict.fromkeys(name for choice in driver.chosen_by for name in choice.names)
+        lines.append(
+            f"| `{driver.id}` | {', '.join(f'`{name}`' for name in names)} | {driver.level} "
+            f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(driver.instead)} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -31,12 +31,14 @@ _ENDINGS = (".py", ".pyw")
 class Found:
     """What stands under the user's paths."""
 
-    __slots__ = ("files", "notes", "problems")
+    __slots__ = ("absolute", "files", "notes", "problems")
 
     def __init__(self) -> None:
         """Start with nothing found."""
         self.files: list[str] = []
         """Sorted, each once, spelled as the user's path spells them."""
+        self.absolute: list[str] = []
+        """The same files in the same order, by absolute path."""
         self.problems: list[Problem] = []
         self.notes: list[str] = []
         """What a person wants to know and no error, one line each."""
@@ -84,7 +86,9 @@ def find(
                 shown.setdefault(absolute, name)
         else:
             _report(found, path, f"{_kind(mode)}, not a Python file: leave it out")
-    found.files = sorted(shown.values())
+    ordered = sorted((name, absolute) for absolute, name in shown.items())
+    found.files = [name for name, _ in ordered]
+    found.absolute = [absolute for _, absolute in ordered]
     return found
 
 

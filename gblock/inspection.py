@@ -18,10 +18,13 @@ from gblock.suppressions import Suppressions, read
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from gblock.catalog import Driver
     from gblock.engine import Run
+    from gblock.jobs import Job
     from gblock.outline import Outline
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remark, Remarks
+    from gblock.project.surroundings import Surroundings
     from gblock.project.triage import Triage
     from gblock.rule import Rule
 
@@ -47,10 +50,12 @@ class Inspection:
         self.elsewhere = 0
         """Diagnostics in files that only processes without gevent run."""
         self._all_processes = run.all_processes or not run.is_project
+        self._jobs = run.jobs
         self._exclude = run.config.exclude
         self._remarked: dict[str, list[tuple[str, Remark]]] = {}
         self.unresolved: list[Related] = []
         self._rules: list[type[Rule]] | None = None
+        self._looked: dict[str, list[tuple[Diagnostic, tuple[int, int]]]] = {}
         self._per_file = [
             (Patterns(run.config.root, [pattern]), frozenset(names))
             for pattern, names in run.config.per_file_ignores
@@ -58,15 +63,37 @@ class Inspection:
         roots = triage.roots(self.modules.files) | _threads(run.outlines)
         kept = {chunk.id for chunk in run.chunks}
         loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
-        if not self.selection.is_default:
+        if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}
-        inference = Inference(self.modules, loaded.only(lambda blocker: blocker.id in kept))
+        assumed = run.config.assume_cooperative
+        known = loaded.only(
+            lambda blocker: blocker.id in kept,
+            lambda driver: self._looks_for(driver, assumed),
+        )
+        inference = Inference(self.modules, known)
         self._sites = Sites(
             inference,
             Offloading(inference),
-            Cooperation(inference, run.config.assume_cooperative),
+            Cooperation(inference, assumed),
         )
+
+    def _looks_for(self, driver: Driver, assumed: tuple[str, ...]) -> bool:
+        """Whether a driver that a string chooses is reported."""
+        if not self.selection.reports_of(driver, rules.OF_DRIVERS):
+            return False
+        return not {driver.id, driver.distribution, *driver.requires} & {*assumed}
+
+    def look(self, path: str) -> None:
+        """Inspect a file that triage chose; `diagnostics` tells what was found."""
+        try:
+            self._looked[path] = self._found(path)
+        except RecursionError:
+            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
+
+    def prepare(self) -> None:
+        """Let what processes are told from be read meanwhile, where another process can."""
+        _ = self._around
 
     def remark(self, remarks: Remarks, paths: list[str]) -> Collection[str]:
         """Look for what is to be said about processes.
@@ -82,18 +109,13 @@ class Inspection:
             self._remarked = remarks.of(self._processes, paths)
         return self._remarked
 
-    def diagnostics(self, path: str, chosen: bool) -> list[Diagnostic]:
+    def diagnostics(self, path: str) -> list[Diagnostic]:
         """What is reported of one file.
 
-        Args:
-            path: The file.
-            chosen: Whether triage chose it; if not, only its comments matter.
+        To be asked once all files have been looked at: only then it is known which processes run
+        them. If the file was not looked at only its comments matter.
         """
-        try:
-            found = self._found(path) if chosen else []
-        except RecursionError:
-            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
-            found = []
+        found = [*self._looked.get(path, ())]
         if found and not self._all_processes and self._processes.only_without_gevent(path):
             self.elsewhere += len(found)
             found = []
@@ -133,7 +155,17 @@ class Inspection:
     def _processes(self) -> Processes:
         from gblock.project.processes import Processes
 
-        return Processes(self._sites.inference, exclude=self._exclude)
+        return Processes(self._sites.inference, around=self._around.result())
+
+    @cached_property
+    def _around(self) -> Job[Surroundings]:
+        """What processes are told from; asked for as soon as something may be reported."""
+        return self._jobs.add(self._read_around)
+
+    def _read_around(self) -> Surroundings:
+        from gblock.project import surroundings
+
+        return surroundings.read(self.modules, self.modules.root, self._exclude)
 
     @property
     def notes(self) -> list[str]:
@@ -158,6 +190,9 @@ class Inspection:
             self.unresolved.append(Related(relative_name(path), place, message))
         if summary is None or not any(self._sites.can_be_reported(s, summary) for s in sites):
             return []
+        if not self._all_processes:
+            self.prepare()
+        self._jobs.tend()
         return self._visited(path, sites)
 
     def _visited(self, path: str, sites: list[Site]) -> list[tuple[Diagnostic, tuple[int, int]]]:
@@ -206,8 +241,9 @@ class Inspection:
     def _judged(self) -> frozenset[str]:
         """The names that this run looked for."""
         running = [rule.name for rule in rules.load_all() if self.selection.runs(rule)]
-        ids = [blocker.id for blocker in self._sites.inference.catalog.blockers]
-        return frozenset((*running, *ids))
+        known = self._sites.inference.catalog
+        ids = {blocker.id for blocker in known.blockers}
+        return frozenset(running) | ids | {driver.id for driver in known.drivers}
 
 
 def _threads(outlines: list[Outline]) -> frozenset[str]:

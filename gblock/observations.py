@@ -122,6 +122,10 @@ class Site(NamedTuple):
     """Whether `gblock check` looked at that file."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """What it reports of that line."""
+    is_frameless: bool = False
+    """Whether it was C code that gevent itself called, so that no line of Python ran."""
+    is_spawned: bool = False
+    """Whether line and stack are those that spawned the greenlet."""
 
     @property
     def kind(self) -> str:
@@ -192,6 +196,10 @@ def _verdict(processes: Sequence[Process], sites: Sequence[Site]) -> str:
     return "died" if all(process.is_lost for process in processes) else "nothing"
 
 
+_EARLY = 0.1
+"""Seconds by which two records of one moment may differ."""
+
+
 class _Seen(NamedTuple):
     """A block with the record of its site, before processes are merged."""
 
@@ -233,7 +241,11 @@ class _Story:
         self._times.append(over)
         if isinstance(record, BlockEnd):
             self._since_start += 1
-            self._lasting.pop(record.site, None)
+            self._lasting = {
+                site: progress
+                for site, progress in self._lasting.items()
+                if not _is_end(record, progress)
+            }
             block = Block(
                 record.t,
                 record.duration,
@@ -308,6 +320,17 @@ class _Story:
             times = [beat.t for beat in self._beats]
             told = statistics.median(b - a for a, b in itertools.pairwise(times))
         return min(max(told or _HEARTBEAT, 1.0), 3600.0)
+
+
+def _is_end(block: BlockEnd, progress: Progress) -> bool:
+    """Tell whether a block that is over is the one that was told while it lasted.
+
+    The site may be another, or none: that of a long block is known only at its end.
+    """
+    if block.site == progress.site:
+        return True
+    begun = progress.t - progress.elapsed
+    return block.t - _EARLY <= begun <= block.t + block.duration
 
 
 _Key = tuple[str | int | bool | None, ...]
@@ -396,6 +419,8 @@ def _site(group: Sequence[_Seen], stories: Sequence[_Story], catalog: Catalog) -
         greenlets=tuple(name for name, _ in _frequent(b.greenlet for b in blocks if b.greenlet)),
         stack=shown.stack if shown else (),
         is_other=shown is not None and shown.other,
+        is_frameless=shown is not None and not shown.other and not shown.stack,
+        is_spawned=shown is not None and shown.spawned,
         python=process.python,
         gevent=process.gevent,
     )

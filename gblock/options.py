@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +26,8 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        # How many processes work at a time; 0 for as many as there are CPUs.
+        self.jobs = 0
         self.color = "auto"
         self.config: str | None = None
         self.isolated = False
@@ -38,6 +38,9 @@ class Options:
         self.output: str | None = None
         self.project: str | None = None
         self.suggest = False
+        # The environment whose packages are looked at; what `deps` lists beside what matters.
+        self.python: str | None = None
+        self.all = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains.
@@ -54,5 +57,4 @@ class Options:
         self.patch: list[str] | None = None
         self.timeout = 10.0
         self.repeat = 1
-        self.python = sys.executable
         self.as_json = False

@@ -15,8 +15,11 @@ from gblock.errors import UserError
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
-_BELIEF = "belief"
+ON_DEMAND = frozenset({"driver", "chooser"})
+"""What only one rule asks for, and only where a file may hold what it looks for."""
+_SHOWN = frozenset({"belief"})
 """What only pages show: no project's calls depend on it."""
+_NAMED = ("blocker", "driver")
 
 
 class Chunk:
@@ -41,8 +44,8 @@ class Chunk:
 
     @cached_property
     def id(self) -> str:
-        """A blocker's id, an empty string for other blocks."""
-        names = _strings(self._value(b"\nid", b"\n")) if self.kind == "blocker" else []
+        """A blocker's or a driver's id, an empty string for other blocks."""
+        names = _strings(self._value(b"\nid", b"\n")) if self.kind in _NAMED else []
         return names[0] if names else ""
 
     @property
@@ -54,6 +57,12 @@ class Chunk:
     def symbols(self) -> list[str]:
         """A blocker's symbols, none for other blocks."""
         return _strings(self._value(b"\nsymbols", b"]")) if self.kind == "blocker" else []
+
+    @property
+    def remedies(self) -> list[str]:
+        """The dotted names whose call makes a blocker cooperative."""
+        names = _strings(self._value(b"\ncooperative_after", b"]"))
+        return [name for name in names if "." in name]
 
     def _value(self, key: bytes, end: bytes) -> str:
         """What stands behind a key, up to a character that ends it."""
@@ -79,6 +88,8 @@ class Chunk:
     @cached_property
     def roots(self) -> frozenset[str]:
         """The top-level packages that it speaks of."""
+        if self.kind == "harmless":
+            return frozenset()  # a distribution has no name in code
         names = self.symbols if self.kind == "blocker" else self.names
         return frozenset([name.partition(".")[0] for name in names if "." in name])
 
@@ -100,8 +111,12 @@ class Outline:
         for chunk in self.chunks:
             if chunk.kind == "library" and chunk.roots & roots:
                 shared |= chunk.roots
-        chunks = [chunk for chunk in self.chunks if chunk.kind != _BELIEF]
-        return [c for c in chunks if c.kind in _ALWAYS or c.roots & shared]
+        left_out = ON_DEMAND | _SHOWN
+        return [
+            chunk
+            for chunk in self.chunks
+            if chunk.kind in _ALWAYS or (chunk.kind not in left_out and chunk.roots & shared)
+        ]
 
 
 def read(path: str = BUILT_IN) -> Outline:

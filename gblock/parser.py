@@ -110,7 +110,11 @@ def _check(parser: _Parser) -> None:
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"
     add("--observed", action="append", metavar="DIR", help=seen)
+    installed = "the environment that unknown-native-call looks at"
+    add("--python", metavar="PATH", help=installed)
     add("--color", choices=("auto", "always", "never"), help="when to colour")
+    processes = "how many processes work at a time; by default one for each CPU"
+    add("-j", "--jobs", type=_number, metavar="N", help=processes)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--config", metavar="FILE", help="take the settings of this file")
     group.add_argument("--isolated", action="store_true", help="take no settings from any file")
@@ -133,6 +137,23 @@ def _report(parser: _Parser) -> None:
 
 
 _RECORDS = "; default: $GBLOCK_PROBE_DIR"
+
+
+def _deps(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="the project's directories; default: .")
+    installed = "an interpreter or a virtual environment; default: the one gblock runs in"
+    add("--python", metavar="PATH", help=installed)
+    listed = "list also what is harmless, not compiled or not imported"
+    add("--all", action="store_true", help=listed)
+    add("--output-format", choices=("text", "json"), help="how it is written")
+    add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
+    add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write the table and errors only")
 
 
 def _processes(parser: _Parser) -> None:
@@ -183,6 +204,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
     "processes": ("List the processes that a project starts.", _processes),
+    "deps": ("List the compiled packages that a project depends on.", _deps),
     "explain": ("Print the page of a rule or a blocker.", _explain),
     "rules": ("List the rules.", _list),
     "blockers": ("List the catalog of blockers.", _list),
@@ -196,6 +218,16 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
+
+
+def _number(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError("expected a whole number from 1 on")
+    return value
 
 
 def _seconds(text: str) -> float:

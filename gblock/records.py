@@ -79,6 +79,8 @@ class SiteSeen(_Record, frozen=True, tag="site"):
     stack: tuple[Frame, ...] = ()
     other: bool = False
     """Whether it stands for all sites above the probe's limit."""
+    spawned: bool = False
+    """Whether the stack is that of the `spawn`: what ran is C code without a frame."""
 
 
 class Progress(_Record, frozen=True, tag="progress"):

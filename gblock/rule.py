@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import libcst as cst
@@ -98,6 +99,8 @@ class BlockerRule(Rule):
         for found in site.found if site else ():
             if found.blocker.kind not in self.kinds or found.wait.immediate:
                 continue
+            if not self.is_meant(found):
+                continue
             keeps_gil = found.blocker.releases_gil is False
             if site is None or (site.native and not keeps_gil):
                 continue
@@ -116,6 +119,10 @@ class BlockerRule(Rule):
                 why=found.blocker.why,
             )
             return
+
+    def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
+        """Whether a call of a blocker is one that the rule is about."""
+        return True
 
     def effect(self, found: Found) -> str:
         """The second half of the message: what the call does to the hub."""
@@ -175,15 +182,32 @@ class Together(cst.CSTVisitor):
         super().__init__()
         self._visits: dict[str, list[Callable[[cst.CSTNode], object]]] = {}
         for rule in rules:
-            for name in dir(type(rule)):
-                if name.startswith("visit_") and _is_own(type(rule), name):
-                    self._visits.setdefault(name[6:], []).append(getattr(rule, name))
+            for name in _visits_of(type(rule)):
+                self._visits.setdefault(name[6:], []).append(getattr(rule, name))
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Let each rule look that asks for nodes of this type."""
         for visit in self._visits.get(type(node).__name__, ()):
             visit(node)
         return True
+
+    # What no rule asks for is not looked up, as libcst would for each node and attribute.
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        """Nothing."""
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing."""
+
+
+@cache
+def _visits_of(rule: type[Rule]) -> tuple[str, ...]:
+    """The names of a rule's own methods that visit nodes."""
+    names = (name for name in dir(rule) if name.startswith("visit_"))
+    return tuple(name for name in names if _is_own(rule, name))
 
 
 def _is_own(rule: type[Rule], name: str) -> bool:

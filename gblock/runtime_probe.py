@@ -136,6 +136,9 @@ class _Probe:
         import greenlet
         from gevent.monkey import get_original
 
+        if tuple(map(int, gevent.__version__.split(".")[:2])) < (21, 1):
+            # No loop can be called back from another thread.
+            raise ImportError(f"gevent {gevent.__version__} is older than 21.1")
         self.versions = {"gevent": gevent.__version__, "greenlet": greenlet.__version__}
         self.settings = settings
         self.recorder = Recorder(settings, get_original("_thread", "allocate_lock"))
@@ -145,6 +148,7 @@ class _Probe:
         self.held: dict[int, Any] = {}
         self.config = gevent.config
         self.owns_monitor = settings.owns_monitor or not self.config.monitor_thread
+        self.max_blocking_time: float | None = None
         self.watchdog: Any = None
         self.started: Any = None
 
@@ -155,8 +159,10 @@ class _Probe:
         self.started = events.PeriodicMonitorThreadStartedEvent
         self.hold_back()
         self.config.monitor_thread = True
-        if self.owns_monitor and not self.config.max_blocking_time:
-            self.config.max_blocking_time = 0.1  # gevent's thread would fail, or sleep too long
+        if self.owns_monitor:
+            # gevent's thread sleeps so long before its first look; without a number it fails.
+            self.max_blocking_time = self.config.max_blocking_time
+            self.config.max_blocking_time = self.settings.period
         self._spare_the_warning()
         if self.settings.watchdog:
             from gblock.probing.watchdog import Watchdog
@@ -235,6 +241,7 @@ class _Probe:
                 sampler.on_look = self.watchdog.feed
             found = self.watches[id(hub)] = _Watch(self, hub, sampler)
             sampler.on_fork = found.begin_again
+            sampler.restart(self.config.max_blocking_time or 0.0)
             self.tell_start(hub, found)
         found.join(monitor)
 
@@ -285,6 +292,9 @@ def start(
         threshold: Seconds from which on a block is recorded, instead of the environment's.
         sink: Called with each record of a site, a block and a heartbeat, on the monitor's native
             thread. One that raises is left out from then on.
+
+    Raises:
+        ImportError: gevent is not installed, or older than 21.1.
     """
     settings = _read()
     if threshold is not None:
@@ -316,6 +326,7 @@ def stop() -> None:
         probe.watchdog.stop()
     if probe.owns_monitor:
         probe.config.monitor_thread = False
+        probe.config.max_blocking_time = probe.max_blocking_time
     if probe.on_event in events.subscribers:
         events.subscribers.remove(probe.on_event)
     if probe.collections in gc.callbacks:

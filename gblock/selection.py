@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.errors import UserError
-from gblock.rules import NAMES
+from gblock.rules import NAMES, OF_DRIVERS
 from gblock.suggestion import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gblock.catalog import Blocker
+    from gblock.catalog import Blocker, Driver
     from gblock.outline import Chunk
     from gblock.rule import Rule
 
@@ -60,13 +60,16 @@ class Selection:
         return bool(self.select & {"default", "all"}) and not self.ignore
 
     @cached_property
-    def _is_plain(self) -> bool:
-        """Whether nothing was asked for: most runs are told so, and need no block's id."""
+    def is_plain(self) -> bool:
+        """Whether nothing was asked for: most runs are told so, and need no block's id.
+
+        Only then what `may_report` tells of blockers is what `reports` does.
+        """
         return self.select == {"default"} and not self.ignore
 
     def may_report(self, chunk: Chunk) -> bool:
         """Whether a blocker can be on, as far as its text tells."""
-        if self._is_plain:
+        if self.is_plain:
             return not chunk.opt_in
         if chunk.id in self.ignore:
             return False
@@ -81,20 +84,32 @@ class Selection:
             blocker: The blocker.
             rule: The rule that reports its kind.
         """
-        if blocker.id in self.ignore or (rule is not None and rule.name in self.ignore):
+        name, on = (rule.name, rule.on_by_default) if rule is not None else ("", True)
+        named = bool(self.select & {blocker.id, name, "all"})
+        return self.reports_of(blocker, name) and (on or named)
+
+    def reports_of(self, entry: Blocker | Driver, rule: str) -> bool:
+        """Whether an entry of the catalog is on, as far as its own level goes.
+
+        Args:
+            entry: The entry.
+            rule: The name of the rule that reports it.
+        """
+        if self.ignore & {entry.id, rule}:
             return False
-        if blocker.id in self.select or "all" in self.select:
+        if self.select & {entry.id, rule, "all"}:
             return True
-        if rule is not None and rule.name in self.select:
-            return True
-        on = rule is None or rule.on_by_default
-        return "default" in self.select and blocker.level != "opt-in" and on
+        return "default" in self.select and entry.level != "opt-in"
 
     def runs_named(self, name: str) -> bool:
         """Whether a rule about processes looks at files; all of these are on by default."""
         if name in self.ignore:
             return False
-        return name in self.select or bool(self.select & frozenset(GROUPS))
+        if name in self.select or self.select & frozenset(GROUPS):
+            return True
+        return name == OF_DRIVERS and any(
+            chunk.kind == "driver" and chunk.id in self.select for chunk in self._chunks
+        )
 
     def runs(self, rule: type[Rule]) -> bool:
         """Whether a rule looks at files: it is on, or one of the blockers that it reports is."""

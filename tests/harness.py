@@ -21,6 +21,9 @@ from gblock.project.modules import Modules
 
 CATALOG = catalog.load()
 
+INSTALLED = str(Path(__file__).parent / "fixtures" / "environment")
+"""The packages that `unknown-native-call` finds installed."""
+
 _MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
 
 
@@ -49,7 +52,7 @@ def report_of(directory: Path, text: str, **options: object) -> Report:
     """Check one snippet as the only file of a project."""
     path = directory / "service.py"
     path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
-    return check([str(path)], Config(root=str(directory)), **options)
+    return check([str(path)], Config(root=str(directory), python=INSTALLED), **options)
 
 
 def assert_exactly(directory: Path, text: str, **options: object) -> None:
@@ -71,7 +74,7 @@ def assert_project(root: Path, **options: object) -> None:
         for path in files
         for row, name in expected(path.read_text(encoding="utf-8"))
     ]
-    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    config = Config(root=str(root), filename=str(root / "gblock.toml"), python=INSTALLED)
     report = check([str(root)], config, **options)
     got = [
         (str(Path(d.filename).resolve().relative_to(root.resolve())), d.location.row, d.code)

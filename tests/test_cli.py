@@ -163,7 +163,10 @@ class TestArguments:
             "force_exclude": True,
             "observed": None,
             "all_processes": False,
+            "python": None,
             "on_progress": None,
+            "jobs": 0,
+            "ends": True,
         }
         run(capsys, "check", "--config", "strict.toml")
         assert (["."], ("x",)) == (engine.paths, engine.config.ignore)
@@ -420,6 +423,7 @@ class TestProcess:
         program = (
             "import sys; from gblock.cli import main; code = main(['check', 'a.py'])\n"
             "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomllib', 'json'}\n"
+            "heavy |= {'typing', 'gblock.jobs'}\n"
             "print(code, heavy & set(sys.modules))"
         )
         assert python("-c", program, cwd=root).stdout == b"0 set()\n"

@@ -85,6 +85,40 @@ def test_every_belief_is_explained(belief):
         assert f"Belief: {belief.evidence.belief}" in page
 
 
+def test_the_page_of_beliefs_tells_what_blocks_from_what_does_not():
+    known = catalog.load()
+    stop, rest = explain.beliefs_document().split("\n## They do not\n")
+    surprises = [blocker.id for blocker in known.blockers if blocker.evidence.belief]
+    mistaken = [one.id for one in known.beliefs if one.verdict in ("blocks", "cpu")]
+
+    assert surprises
+    assert mistaken
+    for belief in known.beliefs:
+        assert (f"| `{belief.id}`" in stop) is (belief.id in mistaken)
+        assert (f"| `{belief.id}`" in rest) is (belief.id not in mistaken)
+    assert sorted(surprises) == sorted(
+        re.findall(r"^\| \[([^\]]*)\]\(blockers", stop, re.MULTILINE)
+    )
+
+
+def test_a_belief_is_told_with_its_figures_and_versions():
+    evidence = catalog.Evidence(
+        version="2.0", call="wait()", elapsed=4.0, max_gap=3.5, returned=False,
+        belief="It is quick.", found="1.9 is.", gevent="25.5.1",
+    )  # fmt: skip
+    blocker = catalog.Blocker(
+        id="shop-wait", distribution="shop", symbols=("shop.wait",), kind="cpu", level="error",
+        why="", instead="", evidence=evidence, releases_gil=False,
+    )  # fmt: skip
+
+    assert explain._found(blocker) == (
+        "wait(): 4.00 s (stopped), the hub's longest gap 3.500 s (shop 2.0, gevent 25.5.1). "
+        "It keeps the GIL. 1.9 is."
+    )
+    assert explain._anchor("Flask-Bcrypt") == "flask-bcrypt"
+    assert explain._anchor("zope.interface 2") == "zopeinterface-2"
+
+
 def test_a_blocker_is_explained_by_its_symbol():
     page = explain.page("confluent_kafka.Producer.flush")
 

@@ -13,11 +13,11 @@ PACKAGE = Path(gblock.__file__).parent
 # From the ground up. A layer may import those above it in this list, and its own modules where
 # the name is that of a folder; what the plain values need, they have to bring themselves.
 LAYERS = (
-    {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "__init__"},
+    {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "jobs", "__init__"},
     {"trial_child"},
-    {"patterns", "trial", "outline", "writing", "records", "metrics"},
+    {"patterns", "trial", "outline", "writing", "records", "metrics", "environment"},
     {"files", "config", "catalog", "suppressions", "baseline", "output"},
-    {"observations"},
+    {"observations", "verdicts"},
     {"drafts", "pytest_plugin"},
     {"project"},
     {"source"},
@@ -26,7 +26,8 @@ LAYERS = (
     {"selection"},
     {"inspection"},
     {"engine"},
-    {"explain", "parser", "process_table", "launch"},
+    {"dependencies"},
+    {"explain", "parser", "process_table", "dependency_table", "launch"},
     {"argv"},
     {"cli"},
     {"__main__"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_bytes_can_be_given(tmp_path):
     assert modules.compiles(str(tmp_path / "a.py"))
 
 
-def test_the_files_that_mention_a_word_are_the_same_with_and_without_an_index(
+def test_the_files_that_mention_a_word_are_the_same_by_their_words_and_by_their_text(
     tmp_path, monkeypatch
 ):
     files = {
@@ -124,20 +125,24 @@ def test_the_files_that_mention_a_word_are_the_same_with_and_without_an_index(
         "b.py": b"sword",
         "tests/test_c.py": b"word",
         "d.py": b"(word)",
+        "e.py": "wordé = 1".encode(),
+        "f.py": b"wor d w.ord WORD",
+        "g.py": b"",
     }
-    modules = Modules(str(tmp_path), [])
+    asked = ("word", "ord", "other_word", "r_w", "wor", "w.ord", "é", "absent", "")
+    by_text = Modules(str(tmp_path), [])
+    by_words = Modules(str(tmp_path), [])
     for name, data in files.items():
-        modules.give(str(tmp_path / name), data)
-    indexed = Modules(str(tmp_path), [])
-    monkeypatch.setattr("gblock.project.modules._SCANS", -1)
-    for name, data in files.items():
-        indexed.give(str(tmp_path / name), data)
+        by_text.give(str(tmp_path / name), data)
+        by_words.give(str(tmp_path / name), data)
 
-    served = [str(tmp_path / name) for name in ("a.py", "d.py")]
-    assert served == indexed.mentioning("word")
-    assert [*served[:1], str(tmp_path / "tests/test_c.py"), served[1]] == indexed.mentioning(
-        "word", tests=True
-    )
-    monkeypatch.undo()
-    assert set(served) <= set(modules.mentioning("word"))
-    assert str(tmp_path / "tests/test_c.py") not in modules.mentioning("word")
+    def found(modules):
+        return {(w, t): modules.mentioning(w, tests=t) for w in asked for t in (False, True)}
+
+    monkeypatch.setattr("gblock.project.modules._SCANS", 1000)
+    expected = found(by_text)
+    monkeypatch.setattr("gblock.project.modules._SCANS", -1)
+    assert found(by_words) == expected
+    names = [Path(path).name for path in expected["word", True]]
+    assert names == ["a.py", "b.py", "test_c.py", "d.py", "e.py"]
+    assert "test_c.py" not in [Path(path).name for path in expected["word", False]]

@@ -232,6 +232,38 @@ class TestSites:
 
         assert [(1.5, True)] == [(b.seconds, b.finished) for b in seen.blocks]
 
+    def test_a_block_whose_end_names_another_site_than_it_did_while_it_lasted_is_one(
+        self, tmp_path
+    ):
+        starved = block(T + 10.02, 1.5, None, "starved")
+        seen = written(tmp_path, start(), POLL, progress(T + 11, 1.0), starved)
+
+        assert [("starved", True)] == [(b.kind, b.finished) for b in seen.blocks]
+
+    def test_a_block_long_before_does_not_end_another(self, tmp_path):
+        seen = written(tmp_path, start(), POLL, progress(T + 11, 1.0), block(T + 12, 0.2, 5))
+
+        assert [(1.0, False), (0.2, True)] == [(b.seconds, b.finished) for b in seen.blocks]
+
+    def test_c_code_without_a_frame_is_told_by_where_it_was_spawned_if_it_was(self, tmp_path):
+        system = {"type": "site", "site": 1, "symbol": "os.system", "callable": "posix.system"}
+        user = {"file": "/app/mail.py", "line": 4, "function": "send", "user": True}
+        spawned = system | {"user": user, "stack": [user], "spawned": True}
+        callback = system | {"site": 2, "user": None, "stack": []}
+        seen = written(
+            tmp_path, start(), spawned, callback, block(T, 2.0), block(T + 3, 1.0, 2, native=[])
+        )
+
+        assert [
+            "/app/mail.py:4 in send",
+            "C code that gevent calls itself: a callback of the loop, or a greenlet's target",
+        ] == [report.where(site) for site in seen.sites]
+        assert (
+            "on this line, as the greenlet's target" == dict(report.facts(seen.sites[0]))["spawned"]
+        )
+        assert "spawned" not in dict(report.facts(seen.sites[1]))
+        assert "stack that spawned it" in html(seen)
+
     def test_a_site_without_a_record_and_the_rest_above_the_limit_are_told_apart(self, tmp_path):
         other = {"type": "site", "site": 0, "other": True}
         seen = written(tmp_path, start(), other, block(T, 1.0, 0), block(T + 3, 0.5, 5))

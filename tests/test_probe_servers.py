@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import probed
 import pytest
@@ -124,6 +128,51 @@ def test_each_worker_of_gunicorn_is_watched(tmp_path, preload):
     # Those that were asked to end say so; the one that was killed cannot.
     ended = {end["path"] for end in result.records("end")}
     assert len(ended) == len(workers) - 1
+
+
+ROOT = Path(__file__).parent.parent
+
+
+def alike(text, folder):
+    """The text without what differs from run to run."""
+    text = text.replace(str(folder), "/srv")
+    text = re.sub(r"\.cpython-[\w-]+\.so", ".so", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"[\d.]+ m?s\b", "SECONDS", text)
+    return re.sub(r" +", " ", text)
+
+
+@needs("gunicorn")
+@pytest.mark.skipif(
+    not (shutil.which("flock") and shutil.which("curl")), reason="no flock, no curl"
+)
+def test_the_session_of_the_readme_is_what_happens(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(
+        r"<!-- session -->\n```console\n(.*?)```\n<!-- end -->", readme, re.DOTALL
+    )
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    port = free_port()
+    commands = [line[2:] for line in shown.splitlines() if line.startswith("$ ")]
+    assert 4 == len(commands)
+    # A person would wait until the service is up.
+    up = f"curl -s --retry 50 --retry-connrefused --retry-delay 1 localhost:{port}/ > /dev/null"
+    script = "\n".join(
+        f"echo {shlex.quote('$ ' + command)}\n{command.replace(':8000', f':{port}')}\n"
+        + (up if number == 0 else "")
+        for number, command in enumerate(commands)
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=probed.environment(GUNICORN_CMD_ARGS=f"--bind localhost:{port} --log-level error"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert "" == done.stderr
+    assert alike(shown, "/srv") == alike(done.stdout, tmp_path)
 
 
 UWSGI = os.path.join(os.path.dirname(sys.executable), "uwsgi")

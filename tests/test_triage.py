@@ -81,8 +81,8 @@ def test_a_file_that_is_handed_an_object_is_kept(tmp_path):
     ],
 )
 def test_tests_are_told_by_their_names(path, data, expected):
-    assert expected == is_test(path, "/p", data)
+    assert expected == is_test(path, "/p", lambda _: data)
 
 
 def test_what_a_directory_that_was_asked_about_is_called_does_not_count():
-    assert not is_test("/p/tests/app.py", "/p/tests")
+    assert not is_test("/p/tests/app.py", "/p/tests", lambda _: b"")

@@ -120,7 +120,11 @@ def where(site: Site) -> str:
     if site.is_other:
         return "other call sites, above the probe's limit"
     if site.filename is None:
-        return KINDS[site.kind] if not site.is_blamed else "a call site that is not known"
+        if not site.is_blamed:
+            return KINDS[site.kind]
+        if site.is_frameless:
+            return "C code that gevent calls itself: a callback of the loop, or a greenlet's target"
+        return "a call site that is not known"
     line = f":{site.line}" if site.line is not None else ""
     function = f" in {site.function}" if site.function else ""
     return printable(f"{site.filename}{line}{function}")
@@ -147,6 +151,8 @@ def facts(site: Site) -> list[tuple[str, str]]:
         lines.append(("calls", called(site)))
     elif site.kind == "cpu" and site.filename:
         lines.append(("calls", "nothing with a name: Python code of its own, or an operator"))
+    if site.is_spawned:
+        lines.append(("spawned", "on this line, as the greenlet's target"))
     if site.blockers:
         lines.append(("catalog", ", ".join(blocker.id for blocker in site.blockers)))
     elif site.symbol and site.is_blamed:

@@ -67,6 +67,7 @@ def _site(site: Site) -> dict[str, object]:
             }
             for diagnostic in site.diagnostics
         ],
+        "spawned": site.is_spawned,
         "stack": [_frame(frame) for frame in site.stack],
     }
 

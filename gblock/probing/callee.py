@@ -88,12 +88,15 @@ _CALLS = {
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _CACHE: dict[tuple[types.CodeType, int], tuple[bool, Expression | None]] = {}
 _CACHED = 2000
-_STATIC_MRO = type.__dict__["__mro__"].__get__
+STATIC_MRO = type.__dict__["__mro__"].__get__
+"""A type's bases, without its metaclass."""
 _TYPE_MODULE = type.__dict__["__module__"].__get__
 _TYPE_NAME = type.__dict__["__qualname__"].__get__
 _TYPE_DICT = type.__dict__["__dict__"].__get__
 _MODULE_DICT = vars(types.ModuleType)["__dict__"].__get__
+_RESUME = dis.opmap.get("RESUME")
 _MISSING = object()
+_PYTHON = ""
 # What may stand on a class and is what it seems.
 _PLAIN = frozenset(
     {
@@ -104,11 +107,22 @@ _PLAIN = frozenset(
 
 
 def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
-    """Return the name of what the frame calls, and whether it stands at a call at all."""
+    """Return the name of what the frame calls, and whether it stands at a call at all.
+
+    A function of Python has a frame of its own while it runs, so it is not what is called here: the
+    thread was let in between two instructions.
+    """
     is_call, expression = _plan(frame.f_code, frame.f_lasti)
     if expression is None:
         return None, is_call
-    return _name(expression, frame), is_call
+    name = _name(expression, frame)
+    return (None, False) if name == _PYTHON else (name, is_call)
+
+
+def begins(frame: types.FrameType) -> bool:
+    """Tell whether a frame stands where its function is entered and has done nothing yet."""
+    last = frame.f_lasti
+    return last < 0 or (_RESUME is not None and frame.f_code.co_code[last] == _RESUME)
 
 
 def function_name(frame: types.FrameType) -> str:
@@ -128,7 +142,7 @@ def function_name(frame: types.FrameType) -> str:
     cls = owner if _is_class(owner) else type(owner)
     package = module.partition(".")[0]
     named = None
-    for base in _STATIC_MRO(cls):
+    for base in STATIC_MRO(cls):
         if named is None and _module_of(base).partition(".")[0] == package:
             named = base
         function = _unwrapped(_TYPE_DICT(base).get(code.co_name))
@@ -270,7 +284,10 @@ def _value(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
 
 
 def _name(expression: Expression, frame: types.FrameType) -> str | None:
-    """Return the canonical name of what an expression means in a frame."""
+    """Return the canonical name of what an expression means in a frame.
+
+    That of a function of Python is empty.
+    """
     if expression[0] == "attr":
         base, attribute = expression[1], expression[2]
         if not isinstance(base, tuple) or not isinstance(attribute, str):
@@ -283,9 +300,13 @@ def _name(expression: Expression, frame: types.FrameType) -> str | None:
         if attribute in ("__enter__", "__next__"):
             return _method_name(type(owner), attribute) or _method_name(type(owner), "__iter__")
         found = _attribute(owner, attribute)
-        return None if found is _MISSING else _described(found)
-    value = _evaluate(expression, frame)
-    return None if value is _MISSING else _described(value)
+    else:
+        found = _evaluate(expression, frame)
+    if type(found) is types.MethodType:
+        found = found.__func__
+    if type(found) is types.FunctionType:
+        return _PYTHON
+    return None if found is _MISSING else described(found)
 
 
 def _evaluate(expression: Expression, frame: types.FrameType) -> object:
@@ -331,7 +352,7 @@ def _super_name(frame: types.FrameType, attribute: str) -> str | None:
         return None
     here, owner = _local(frame, "__class__"), _local(frame, frame.f_code.co_varnames[0])
     cls = owner if _is_class(owner) else type(owner)
-    mro = _STATIC_MRO(cls)
+    mro = STATIC_MRO(cls)
     passed = False
     for base in mro:
         if passed and attribute in _TYPE_DICT(base):
@@ -342,20 +363,20 @@ def _super_name(frame: types.FrameType, attribute: str) -> str | None:
 
 def _is_class(value: object) -> bool:
     """Tell whether a value is a class, without asking the value."""
-    return type in _STATIC_MRO(type(value))
+    return type in STATIC_MRO(type(value))
 
 
 def _attribute(owner: object, name: str) -> object:
     """Look an attribute up as `object.__getattribute__` would, but run no descriptor."""
     if _is_class(owner):
-        for base in _STATIC_MRO(owner):
+        for base in STATIC_MRO(owner):
             found = _TYPE_DICT(base).get(name, _MISSING)
             if found is not _MISSING:
                 return _unwrapped(found)
         return _MISSING
     cls = type(owner)
     on_type: object = _MISSING
-    for base in _STATIC_MRO(cls):
+    for base in STATIC_MRO(cls):
         on_type = _TYPE_DICT(base).get(name, _MISSING)
         if on_type is not _MISSING:
             break
@@ -368,7 +389,7 @@ def _attribute(owner: object, name: str) -> object:
     runs_code = on_type is not _MISSING and kind not in _PLAIN and _has(kind, "__get__")
     if runs_code and _has(kind, "__set__"):
         return _MISSING  # a property, or something like it
-    own = _own_dict(owner)
+    own = own_dict(owner)
     if own is not None:
         found = own.get(name, _MISSING)
         if found is not _MISSING:
@@ -377,14 +398,15 @@ def _attribute(owner: object, name: str) -> object:
 
 
 def _has(cls: type, name: str) -> bool:
-    return any(name in _TYPE_DICT(base) for base in _STATIC_MRO(cls))
+    return any(name in _TYPE_DICT(base) for base in STATIC_MRO(cls))
 
 
-def _own_dict(owner: object) -> dict[str, object] | None:
+def own_dict(owner: object) -> dict[str, object] | None:
+    """Return what an object's own attributes stand in, read by C code alone."""
     if type(owner) is types.ModuleType:
         found = _MODULE_DICT(owner)
         return found if type(found) is dict else None
-    for base in _STATIC_MRO(type(owner)):
+    for base in STATIC_MRO(type(owner)):
         descriptor = _TYPE_DICT(base).get("__dict__", _MISSING)
         if type(descriptor) is types.GetSetDescriptorType:
             found = descriptor.__get__(owner, type(owner))
@@ -401,7 +423,7 @@ def _unwrapped(found: object) -> object:
 
 
 def _method_name(cls: type, name: str) -> str | None:
-    for base in _STATIC_MRO(cls):
+    for base in STATIC_MRO(cls):
         if name in _TYPE_DICT(base):
             return _of_type(base, name)
     return None
@@ -418,7 +440,7 @@ def _module_of(cls: type) -> str:
         return "?"
 
 
-def _described(value: object) -> str | None:
+def described(value: object) -> str | None:
     """Return the name of a callable: module and qualified name, never anything of its state."""
     cls = type(value)
     if cls is types.BuiltinFunctionType:
@@ -439,7 +461,7 @@ def _described(value: object) -> str | None:
     if cls is types.MethodWrapperType:
         return _method_name(type(value.__self__), _text(value.__name__))  # type: ignore[attr-defined]
     if cls is types.MethodType:
-        return _described(value.__func__)  # type: ignore[attr-defined]
+        return described(value.__func__)  # type: ignore[attr-defined]
     if cls is types.FunctionType:
         module = _text(value.__globals__.get("__name__"))  # type: ignore[attr-defined]
         return f"{module}.{_text(value.__qualname__)}"  # type: ignore[attr-defined]
@@ -447,9 +469,9 @@ def _described(value: object) -> str | None:
         return f"{_module_of(value)}.{_text(_TYPE_NAME(value))}"  # type: ignore[arg-type]
     kind = _text(_TYPE_NAME(cls))
     if kind == "partial" and _module_of(cls) == "functools":
-        return _described(value.func)  # type: ignore[attr-defined]
+        return described(value.func)  # type: ignore[attr-defined]
     if kind == "cython_function_or_method":
-        own = _own_dict(value) or {}
+        own = own_dict(value) or {}
         name = _text(own.get("__qualname__")) or _text(getattr(value, "__qualname__", None))
         module = _text(own.get("__module__")) or _text(getattr(value, "__module__", None))
         return f"{module}.{name}" if name else None

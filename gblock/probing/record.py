@@ -42,7 +42,7 @@ _NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)\.jsonl(\.1)?")
 class Site:
     """Where the hub was blocked, and by what."""
 
-    __slots__ = ("callable", "entered", "frames", "native", "number", "user")
+    __slots__ = ("callable", "entered", "frames", "native", "number", "spawned", "user")
 
     def __init__(self) -> None:
         """Start with nothing known."""
@@ -54,6 +54,8 @@ class Site:
         self.frames: list[Frame] = []
         """File, module, line, function, and whether it is the user's; innermost last."""
         self.user: Frame | None = None
+        self.spawned = False
+        """The frames are those that spawned the greenlet: its target is the callable itself."""
         self.native: list[str] | None = None
 
     @property
@@ -231,6 +233,7 @@ class Recorder:
                     {"file": file, "module": module, "line": line, "function": name, "user": own}
                     for file, module, line, name, own in site.frames
                 ],
+                **({"spawned": True} if site.spawned else {}),
             }
         ]
 

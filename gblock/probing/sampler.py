@@ -13,7 +13,15 @@ import os
 import sys
 import time
 
+try:
+    from resource import RUSAGE_THREAD, getrusage
+
+    _COUNTS_WAITS = True
+except ImportError:  # pragma: no cover - Linux alone counts a thread's waits
+    _COUNTS_WAITS = False
+
 from gblock.probing import callee, kernel
+from gblock.probing.frameless import Frameless
 from gblock.probing.record import Site
 
 TYPE_CHECKING = False
@@ -22,8 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gblock.probing.frameless import Line
     from gblock.probing.record import Frame, Recorder
     from gblock.probing.settings import Settings
+
+    # Seconds: of the hub's thread on a processor, of all threads, of garbage collection.
+    Clocks = tuple[float, float, float]
 
 # Bound now: patching replaces attributes of modules, and `time.sleep` is one of them.
 _perf_counter, _time, _process_time = time.perf_counter, time.time, time.process_time
@@ -36,8 +48,14 @@ _DEPTH = 64
 _HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _ERRORS = 10
 _TURNING = 8
-"""Turns of the loop after which it cannot have been blocked all the time; some follow at once."""
-_SCHEDULE_EVERY = 0.25
+"""So many turns of the loop follow a block at once, beside those that are usual between two looks:
+if there were more, it cannot have been blocked all the time."""
+_SCHEDULE_EVERY = 0.1
+_LATE = 0.02
+"""Seconds: a look that comes later than that was kept from coming."""
+_WORKED = 0.005
+"""Seconds on a processor that no loop needs to wake up."""
+_POLLS = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "select", "pselect6")
 
 
 class Collections:
@@ -76,28 +94,31 @@ class _Mark:
 class _Look:
     """One stack that was seen during a block, and for how long."""
 
-    __slots__ = ("is_call", "last", "root", "seconds", "site")
+    __slots__ = ("begins", "is_call", "last", "root", "seconds", "site")
 
-    def __init__(self, site: Site, root: str, last: int, *, is_call: bool) -> None:
+    def __init__(self, site: Site, root: str, last: int, *, is_call: bool, begins: bool) -> None:
         self.site = site
         self.root = root
         self.last = last
         self.is_call = is_call
+        self.begins = begins
         self.seconds = 0.0
 
 
 class _Incident:
     """A turn of the loop that lasts."""
 
-    def __init__(self, began: float, cpu: float, process: float, collected: float) -> None:
+    def __init__(self, began: float, before: Clocks, *, in_poll: bool = False) -> None:
         self.began = began
-        self.cpu = cpu
-        self.process = process
-        self.collected = collected
+        self.cpu, self.process, self.collected = before
+        self.in_poll = in_poll
+        """The thread looks as if it waited for events; only the loop itself can tell."""
         self.mark = _Mark()
         self.looks: dict[object, _Look] = {}
         self.last: _Look | None = None
         self.late = 0.0
+        self.waits = 0
+        """How often the sampler's thread woke and waited again, when it came late."""
         self.next_state = 0.0
         self.asleep = 0
         self.running = 0
@@ -105,6 +126,8 @@ class _Incident:
         self.progress = 0
         self.schedule: tuple[float, float] | None = None
         self.opened = 0.0
+        self.asked = 0.0
+        """The thread's time on a processor when the loop was asked."""
         self.idle = 0.0
 
 
@@ -139,30 +162,38 @@ class Sampler:
         self._errors = 0
         self._idle_codes = _loop_codes(hub)
         self.hub_code = type(hub).run.__code__
+        self._frameless = Frameless(hub)
+        self._asks = kernel.LINUX and self._frameless.is_compiled
         self.restart()
 
-    def restart(self) -> None:
-        """Forget the past: at the start, and in a child after a fork."""
+    def restart(self, first: float = 0.0) -> None:
+        """Forget the past: at the start, and in a child after a fork.
+
+        Args:
+            first: Seconds that the monitor thread sleeps before it looks for the first time.
+        """
         now = _perf_counter()
+        self._sleep = max(first, self._period)
         self.pid = os.getpid()
         self._kernel = kernel.Thread(self.native)
         self._clock = _clock_of(self.ident)
         self._left = now
         self._turn: int | None = None
+        self._turns = 0.0
         self._stamp = 0.0
         self._busy = False
         self._began = now
         self._since = now
-        self._cpu = self._cpu_now()
-        self._process = _process_time()
-        self._collected = self._collections.seconds
-        self._before = (self._cpu, self._process, self._collected)
+        self._waits = 0  # of a new thread
+        self._last = (self._cpu_now(), _process_time(), self._collections.seconds)
+        self._before = self._last
+        self._polls = self._still = 0.0
+        self._still_before = self._last
         self._incident: _Incident | None = None
         self._beat = now
         self._schedule: tuple[float, float] | None = None
         self._schedule_at = 0.0
         self._state = "idle"
-        self._first = True
 
     def look(self, hub: Any) -> None:
         """Look once; whatever goes wrong stays here."""
@@ -186,102 +217,173 @@ class Sampler:
                 self.recorder.end("error", self.disabled)
                 self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
         finally:
-            self._left = _perf_counter()
+            self._left, self._sleep = _perf_counter(), self._period
+            if self._left - self._since < _LATE:
+                self._waits = _waits()
+            else:
+                self._left = self._since + _LATE  # it was held up in here, which is as late
 
     def finish(self) -> None:
         """Write what is under way, and the last heartbeat; runs at the end, in any thread."""
         incident = self._incident
         if incident is not None:
             self._incident = None
-            self._close(incident, incident.mark.at or _perf_counter(), self._cpu)
+            self._close(incident, incident.mark.at or _perf_counter(), self._last[0])
         self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
 
     def _look(self, hub: Any) -> None:
         now, wall = _perf_counter(), _time()
-        late = 0.0 if self._first else max(0.0, now - self._left - self._period)
+        since, self._since = self._since, now
+        late = max(0.0, now - self._left - self._sleep)
         loop = hub.loop
         stamp: float = loop.now()
         turn = _turn(loop)
-        cpu, process = self._cpu_now(), _process_time()
+        clocks = (self._cpu_now(), _process_time(), self._collections.seconds)
         frame = _frames().get(self.ident)
         own = frame
         while own is not None and own.f_code.co_filename.startswith(_HERE):
             own = own.f_back  # a mark, or the garbage collector's callback
-        idle = own is None or own.f_code in self._idle_codes
+        # A greenlet whose target is a C function has no frame; neither has a thread that is over.
+        idle = clocks[0] == 0.0 if own is None else own.f_code in self._idle_codes
         turned = stamp != self._stamp if turn is None else turn != self._turn
         turns = 1 if turn is None or self._turn is None else turn - self._turn
         self.samples += 1
         self._state = "idle" if idle else "running"
 
         incident = self._incident
+        unseen = late
         if incident is not None:
+            unseen = 0.0
             incident.late += late
+            if late > _LATE:
+                incident.waits += _waits() - self._waits
             if incident.mark.at:
                 self._incident = None
                 self._close(incident, incident.mark.at, incident.mark.cpu)
-                self._began = incident.mark.at
-                self._before = (incident.mark.cpu, process, self._collections.seconds)
+                unseen = min(late, now - incident.mark.at)
+                if incident.in_poll:
+                    # Nothing but the mark has woken the loop, so it waits for events again.
+                    if idle and stamp < wall - (now - incident.mark.at) + 0.002:
+                        self._polls = stamp
+                else:
+                    self._began = incident.mark.at
+                    self._before = (incident.mark.cpu, *clocks[1:])
                 incident = None
+            elif incident.in_poll:
+                if idle:
+                    self._question(incident, hub, now, clocks[0])
+                elif incident.last is not None:
+                    incident.in_poll = False  # after the callback others run, in the same turn
+                else:
+                    self._incident = incident = None
             elif idle:
                 # The mark should come at once. If it does not, the loop is gone or was destroyed.
                 incident.idle = incident.idle or now
                 if now - incident.idle > 1:
                     self._incident = None
-                    self._close(incident, incident.idle, cpu)
-        elif late >= self._threshold and 0 <= turns <= _TURNING and not self._first:
+                    self._close(incident, incident.idle, clocks[0])
+        if unseen >= self._threshold and 0 <= turns <= _TURNING + 2 * self._turns:
             explained = 0.0
             if not idle:
-                explained = now - self._pass(now, wall, stamp)
-            if explained < late / 2:
-                self._overslept(late, wall, cpu, process)
+                explained = now - self._pass(now, wall, stamp, since)
+            if explained < unseen / 2:
+                self._overslept(unseen, clocks)
+        elif late < _LATE:
+            self._turns = max(turns, self._turns * 0.9)
 
         if idle:
             self._busy = False
-            self._since = now
+            if self._asks and self._incident is None:
+                self._suspect(loop, now, self._pass(now, wall, stamp, since), stamp)
         else:
             if not self._busy or turned:
-                self._began = self._pass(now, wall, stamp)
-                self._before = (self._cpu, self._process, self._collected)
+                self._began = self._pass(now, wall, stamp, since)
+                self._before = self._last
                 self._busy = True
             elapsed = now - self._began
             self.lag = max(self.lag, elapsed)
             is_new = False
             if self._incident is None and elapsed >= self._suspicious:
-                incident = self._incident = _Incident(self._began, *self._before)
+                incident = self._incident = _Incident(self._began, self._before)
                 incident.late, incident.opened, is_new = late, now, True
+                if late > _LATE:
+                    incident.waits = _waits() - self._waits
             if incident is not None:
                 # First the stack: whatever lets go of the GIL lets the hub's thread move on.
-                look = self.library.look(incident.looks, own, self.hub_code)
+                if own is not None:
+                    look = self.library.look(incident.looks, own, self.hub_code)
+                else:
+                    look = self._frameless_look(incident, hub, elapsed)
                 if is_new:
                     loop.run_callback_threadsafe(incident.mark)
                     incident.schedule = self._kernel.schedule()
-                if look is not None:
-                    self._watch(incident, look, now)
+                self._watch(incident, look, now)
         del frame, own
         self._turn, self._stamp = turn, stamp
-        self._cpu, self._process = cpu, process
-        self._collected = self._collections.seconds
-        self._since = now
-        self._first = False
+        self._last = clocks
         if self._incident is None:
-            if now - self._schedule_at >= _SCHEDULE_EVERY and idle:
+            if now - self._schedule_at >= _SCHEDULE_EVERY:
                 self._schedule, self._schedule_at = self._kernel.schedule(), now
             if now - self._beat >= self.settings.heartbeat:
                 self._beat = now
                 self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
                 self.lag = 0.0
 
-    def _pass(self, now: float, wall: float, stamp: float) -> float:
+    def _suspect(self, loop: Any, now: float, began: float, stamp: float) -> None:
+        """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
+
+        The one cannot be told from the other by a frame. The loop's time does not change in either,
+        so one answer holds until it does.
+        """
+        if stamp != self._stamp:
+            self._still, self._still_before = began, self._last
+        elif stamp != self._polls and now - self._still >= self._suspicious:
+            incident = _Incident(self._still, self._still_before, in_poll=True)
+            incident.opened, incident.asked = now, self._cpu_now()
+            self._incident = incident
+            loop.run_callback_threadsafe(incident.mark)
+            incident.schedule = self._kernel.schedule()
+
+    def _question(self, incident: _Incident, hub: Any, now: float, cpu: float) -> None:
+        """Find out why a loop does not call back although it seems to wait for events."""
+        if incident.last is None:
+            state = self._kernel.state()
+            if state in ("S", "D"):
+                name, _ = self._kernel.syscall()
+                # It may wait for the GIL, which is a futex, too, but never for long.
+                unclear = name is None or name == "futex"
+                if name in _POLLS or (unclear and now - incident.opened < self._threshold / 2):
+                    return
+            elif cpu - incident.asked < _WORKED:
+                return  # it has no processor
+        self._watch(incident, self._frameless_look(incident, hub, now - incident.began), now)
+
+    def _frameless_look(self, incident: _Incident, hub: Any, elapsed: float) -> _Look | None:
+        """Return what runs without a frame; to name it takes a millisecond, so not at once."""
+        look = incident.looks.get(incident.in_poll)
+        if look is None and elapsed >= self._threshold / 2:
+            if incident.in_poll:
+                look = self.library.frameless(self._frameless.callback(hub), [])
+                look.root = "Hub"
+            else:
+                look = self.library.frameless(*self._frameless.greenlet(hub))
+            incident.looks[incident.in_poll] = look
+        return look
+
+    @staticmethod
+    def _pass(now: float, wall: float, stamp: float, since: float) -> float:
         """Return when the turn of the loop that is under way began."""
         # libev's time is the wall clock's, libuv's the monotonic clock's in milliseconds.
         age = wall - stamp
         if abs(now - stamp) < abs(age):
             age = now - stamp
         # It cannot have been before the last look, unless that look saw the same turn.
-        return min(now, max(now - age, self._since))
+        return min(now, max(now - age, since))
 
-    def _watch(self, incident: _Incident, look: _Look, now: float) -> None:
+    def _watch(self, incident: _Incident, look: _Look | None, now: float) -> None:
         """Take down what runs now, during a block."""
+        if look is None:
+            return
         if incident.last is not None:
             look.seconds += now - max(self._left, incident.began)
         else:
@@ -291,10 +393,12 @@ class Sampler:
         if elapsed >= incident.next_state:
             incident.next_state = max(elapsed * 2, self._threshold)
             state = self._kernel.state()
+            name, pointer = self._kernel.syscall() if state in ("S", "D") else (None, 0)
+            if incident.mark.at:
+                return  # to ask the kernel lets go of the GIL, and the block was over by then
             incident.asleep += state in ("S", "D")
             incident.running += state == "R"
             if state in ("S", "D"):
-                name, pointer = self._kernel.syscall()
                 incident.syscall = name or incident.syscall
                 if pointer and look.site.native is None and elapsed >= self._threshold:
                     look.site.native = kernel.native_modules(pointer)
@@ -304,12 +408,16 @@ class Sampler:
             self.recorder.progress(elapsed, self.recorder.site(look.site))
 
     def _close(self, incident: _Incident, end: float, cpu: float) -> None:
+        if incident.in_poll and incident.last is None:
+            incident.began = incident.opened  # before that it may well have waited for events
         duration = end - incident.began
         self.lag = max(self.lag, duration)
         if duration < self._threshold:
             return
         look = max(incident.looks.values(), key=lambda each: each.seconds, default=None)
         kind = self._kind(incident, duration, cpu - incident.cpu, look)
+        if incident.in_poll and look is None and kind == "waits":
+            kind = "starved"
         blamed = look if kind not in ("thread", "starved") else None
         self._record(kind, end, duration, incident.syscall if kind == "waits" else None, blamed,
                      is_late=incident.late >= duration / 2)  # fmt: skip
@@ -320,45 +428,70 @@ class Sampler:
             return "gc"
         is_late = incident.late >= half
         process = _process_time() - incident.process
+        is_held = _is_held(incident.late, incident.waits)
+        works = "gil" if is_late and is_held is not False else "cpu"
+        # Short work that waited for a processor is no block on a machine of its own.
+        is_short = cpu < self._threshold and duration - self._queued() < self._threshold
         if cpu >= half:
-            return "gil" if is_late else "cpu"
-        if is_late and process - cpu >= half:
+            return "starved" if is_short else works
+        if (is_late or incident.in_poll) and process - cpu >= half:
             return "thread"
         if incident.asleep > incident.running and not is_late:
             return "waits"
-        waited = self._waited(incident)
-        if waited >= 0.5:
-            # Less than half of the time was its own, because others took the rest.
-            return "starved" if cpu < duration / 5 else "gil" if is_late else "cpu"
+        if cpu >= self._threshold:
+            return works  # it would have been a block on a machine of its own, too
+        if is_late and is_held is False:
+            return "starved"
+        if is_short or self._waited(incident) >= 0.5:
+            return "starved"
         if incident.asleep and incident.asleep >= incident.running:
             return "waits"
         if not is_late:
             return "cpu" if cpu >= duration / 5 else "waits"
+        if is_held:
+            return "gil"
         # Nobody worked and nobody else was let in: a call that waits and keeps the GIL, or a
         # process that was stopped.
         return "gil" if look is not None and look.is_call and look.site.callable else "starved"
 
     def _waited(self, incident: _Incident) -> float:
         """Return which share of a block the hub's thread waited for a processor."""
-        now, before, since = self._kernel.schedule(), incident.schedule, incident.opened
-        if self._left - since < self._threshold / 2:
-            before, since = self._schedule, self._schedule_at
+        if self._left - incident.opened < self._threshold / 2:
+            return self._run_queue(self._schedule, self._schedule_at)
+        return self._run_queue(incident.schedule, incident.opened)
+
+    def _queued(self) -> float:
+        """Return the seconds for which the hub's thread waited for a processor, lately."""
+        now, before = self._kernel.schedule(), self._schedule
+        return now[1] - before[1] if now is not None and before is not None else 0.0
+
+    def _run_queue(self, before: tuple[float, float] | None, since: float) -> float:
+        """Return which share of the time since then the hub's thread waited for a processor."""
+        now = self._kernel.schedule()
         if now is None or before is None:
             return 0.0
         return (now[1] - before[1]) / max(_perf_counter() - since, 0.001)
 
-    def _overslept(self, late: float, wall: float, cpu: float, process: float) -> None:
+    def _overslept(self, late: float, clocks: Clocks) -> None:
         """Record that nothing of the process ran, or only somebody else."""
         half = late / 2
-        if self._collections.seconds - self._collected >= half:
+        cpu, process, collected = (a - b for a, b in zip(clocks, self._last, strict=True))
+        if collected >= half:
             kind = "gc"
-        elif cpu - self._cpu >= half:
+        elif cpu >= half:
             kind = "gil"
-        elif process - self._process - (cpu - self._cpu) >= half:
+        elif process - cpu >= half:
             kind = "thread"
+        elif cpu >= self._threshold:
+            kind = "gil"
+        elif _is_held(late, _waits() - self._waits):
+            # Whoever had the GIL waited, or had no processor for much of the time.
+            if self._run_queue(self._schedule, self._schedule_at) >= 0.5:
+                kind = "starved"
+            else:
+                kind = "gil" if cpu >= max(late / 5, process - cpu) else "thread"
         else:
             kind = "starved"
-        del wall
         self._record(kind, _perf_counter(), late, None, None, is_late=True)
 
     def _record(
@@ -371,6 +504,10 @@ class Sampler:
         *,
         is_late: bool,
     ) -> None:
+        if look is not None and is_late and look.begins:
+            # What kept the GIL was over when this function was entered: an operator, or a C
+            # function without a frame. This one did not do it.
+            look.site.entered = None
         site = self.recorder.site(look.site) if look is not None else None
         if look is not None and site is not None and site.native is None:
             site.native = look.site.native
@@ -465,15 +602,30 @@ class Library:
         if known is not None:
             if known.last != frame.f_lasti:
                 # It moves on: the time goes into the function, not into one of its calls.
-                known.is_call, known.site.callable = False, None
+                known.is_call, known.site.callable, known.begins = False, None, False
             return known
         if len(looks) >= _LOOKS:
             return next(iter(looks.values()))
         site, is_call = self._site(frame)
         root = codes[-1]
         name = "Hub" if root is hub_code else "main" if root.co_name == "<module>" else _named(root)
-        looks[key] = look = _Look(site, name, frame.f_lasti, is_call=is_call)
+        begins = callee.begins(frame)
+        looks[key] = look = _Look(site, name, frame.f_lasti, is_call=is_call, begins=begins)
         return look
+
+    def frameless(self, name: str | None, lines: list[Line]) -> _Look:
+        """Return the look of a C function that has no frame, with where its greenlet came from."""
+        site = Site()
+        site.callable = name
+        site.spawned = bool(lines)
+        for code, line in lines:
+            path, own = self.place(code.co_filename)
+            site.frames.append((path, "", line, _named(code), own))
+            if own and site.user is None:
+                site.user = site.frames[-1]
+        site.frames.reverse()
+        root = (name or "?").rpartition(".")[2]
+        return _Look(site, root, -1, is_call=name is not None, begins=False)
 
     def _site(self, frame: types.FrameType) -> tuple[Site, bool]:
         site = Site()
@@ -502,6 +654,21 @@ class Library:
         stack.reverse()
         site.frames = stack
         return site, is_call
+
+
+def _waits() -> int:
+    """Return how often this thread has waited so far."""
+    return getrusage(RUSAGE_THREAD).ru_nvcsw if _COUNTS_WAITS else 0
+
+
+def _is_held(late: float, waits: int) -> bool | None:
+    """Tell whether this thread was late because it waited for the GIL; None if that is unknown.
+
+    Who waits for the GIL wakes once in every switch interval to ask for it again. A process that
+    was stopped, or that got no processor, does not.
+    """
+    turns = late / sys.getswitchinterval()
+    return waits >= turns / 5 if _COUNTS_WAITS and turns >= 8 else None
 
 
 def _told(error: BaseException) -> str:

@@ -8,7 +8,6 @@ import re
 from functools import cached_property
 from typing import NamedTuple
 
-from gblock.catalog import Catalog
 from gblock.project import summary as tags
 from gblock.project.expressions import Place, last_name, passed
 from gblock.project.inference import Inference
@@ -106,7 +105,7 @@ class Patching:
         self.inference = inference
         self.modules = inference.modules
         self.remedies = frozenset(
-            one for one in remedies(inference.catalog) if self._is_used(one.partition(".")[0])
+            one for one in inference.catalog.remedies if self._is_used(one.partition(".")[0])
         )
         self._verbs = {name.rpartition(".")[2] for name in self.remedies}
         words = set(self._verbs)
@@ -396,16 +395,6 @@ class Patching:
         self.inference.calling.allowance = _CALLERS
         values = self.inference.infer(call.expression[1], Place(where, call.scope, call.path))
         return any(value[0] == FUNCTION and value[1:3] == (path, scope) for value in values)
-
-
-def remedies(catalog: Catalog) -> frozenset[str]:
-    """The calls that make some driver cooperative, in the catalog's spelling."""
-    return frozenset(
-        catalog.canonical(symbol)
-        for blocker in (*catalog.blockers, *catalog.off)
-        for symbol in blocker.cooperative_after
-        if "." in symbol
-    )
 
 
 def runs_later(summary: ModuleSummary, scope: int) -> bool:

@@ -8,18 +8,18 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from gblock.project.deployment import Deployment, Note
+from gblock.project import surroundings
+from gblock.project.deployment import Note
 from gblock.project.inference import Inference
 from gblock.project.marks import Marks
 from gblock.project.patching import PATCHED, Patch, Patching
 from gblock.project.reach import Reach
 from gblock.project.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.starts import Evidence, Start, Starts
+from gblock.project.surroundings import Surroundings
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
-_WORDS = ("gevent", "locust", "flask_sockets")
-"""Words of which one stands wherever a process is made to run on gevent."""
 _BY_FILE = ("script", "console script", "management command")
 """Kinds of processes that are told apart by the file in which they begin."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
@@ -63,17 +63,23 @@ class Processes:
         root: The directory in which the files that start processes are looked for; by default
             the project's.
         exclude: Patterns as in `.gitignore`.
+        around: What was read already of the files that start processes.
     """
 
     def __init__(
-        self, inference: Inference, root: str | None = None, exclude: tuple[str, ...] = ()
+        self,
+        inference: Inference,
+        root: str | None = None,
+        exclude: tuple[str, ...] = (),
+        around: Surroundings | None = None,
     ) -> None:
         self.inference = inference
         self.modules = inference.modules
         self.root = self.modules.root if root is None else root
-        self.deployment = Deployment(self.root, exclude)
+        self._around = around or surroundings.read(self.modules, self.root, exclude)
+        self.deployment = self._around.deployment
         self.patching = Patching(inference)
-        self.reach = Reach(self.modules)
+        self.reach = Reach(self.modules, self._around.imports)
         self.servers = Servers(inference, self.reach, self.deployment.tree)
         self.marks = Marks(self.modules)
         self._reached: dict[tuple[str, ...], frozenset[str]] = {}
@@ -90,23 +96,8 @@ class Processes:
     @property
     def has_gevent(self) -> bool:
         """Whether some process of the project, its tests aside, runs on gevent."""
-        return self._may_have_gevent and any(
+        return self._around.speaks_of_gevent and any(
             p.runs_on_gevent == YES and p.kind != "tests" for p in self._all
-        )
-
-    @cached_property
-    def _may_have_gevent(self) -> bool:
-        """Whether anything speaks of gevent at all.
-
-        Reading every start of a large tree takes seconds, looking for words takes none.
-        """
-        if any(self.modules.mentioning(word) for word in _WORDS):
-            return True
-        return any(
-            word in text
-            for command in self.deployment.commands
-            for text in (*command.words, *(value for _, value in command.environment))
-            for word in _WORDS
         )
 
     def reaching(self, path: str) -> list[Process]:
@@ -169,7 +160,8 @@ class Processes:
 
     @cached_property
     def _all(self) -> list[Process]:
-        starts = Starts(self.modules, self.deployment, self.servers, self.reach, self.marks).all()
+        programs = self._around.programs
+        starts = Starts(self.modules, programs, self.servers, self.reach, self.marks).all()
         processes = [self._process(start) for start in starts]
         shared = frozenset[str]().union(
             *(

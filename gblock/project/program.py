@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 from typing import NamedTuple
 
 from gblock.project.deployment import Command, Deployment, EntryPoint
@@ -55,6 +56,11 @@ class Programs:
         self.deployment = deployment
         self.tree = deployment.tree
         self.points = {point.name: point for point in deployment.points}
+
+    @cached_property
+    def all(self) -> list[Program]:
+        """What all commands of the repository run, in their order."""
+        return [program for command in self.deployment.commands for program in self.of(command)]
 
     def of(self, command: Command, depth: int = 0) -> list[Program]:
         """What one command runs; scripts of the repository are followed."""

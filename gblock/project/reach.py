@@ -70,11 +70,14 @@ class Reach:
 
     Args:
         modules: The project's files.
+        known: What some of them import, where that has been read.
     """
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(
+        self, modules: Modules, known: dict[str, tuple[Import, ...]] | None = None
+    ) -> None:
         self.modules = modules
-        self._imports: dict[str, tuple[Import, ...]] = {}
+        self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 

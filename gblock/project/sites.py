@@ -55,8 +55,8 @@ class Sites:
         self.cooperation = cooperation
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
-        self.whatever = "*" in self.verbs
-        """Whether all methods of some class are looked for."""
+        self.whatever = not self.verbs.isdisjoint(("*", "**"))
+        """Whether all methods of some class, or all calls into some package, are looked for."""
         self.methods = {
             symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
         }

@@ -6,8 +6,8 @@ import os
 import re
 from typing import NamedTuple
 
-from gblock.project.deployment import Command, Deployment, EntryPoint
-from gblock.project.launches import Launch, Launches
+from gblock.project.deployment import Command, EntryPoint
+from gblock.project.launches import Launches
 from gblock.project.marks import WORKER_CONFIG, Marks
 from gblock.project.modules import Modules
 from gblock.project.program import Program, Programs, option
@@ -48,7 +48,7 @@ class Starts:
 
     Args:
         modules: The project's files.
-        deployment: The files that start processes.
+        programs: What the files that start processes run.
         servers: Reads how servers are started.
         reach: What modules import.
         marks: What files say of gevent.
@@ -57,18 +57,18 @@ class Starts:
     def __init__(
         self,
         modules: Modules,
-        deployment: Deployment,
+        programs: Programs,
         servers: Servers,
         reach: Reach,
         marks: Marks,
     ) -> None:
         self.modules = modules
-        self.deployment = deployment
+        self.deployment = programs.deployment
         self.servers = servers
         self.reach = reach
         self.marks = marks
-        self.root = deployment.tree.root
-        self._programs = Programs(deployment)
+        self.root = self.deployment.tree.root
+        self._programs = programs
         self._configs: set[str] = set()
         """Settings files of gunicorn that some command names."""
 
@@ -84,25 +84,27 @@ class Starts:
 
     def _from_commands(self) -> list[Start]:
         found: dict[tuple[object, ...], Start] = {}
-        launches = Launches(self.modules).all()
-        told = [Launch(command) for command in self.deployment.commands]
-        for command, inside in (*told, *launches):
-            for program in self._programs.of(command):
-                server = self._server(program)
-                if server is None:
-                    continue
-                if inside:  # its own main patches nothing, and the file has run by then
-                    entries = tuple(dict.fromkeys((command.filename, *server.entries)))
-                    name = f"celery in {os.path.relpath(command.filename, self.root)}"
-                    server = server._replace(name=name, entries=entries, patches=False, open=False)
-                evidence = Evidence(
-                    program.command.filename, program.command.row, program.command.text
-                )
-                key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
-                found.setdefault(key, Start(server, evidence, program.command.variables))
-                for path, row in server.evidence:
-                    more = Evidence(path, row, self.line(path, row))
-                    found.setdefault((*key, path), Start(server, more, program.command.variables))
+        told = [(program, False) for program in self._programs.all]
+        launched = [
+            (program, launch.inside)
+            for launch in Launches(self.modules).all()
+            for program in self._programs.of(launch.command)
+        ]
+        for program, inside in (*told, *launched):
+            server = self._server(program)
+            if server is None:
+                continue
+            command = program.command
+            if inside:  # its own main patches nothing, and the file has run by then
+                entries = tuple(dict.fromkeys((command.filename, *server.entries)))
+                name = f"celery in {os.path.relpath(command.filename, self.root)}"
+                server = server._replace(name=name, entries=entries, patches=False, open=False)
+            evidence = Evidence(command.filename, command.row, command.text)
+            key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
+            found.setdefault(key, Start(server, evidence, command.variables))
+            for path, row in server.evidence:
+                more = Evidence(path, row, self.line(path, row))
+                found.setdefault((*key, path), Start(server, more, command.variables))
         return list(found.values())
 
     def _from_points(self) -> list[Start]:

@@ -37,6 +37,7 @@ AWAIT = "await"  # (AWAIT, value)
 LAMBDA = "lambda"  # (LAMBDA, scope)
 COMPREHENSION = "comprehension"  # (COMPREHENSION, scope, element, is_mapping)
 NEGATED = "negated"  # (NEGATED, value)
+TEXT = "text"  # (TEXT, parts): an f-string, or what ``+`` and ``%`` make, as far as it is told
 
 # What binds a name.
 ASSIGNED = "assigned"
@@ -55,6 +56,8 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
+_PARTS = 6
+"""How many parts of a text are kept: its start is what tells something."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
@@ -607,15 +610,19 @@ class _Reader:
                 self.expression(child)
         return None
 
-    def joined(self, node: ast.JoinedStr) -> None:
-        """An f-string tells nothing, but calls can stand in it."""
+    def joined(self, node: ast.JoinedStr) -> Expr:
+        """An f-string: what is read of it is how it starts; calls can stand anywhere in it."""
         quoted, self.quoted = self.quoted, _WRONG_IN_STRINGS
+        parts = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                self.expression(part.value)
+                parts.append(self.expression(part.value))
                 if part.format_spec is not None:
                     self.expression(part.format_spec)
+            else:
+                parts.append(self.expression(part))
         self.quoted = quoted
+        return (TEXT, tuple(parts[:_PARTS]))
 
     def name(self, node: ast.Name) -> Expr:
         return (NAME, node.id)
@@ -628,7 +635,9 @@ class _Reader:
 
     def attribute(self, node: ast.Attribute) -> Expr:
         base = self.expression(node.value)
-        return None if base is None else (ATTRIBUTE, base, node.attr)
+        if base is None or base[0] == TEXT:
+            return None
+        return (ATTRIBUTE, base, node.attr)
 
     def call(self, node: ast.Call) -> Expr:
         callee = self.expression(node.func)
@@ -717,6 +726,11 @@ class _Reader:
             return (BIT_OR, left, right)
         if isinstance(node.op, ast.BitAnd):
             return (BIT_AND, left, right)
+        if isinstance(node.op, ast.Add):
+            return _joined(left, right)
+        if isinstance(node.op, ast.Mod) and left is not None and left[0] == CONSTANT:
+            if isinstance(left[1], str):
+                return (TEXT, (left, right), "%")
         return None
 
     def unary(self, node: ast.UnaryOp) -> Expr:
@@ -768,6 +782,19 @@ class _Reader:
         if value is not None:
             self.scopes[self.function_around(self.scope)].yields.append(((STAR, value), self.path))
         return None
+
+
+def _joined(left: Expr, right: Expr) -> Expr:
+    """``left + right`` where either is known to be a text."""
+    if left is not None and left[0] == TEXT and len(left) == 2:
+        return (TEXT, (*left[1], right)[:_PARTS])
+    if any(one is not None and (_is_text(one) or one[0] == TEXT) for one in (left, right)):
+        return (TEXT, (left, right))
+    return None
+
+
+def _is_text(value: Expr) -> bool:
+    return value[0] == CONSTANT and isinstance(value[1], str)
 
 
 def _rows(node: ast.stmt) -> tuple[int, int]:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _DIRECTORIES = {"test", "tests", "testing"}
 
 
-def is_test(path: str, root: str, data: bytes = b"") -> bool:
+def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
     """Whether a file's name, or a directory between it and the root, says that it is a test.
 
     Args:
         path: The file.
         root: The directory that was asked about; what it is called itself does not count.
-        data: The file's bytes. A name such as ``load_test.py`` alone proves nothing.
+        read: Gives a file's bytes. A name such as ``load_test.py`` alone proves nothing.
     """
     relative = path[len(root) :].lstrip(os.sep) if path.startswith(root) else path
+    if "test" not in relative:  # as nearly always
+        return False
     *directories, name = relative.split(os.sep)
     stem = name.rpartition(".")[0]
     return (
         stem.startswith("test_")
-        or (stem.endswith(("_test", "_tests")) and (b"pytest" in data or b"unittest" in data))
+        or (stem.endswith(("_test", "_tests")) and _names_runner(read(path)))
         or stem in ("conftest", "tests")
         or not _DIRECTORIES.isdisjoint(directories)
     )
+
+
+def _names_runner(data: bytes) -> bool:
+    return b"pytest" in data or b"unittest" in data

@@ -11,12 +11,15 @@ import os
 import re
 from functools import cached_property
 
-from gblock.project.modules import Modules
+from gblock.decoding import is_utf_8
+from gblock.project.modules import SPACED, Modules
 from gblock.project.vocabulary import Vocabulary, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from gblock.project.survey import Survey
 
     _Seeds = dict[frozenset[str], list[str]]
     """Where objects come from, by the packages that these are of."""
@@ -54,6 +57,50 @@ class Triage:
         self._reached: dict[str, frozenset[str]] = {}
         """The files that objects may get to, with the packages that these are of."""
         self._is_big = False
+        self._matters: dict[str, bool] = {}
+        """Whether files matter by themselves, where a survey has told."""
+        self._may_matter = False
+        self.plain: set[str] = set()
+        """Files that need no second look if nobody parses them."""
+
+    # -- by two processes
+
+    def survey(self, paths: list[str], reported: frozenset[str]) -> Survey:
+        """Look at some of the files; `take` makes use of it, in this process or in another.
+
+        Args:
+            paths: The files.
+            reported: Those that are asked about.
+        """
+        from gblock.project.survey import Survey
+
+        asked = [path for path in paths if path in reported]
+        may_matter = self._any_may_matter(asked)
+        self._learn_makers()
+        data = self.modules.data
+        found = Survey(may_matter, [], [], [], [], [])
+        for path in paths:
+            text = data(path)
+            found.imported.append(self.imported(path))
+            found.matters.append(path in reported and self._matters_by_itself(path))
+            found.sizes.append(len(text))
+            found.speaks.append(b"gevent" in text)
+            found.plain.append(
+                path not in self.modules.problems
+                and is_utf_8(text)
+                and b"\0" not in text
+                and b"gblock:" not in text
+            )
+        return found
+
+    def take(self, paths: list[str], found: Survey) -> None:
+        """Take in what a survey of some files said."""
+        self._may_matter |= found.may_matter
+        self._imported.update(zip(paths, found.imported, strict=True))
+        self._matters.update(zip(paths, found.matters, strict=True))
+        self.plain.update(path for path, plain in zip(paths, found.plain, strict=True) if plain)
+        speaking = [path for path, speaks in zip(paths, found.speaks, strict=True) if speaks]
+        self.modules.told(dict(zip(paths, found.sizes, strict=True)), speaking)
 
     @cached_property
     def _known(self) -> dict[bytes, str]:
@@ -80,12 +127,20 @@ class Triage:
             found = self._imported[path] = self._read(path)
         return found
 
+    @cached_property
+    def _find_from(self) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
+        return re.compile(_FROM).findall
+
+    @cached_property
+    def _find_import(self) -> Callable[[bytes], list[bytes]]:
+        return re.compile(_IMPORT).findall
+
     def _lines(self, path: str) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
         """What stands on a file's lines ``from module import names`` and behind any ``import``."""
         found = self._import_lines.get(path)
         if found is None:
             data = self.modules.data(path)
-            found = re.findall(_FROM, data), re.findall(_IMPORT, data)
+            found = self._find_from(data), self._find_import(data)
             self._import_lines[path] = found
         return found
 
@@ -103,7 +158,7 @@ class Triage:
         for line in import_lines:
             found = known.get(line)
             if found is None:
-                found = known[line] = self._named(re.findall(_WORD, line))
+                found = known[line] = self._named(_words(line))
             if found:
                 roots |= found
         if roots:
@@ -133,12 +188,18 @@ class Triage:
 
     def any_may_matter(self, paths: list[str]) -> bool:
         """Whether any of these files may matter, whatever the rest of the project is."""
+        if self.vocabulary.has_whole:
+            return True
         if len(paths) < _FEW:
             # Compiling all names into patterns takes longer than a file or two.
             words = {word.encode() for word in self.vocabulary.words()}
             paths = [p for p in paths if not words.isdisjoint(_words(self.modules.data(p)))]
-            if not paths:
-                return False
+        paths = [path for path in paths if path not in self._matters]
+        return self._may_matter or self._any_may_matter(paths)
+
+    def _any_may_matter(self, paths: list[str]) -> bool:
+        if not paths:
+            return False
         methods = {
             name.encode()
             for package in self.vocabulary.packages.values()
@@ -199,6 +260,8 @@ class Triage:
     def _makes(self, path: str, roots: frozenset[str]) -> bool:
         if roots not in self._makers:
             packages = [self.vocabulary.packages[root] for root in roots]
+            if any(package.whole for package in packages):
+                return True
             self._makers[roots] = pattern({name for p in packages for name in p.makers} or {"$"})
         return self._makers[roots].search(self.modules.data(path)) is not None
 
@@ -211,14 +274,17 @@ class Triage:
             reported: The files that were asked about.
             roots: The packages that the project imports anywhere.
         """
+        self._learn_makers()
+        self._traveling(roots)
+        return [path for path in reported if path in self._reached or self._matters_by_itself(path)]
+
+    def _learn_makers(self) -> None:
         self.vocabulary.learn_makers()
         self._makers.clear()
-        self._traveling(roots)
-        return [
-            path
-            for path in reported
-            if path in self._reached or self.calls_function(path) or self.names_method(path)
-        ]
+
+    def _matters_by_itself(self, path: str) -> bool:
+        known = self._matters.get(path)
+        return (self.calls_function(path) or self.names_method(path)) if known is None else known
 
     def names(self, path: str) -> frozenset[str] | None:
         """What a selected file of a big project may call by name; None for whatever there is."""
@@ -233,7 +299,7 @@ class Triage:
         if self.modules.is_frugal:
             return
         packages = self.vocabulary.packages
-        with_methods = frozenset(root for root in roots if packages[root].methods)
+        with_methods = frozenset(r for r in roots if packages[r].methods or packages[r].whole)
         named = self._attribute_pattern(with_methods)
         if named is None:
             return
@@ -265,6 +331,9 @@ class Triage:
 
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
         """How methods of some packages are written, None where there are none."""
+        roots = list(roots)
+        if any(self.vocabulary.packages[root].whole for root in roots):
+            return re.compile(rb"\.\w+")
         names = {name for root in roots for name in self.vocabulary.packages[root].methods}
         if not names:
             return None
@@ -388,8 +457,7 @@ class Triage:
 
 def _words(data: bytes) -> list[bytes]:
     """The words of a file; a single file is split sooner than a pattern is compiled."""
-    kept = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
-    return data.translate(kept).split()
+    return data.translate(SPACED).split()
 
 
 def _ends(module: bytes, tails: dict[bytes, list[str]]) -> bool:

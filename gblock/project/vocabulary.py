@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from gblock.outline import Chunk
 
+_WILD = ("*", "**")
+"""What stands for all methods of a class, and for all that is below a package."""
+
 
 class Package:
     """One top-level package of the catalog, under a name that code imports it by."""
@@ -24,6 +27,8 @@ class Package:
         """The methods behind ``with``, ``for`` or a call of an object: ``__enter__``."""
         self.anything = False
         """Whether all methods of some class are."""
+        self.whole = False
+        """Whether everything in it is, whatever its name."""
         self.makers: set[str] = set()
         """Classes, factories and whatever else the catalog names on the way to an object."""
         self.prefixes: set[str] = set()
@@ -32,10 +37,11 @@ class Package:
     def add(self, symbol: str) -> None:
         """Take in the symbol of a blocker."""
         _, *owners, name = symbol.split(".")
-        self.prefixes.add(".".join(symbol.split(".")[:2]))
+        self.prefixes.add(".".join(symbol.removesuffix(".**").split(".")[:2]))
         self.makers.update(owners)
-        if name == "*":
+        if name in _WILD:
             self.anything = True
+            self.whole |= name == "**"
         elif name.startswith("__"):
             self.operators.add(name)
         elif owners:
@@ -51,6 +57,7 @@ class Package:
         self.prefixes |= other.prefixes
         self.operators |= other.operators
         self.anything |= other.anything
+        self.whole |= other.whole
 
 
 class Vocabulary:
@@ -77,6 +84,11 @@ class Vocabulary:
                 if other in found:
                     found.setdefault(root, Package()).merge(found[other])
         return found
+
+    @cached_property
+    def has_whole(self) -> bool:
+        """Whether a package is looked for whose methods have no names."""
+        return any(s.endswith(".**") for chunk in self._on for s in chunk.symbols)
 
     def _other_roots(self, library: Chunk) -> list[tuple[str, str]]:
         """A package may be imported by another name than that of its blockers."""
@@ -113,7 +125,7 @@ class Vocabulary:
         """Every name that a file may call; a file with none of them has nothing to report."""
         symbols = [symbol for chunk in self._on for symbol in chunk.symbols]
         last = {symbol[symbol.rfind(".") + 1 :] for symbol in symbols}
-        special = {name for name in last if name == "*" or name.startswith("__")}
+        special = {name for name in last if name in _WILD or name.startswith("__")}
         # What has no name where it is called is told by how its object is made.
         roots = {
             symbol.partition(".")[0]

@@ -10,7 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.rule import Rule
 
-OF_PROCESSES: tuple[str, ...] = ()
+OF_DRIVERS = "blocking-driver"
+"""The rule that reports the drivers of the catalog."""
+OF_PROCESSES: tuple[str, ...] = (OF_DRIVERS,)
 """Rules about processes: each has a module of its name in `gblock.project.remarks`."""
 OF_CALLS = (
     "blocking-call",
@@ -19,9 +21,12 @@ OF_CALLS = (
     "cpu-bound-call",
     "uuid-heavy-path",
     "foreign-call",
+    "unknown-native-call",
     "unused-ignore",
 )
 NAMES = (*OF_PROCESSES, *OF_CALLS)
+OF_PACKAGES = "unknown-native-call"
+"""The rule that looks at what is installed, which costs time."""
 
 
 def load(name: str) -> type[Rule]:

@@ -5,6 +5,8 @@
 LABELS.jsonl holds one call site a line: repo, commit, path, line, name_line, call, target, verdict
 (blocks, safe or debatable) and tags. CHECKOUTS is a directory with a checkout of each repository,
 at the commit that the labels name, in a directory called OWNER__NAME. None of it is part of gblock.
+A call that blocks through an ORM is told once, at the string that chooses its driver: there such a
+label is covered, and one that is safe must not be.
 Exits 1 if a label comes out wrong that no tag excuses.
 """
 
@@ -12,10 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from gblock.config import Config
 from gblock.diagnostics import Diagnostic
@@ -36,6 +41,16 @@ def reported(root: Path) -> dict[tuple[str, int], Diagnostic]:
         for row in range(diagnostic.location.row, diagnostic.end_location.row + 1):
             found.setdefault((path, row), diagnostic)
     return found
+
+
+def covered(label: dict[str, Any], found: Iterable[Diagnostic]) -> Diagnostic | None:
+    """The diagnostic at a string that chooses the driver of a labelled call through an ORM."""
+    words = set(re.findall(r"[\w-]+", label["target"].lower()))
+    for diagnostic in found if "orm" in label["tags"] else ():
+        if diagnostic.code == "blocking-driver" and diagnostic.blocker is not None:
+            if diagnostic.blocker.removesuffix("-driver") in words:
+                return diagnostic
+    return None
 
 
 def main() -> int:
@@ -62,7 +77,10 @@ def main() -> int:
             rows = range(label["line"], label["name_line"] + 1)
             got = next((d for row in rows if (d := found.get((label["path"], row)))), None)
             verdict = label["verdict"]
-            tally[f"{verdict}, {'reported' if got else 'silent'}"] += 1
+            at_string = None if got else covered(label, found.values())
+            how = "reported" if got else "covered at the driver's string" if at_string else "silent"
+            tally[f"{verdict}, {how}"] += 1
+            got = got or at_string
             if verdict == "debatable" or (verdict == "blocks") == (got is not None):
                 continue
             excuse = set(label["tags"]) & (BEYOND_CALLS if verdict == "blocks" else BEYOND_FILES)

@@ -35,6 +35,12 @@ _NAMES_COMMAND = re.compile(
 _SECTIONS = re.compile(
     rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\]|Service\])", re.MULTILINE
 )
+_MAYBE = re.compile(
+    r"^[^.]*$|^setup\.py$|file|uwsgi|"
+    r"\.(?:ya?ml|json|sh|bash|conf|ini|service|cfg|supervisor|toml|mk)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What every name of a file that is read has in it."""
 _XML = re.compile(r"<([a-z][\w-]*)>([^<]*)</\1>|<([a-z][\w-]*)\s*/>")
 _REQUIREMENTS = re.compile(
     r"(?:requirements[^/]*|/requirements/[^/]*)\.(?:txt|in)$"
@@ -122,8 +128,11 @@ class Deployment:
 
     def _read(self, path: str) -> None:
         name = os.path.basename(path)
-        for ending in _TEMPLATES:
-            name = name.removesuffix(ending)
+        if name.endswith(_TEMPLATES):
+            for ending in _TEMPLATES:
+                name = name.removesuffix(ending)
+        if _MAYBE.search(name) is None:  # nearly all files, told at once
+            return
         if name.startswith("Procfile"):
             self._add(path, procfile.read)
         elif _DOCKERFILE.fullmatch(name):

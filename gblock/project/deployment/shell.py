@@ -11,6 +11,12 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([\w.-]+)\2")
 _REDIRECTED = re.compile(r"[0-9]*(?:&>>?|>>|>&|<&|>\||<>|>|<)")
+_REDIRECTING = frozenset("<>&0123456789")
+"""What a redirection starts with."""
+_PLAIN = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+""")
+"""What stands for itself."""
+_QUOTED = re.compile(r"""[^"\\$]+""")
+"""What stands for itself between double quotes."""
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
@@ -140,7 +146,9 @@ class Script:
             return None
         if words[0] in ("cd", "pushd") and len(words) > 1:
             self._go(words[1])
-        known = {name: self.variables[name] for name in self.exported if name in self.variables}
+        known = {
+            name: self.variables[name] for name in sorted(self.exported) if name in self.variables
+        }
         environment = tuple(sorted({**known, **own}.items()))
         return Simple(tuple(words), row, environment, self.directory)
 
@@ -278,12 +286,12 @@ class _Lexer:
                 end = text.find("\n", self.place)
                 self.place = len(text) if end < 0 else end
                 continue
-            heredoc = _HEREDOC.match(text, self.place)
+            heredoc = _HEREDOC.match(text, self.place) if letter == "<" else None
             if heredoc is not None and not text.startswith("<<<", self.place):
                 self.heredocs.append((heredoc[3], bool(heredoc[1])))
                 self.place = heredoc.end()
                 continue
-            redirected = _REDIRECTED.match(text, self.place)
+            redirected = _REDIRECTED.match(text, self.place) if letter in _REDIRECTING else None
             if redirected is not None:
                 self.place = redirected.end()
                 skip_next = True
@@ -321,6 +329,11 @@ class _Lexer:
         text = self.text
         self.parts, self.pending, self.quoted = [], [], False
         while self.place < len(text):
+            plain = _PLAIN.match(text, self.place)
+            if plain is not None:
+                self.parts.append(plain[0])
+                self.place = plain.end()
+                continue
             letter = text[self.place]
             if letter in " \t" or letter in _END or letter in "<>":
                 break
@@ -339,11 +352,8 @@ class _Lexer:
             elif letter == "$" and text[self.place + 1 : self.place + 2] == "'":
                 self.place += 1
                 self._single()
-            elif letter == "$":
-                self._unquoted_variable()
             else:
-                self.parts.append(letter)
-                self.place += 1
+                self._unquoted_variable()
         last = "".join(self.parts)
         return [*self.pending, last] if last or self.quoted else self.pending
 
@@ -361,6 +371,12 @@ class _Lexer:
         self.place += 1
         self.quoted = True
         while self.place < len(text):
+            quoted = _QUOTED.match(text, self.place)
+            if quoted is not None:
+                self.row += quoted[0].count("\n")
+                self.parts.append(quoted[0])
+                self.place = quoted.end()
+                continue
             letter = text[self.place]
             if letter == '"':
                 self.place += 1
@@ -376,8 +392,7 @@ class _Lexer:
                 value, self.place = self.script.variable(text, self.place)
                 self.row += text.count("\n", before, self.place)
                 self.parts.append(value)
-            else:
-                self.row += letter == "\n"
+            else:  # a backslash that means itself
                 self.parts.append(letter)
                 self.place += 1
         raise UnclosedQuoteError(opened)

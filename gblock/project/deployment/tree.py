@@ -25,8 +25,6 @@ class Tree:
     def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
         self.root = root
         self.files: list[str] = []
-        self._by_name: dict[str, list[str]] = {}
-        self._known: set[str] = set()
         rules = (Patterns(root, exclude),) if exclude else ()
         self._walk(rules)
 
@@ -42,20 +40,33 @@ class Tree:
             here = above
             if any(entry.name == ".gitignore" for entry in entries):
                 here = (*above, *_ignored(directory))
+            prefix = os.path.join(directory, "")
             for entry in entries:
-                path = os.path.join(directory, entry.name)
+                path = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in ALWAYS_EXCLUDED and not _is_out(f"{path}/", here):
                         waiting.append((path, here))
-                elif not _is_out(path, here) and _is_file(entry):
-                    self.add(path)
+                elif not (here and _is_out(path, here)) and _is_file(entry):
+                    self.files.append(path)
 
-    def add(self, path: str) -> None:
-        """Count one more file."""
-        if path not in self._known:
-            self._known.add(path)
-            self.files.append(path)
-            self._by_name.setdefault(os.path.basename(path), []).append(path)
+    def __getstate__(self) -> tuple[str, str]:
+        """One text is handed to another process far faster than many."""
+        return self.root, "\0".join(self.files)
+
+    def __setstate__(self, state: tuple[str, str]) -> None:
+        self.root, joined = state
+        self.files = joined.split("\0") if joined else []
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.files)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self.files:
+            found.setdefault(os.path.basename(path), []).append(path)
+        return found
 
     def __contains__(self, path: object) -> bool:
         return path in self._known

@@ -8,13 +8,27 @@ found needs neither.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any, NamedTuple, Protocol
+
     from gblock.project.processes import Processes
+
+    class Finder(Protocol):
+        """What a module of this package holds. A clean run imports it: it needs to be light."""
+
+        MARKS: re.Pattern[bytes]
+        """A file without it holds nothing that the rule reports."""
+
+        def find(self, processes: Processes, paths: Collection[str]) -> Iterable[Remark]:
+            """The remarks on some files, each of which holds the marks."""
+
+else:
+    from gblock.diagnostics import NamedTuple  # typing's import is a tenth of a clean run
 
 
 class Span(NamedTuple):
@@ -36,16 +50,6 @@ class Remark(NamedTuple):
     statement: tuple[int, int] | None = None
     """The first and the last row of the statement, whose comments may suppress it; by default
     those of the span."""
-
-
-class Finder(Protocol):
-    """What a module of this package holds."""
-
-    MARKS: re.Pattern[bytes]
-    """A file without it holds nothing that the rule reports."""
-
-    def find(self, processes: Processes, paths: Collection[str]) -> Iterable[Remark]:
-        """The remarks on some files, each of which holds the marks."""
 
 
 class Remarks:

@@ -1,0 +1,128 @@
+"""Measures the calls of the catalog's [[harmless]] blocks, each under gevent beside a heartbeat.
+
+    python benchmarks/harmless.py             # a table; exit 1 where one blocks the hub
+    python benchmarks/harmless.py --update    # writes the figures into the catalog
+
+A call names what it needs by its dotted name, and that is imported before the clock runs. The
+packages have to be installed where this runs; those that are not are left as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import json
+import re
+import statistics
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+CATALOG = ROOT / "gblock" / "known_blockers.toml"
+TICK = 0.001
+"""Seconds between two beats of the heart."""
+TIMES = 5
+LIMIT = 0.02
+"""Seconds: a gap that other greenlets begin to feel."""
+
+
+def names(tree):
+    """The dotted names in a call that it does not bind itself."""
+    bound = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    bound |= {a.arg for n in ast.walk(tree) if isinstance(n, ast.arguments) for a in n.args}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            text = ast.unparse(node)
+            if re.fullmatch(r"[\w.]+", text) and text.partition(".")[0] not in bound:
+                if not hasattr(builtins, text.partition(".")[0]):
+                    yield text
+
+
+def measured(call):
+    """Run a call a few times in a process of its own that was patched."""
+    from gevent import monkey
+
+    monkey.patch_all()
+    import gevent
+
+    tree = ast.parse(call)
+    scope = {}
+    for name in names(tree):
+        parts = name.split(".")
+        scope[parts[0]] = importlib.import_module(parts[0])
+        for end in range(2, len(parts) + 1):
+            try:
+                importlib.import_module(".".join(parts[:end]))
+            except ImportError:
+                break
+    code = compile(tree, "call", "exec")
+    exec(code, scope)
+    gaps, beats = [], []
+
+    def heart():
+        while True:
+            before = time.perf_counter()
+            gevent.sleep(TICK)
+            beats.append(time.perf_counter() - before - TICK)
+
+    gevent.spawn(heart)
+    gevent.sleep(0.05)
+    took = []
+    for _ in range(TIMES):
+        beats.clear()
+        before = time.perf_counter()
+        exec(code, scope)
+        took.append(time.perf_counter() - before)
+        gevent.sleep(0.02)
+        gaps.append(max(beats))
+    return statistics.median(took), statistics.median(gaps)
+
+
+def main():
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(measured(sys.argv[2])))
+        return 0
+    sys.path.insert(0, str(ROOT))
+    from gblock import catalog
+
+    text, blocked = CATALOG.read_text(encoding="utf-8"), 0
+    for entry in catalog.load().harmless:
+        if entry.evidence.call is None or entry.evidence.reference:
+            continue  # it needs a server: measured by hand
+        try:
+            version = metadata.version(entry.distribution)
+        except metadata.PackageNotFoundError:
+            print(f"{entry.distribution:<24} not installed")
+            continue
+        command = [sys.executable, __file__, "--one", entry.evidence.call]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if run.returncode:
+            print(f"{entry.distribution:<24} failed: {run.stderr.strip().splitlines()[-1:]}")
+            blocked += 1
+            continue
+        took, gap = json.loads(run.stdout.splitlines()[-1])
+        verdict = "" if gap < LIMIT else "  blocks the hub"
+        blocked += bool(verdict)
+        print(f"{entry.distribution:<24} {version:<12} {took:.6f} s  gap {gap:.4f} s{verdict}")
+        head = f'[[harmless]]\ndistribution = "{entry.distribution}"\n'
+        start = text.index(head)
+        end = text.find("\n[[", start + 2)
+        block = text[start:end]
+        call = re.search(r"^call = .*$", block, re.MULTILINE)[0]
+        lines = [f'version = "{version}"', call, f"elapsed = {took:.6f}", f"max_gap = {gap:.4f}"]
+        kept = block[: block.index("[harmless.evidence]\n")]
+        rows = "\n".join(lines)
+        text = f"{text[:start]}{kept}[harmless.evidence]\n{rows}\n{text[end:]}"
+    if "--update" in sys.argv:
+        CATALOG.write_text(text, encoding="utf-8")
+    return 1 if blocked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

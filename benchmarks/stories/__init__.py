@@ -1,0 +1,1 @@
+"""The stories that gblock comes from, measured on real components: naive and corrected code."""

@@ -1,0 +1,11 @@
+from gevent import monkey
+
+monkey.patch_all()
+
+from orders import app
+
+if __name__ == "__main__":
+    app.worker_main(
+        ["worker", "--pool", "gevent", "--concurrency", "200", "--loglevel", "ERROR"]
+        + ["--without-mingle", "--without-gossip"]
+    )

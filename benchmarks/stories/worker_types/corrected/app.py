@@ -1,0 +1,15 @@
+import hashlib
+import time
+
+import gevent
+
+
+def application(environ, start_response):
+    path = environ["PATH_INFO"]
+    if path == "/io":
+        time.sleep(1)
+    elif path == "/hash":
+        arguments = ("sha256", b"password", b"salt", 800_000)
+        gevent.get_hub().threadpool.apply(hashlib.pbkdf2_hmac, arguments)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"done\n"]

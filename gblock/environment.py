@@ -1,0 +1,427 @@
+"""What is installed in a Python environment: read from its files, and nothing of it is imported.
+
+Formats: Core metadata and ``RECORD`` of the PyPA's specifications, setuptools' ``.egg-info``, eggs
+and editable installs; directories are walked where no list of files was left behind.
+"""
+
+from __future__ import annotations
+
+import csv
+import email
+import os
+import re
+import sys
+from importlib.metadata import DistributionFinder, MetadataPathFinder
+from typing import NamedTuple
+
+from gblock.errors import UserError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import importlib.metadata as metadata
+    from collections.abc import Iterable, Iterator
+
+_PROGRAM = "import json, sys; sys.stdout.write(json.dumps([sys.version.split()[0], sys.path]))"
+_PATIENCE = 60.0
+"""Seconds for an interpreter to name its directories."""
+_INTERPRETERS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_SITES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
+_LIBRARY_FOLDER = re.compile(r"(?:^|/)(?:[^/]+\.libs|\.libs|\.dylibs)/")
+_LIBRARY = re.compile(r"(?:^|/)lib[^./]*\.so$|\.so\.[\d.]+$|\.dylib$|\.dll$")
+_COMPILED = (".so", ".pyd")
+_MODULES = (".py", *_COMPILED)
+_BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error)
+"""What reading damaged metadata raises; a ``UnicodeDecodeError`` is a ``ValueError``."""
+_MOST = 20_000
+"""Files that are looked at where a directory has to be walked: a checkout may hold anything."""
+_SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+
+class Distribution(NamedTuple):
+    """One installed distribution."""
+
+    name: str
+    """As its metadata spells it."""
+    version: str
+    compiled: tuple[str, ...] = ()
+    """Its extension modules, below the directory of packages."""
+    libraries: tuple[str, ...] = ()
+    """The shared libraries that it brings along."""
+    modules: tuple[str, ...] = ()
+    """Dotted names below which all modules are its own."""
+    requires: tuple[str, ...] = ()
+    """The distributions that it needs, normalized; not those of its extras."""
+    source: str | None = None
+    """The checkout from which an editable install runs."""
+
+    @property
+    def key(self) -> str:
+        """The name by which distributions are compared."""
+        return normalized(self.name)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it runs compiled code of its own in the process."""
+        return bool(self.compiled or self.libraries)
+
+
+class Environment(NamedTuple):
+    """The distributions that one interpreter finds."""
+
+    name: str
+    """The path that the user gave, or that of the environment gblock runs in."""
+    distributions: tuple[Distribution, ...]
+    """Sorted by name."""
+    notes: tuple[str, ...] = ()
+    """What could not be read."""
+
+
+class _Listed(NamedTuple):
+    """A distribution and its files, before it is known which modules are its alone."""
+
+    distribution: Distribution
+    modules: frozenset[tuple[str, ...]]
+
+
+def normalized(name: str) -> str:
+    """A distribution's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read(python: str | None = None) -> Environment:
+    """Read the metadata of an environment.
+
+    Args:
+        python: An interpreter, a virtual environment or a directory of packages; None for the
+            environment that gblock runs in.
+
+    Raises:
+        UserError: if there is no environment at that path, or its interpreter does not run.
+    """
+    paths = _own() if python is None else _paths(python)
+    listed: dict[str, _Listed] = {}
+    notes: list[str] = []
+    for found in MetadataPathFinder.find_distributions(DistributionFinder.Context(path=paths)):
+        one = _listed(found, notes)
+        if one is not None:
+            listed.setdefault(one.distribution.key, one)  # the first on the path is imported
+    modules = _modules(listed)
+    distributions = [
+        one.distribution._replace(modules=tuple(sorted(modules[key])))
+        for key, one in listed.items()
+    ]
+    return Environment(
+        sys.prefix if python is None else python,
+        tuple(sorted(distributions, key=lambda one: one.key)),
+        tuple(sorted(notes)),
+    )
+
+
+# -- where packages lie
+
+
+def _own() -> list[str]:
+    """Where this process imports from; the working directory, which `-m` adds, is no part of it."""
+    here = os.getcwd()
+    return [path for path in sys.path if path and os.path.abspath(path) != here]
+
+
+def _paths(python: str) -> list[str]:
+    if os.path.isdir(python):
+        for name in _INTERPRETERS:
+            interpreter = os.path.join(python, name)
+            if os.path.isfile(interpreter):
+                return _told(interpreter)
+        paths = _sites(python)
+        if paths:
+            return paths
+        message = "this is no Python environment; name an interpreter or a virtual environment"
+        raise UserError(python, message)
+    if not os.path.exists(python):
+        import shutil
+
+        found = None if os.path.dirname(python) else shutil.which(python)
+        if found is None:
+            message = "this does not exist; name an interpreter or a virtual environment"
+            raise UserError(python, message)
+        python = found
+    return _told(python)
+
+
+def _told(interpreter: str) -> list[str]:
+    """What an interpreter says of itself; nothing but its own start-up runs in it."""
+    import json
+    import subprocess
+
+    command = [os.path.abspath(interpreter), "-I", "-c", _PROGRAM]
+    try:
+        run = subprocess.run(  # noqa: S603 - the user named it
+            command, capture_output=True, timeout=_PATIENCE, stdin=subprocess.DEVNULL, check=True
+        )
+        _, paths = json.loads(run.stdout)
+    except subprocess.TimeoutExpired:
+        message = f"this interpreter did not answer within {_PATIENCE:g} s"
+        raise UserError(interpreter, message) from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().splitlines()
+        why = f": {said[-1]}" if said else ""
+        message = f"this is no Python 3 that runs (exit code {error.returncode}{why})"
+        raise UserError(interpreter, message) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it does not answer like one"
+        raise UserError(interpreter, f"this is no Python interpreter: {why}") from None
+    return [path for path in paths if isinstance(path, str) and os.path.exists(path)]
+
+
+def _sites(directory: str) -> list[str]:
+    """The directories of packages of an environment whose interpreter is gone, or one itself."""
+    import glob
+
+    if glob.glob(os.path.join(glob.escape(directory), "*.dist-info")):
+        return [directory]
+    found: list[str] = []
+    for pattern in _SITES:
+        for path in sorted(glob.glob(os.path.join(glob.escape(directory), pattern))):
+            if os.path.realpath(path) not in map(os.path.realpath, found):
+                found.append(path)
+    return found + [path for site in found for path in _linked(site)]
+
+
+def _linked(site: str) -> list[str]:
+    """The directories that the ``.pth`` files of a directory of packages add."""
+    return [
+        path
+        for name in sorted(os.listdir(site))
+        if name.endswith(".pth")
+        for path in _pth(os.path.join(site, name))
+    ]
+
+
+def _pth(filename: str) -> list[str]:
+    try:
+        with open(filename, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return []
+    paths = [os.path.join(os.path.dirname(filename), line.strip()) for line in lines if line]
+    return [os.path.normpath(path) for path in paths if os.path.exists(path)]
+
+
+# -- one distribution
+
+
+def _listed(found: metadata.Distribution, notes: list[str]) -> _Listed | None:
+    """What one distribution's metadata says; None, and a note, where it says nothing."""
+    try:
+        base = str(found.locate_file(""))
+        name, version, requires = _named(found)
+    except _BROKEN as error:
+        notes.append(f"metadata that cannot be read is left out: {_place(found)}: {error}")
+        return None
+    if not name:
+        notes.append(f"metadata without a name is left out: {_place(found)}")
+        return None
+    recorded = _recorded(found)
+    source = _source(found)
+    if source is not None:
+        names = [*recorded, *_editable(recorded, base, source, _top_level(found))]
+    elif recorded:
+        names = recorded
+    else:
+        names = list(_walked(base, _top_level(found) or _guessed(name, base)))
+        names += (_text(found, "native_libs.txt") or "").splitlines()  # of an egg in a ZIP file
+    names = [path for path in names if not path.startswith("..")]
+    native = [path for path in names if path.endswith(_COMPILED) or _LIBRARY.search(path)]
+    libraries = [p for p in native if _LIBRARY_FOLDER.search(p) or _LIBRARY.search(p)]
+    distribution = Distribution(
+        name,
+        version,
+        tuple(sorted(set(native).difference(libraries))),
+        tuple(sorted(set(libraries))),
+        requires=requires,
+        source=source,
+    )
+    return _Listed(distribution, frozenset(map(_module, filter(_is_module, names))))
+
+
+def _place(found: metadata.Distribution) -> str:
+    return str(getattr(found, "_path", "?"))
+
+
+def _text(found: metadata.Distribution, name: str) -> str | None:
+    """One file of the metadata; None where there is none, or none that can be read."""
+    try:
+        return found.read_text(name)
+    except _BROKEN:
+        return None
+
+
+def _named(found: metadata.Distribution) -> tuple[str, str, tuple[str, ...]]:
+    """The name, the version and what is needed."""
+    text = _text(found, "METADATA") or _text(found, "PKG-INFO") or ""
+    head = email.message_from_string(text.partition("\n\n")[0])
+    name, version = str(head.get("Name") or ""), str(head.get("Version") or "")
+    if not name:  # the directory is called by it, as pip looks for it
+        stem = re.match(r"([\w.]+)-(\d[^-]*?)(?:-|\.dist-info|$)", os.path.basename(_place(found)))
+        name, version = stem.groups() if stem else ("", "")
+    listed = (one.partition(";") for one in head.get_all("Requires-Dist") or ())
+    needed = [re.match(r"[\w.-]+", one) for one, _, marker in listed if "extra" not in marker]
+    return name, version, tuple(sorted({normalized(one[0]) for one in needed if one}))
+
+
+def _recorded(found: metadata.Distribution) -> list[str]:
+    """The files that the installer noted, below the directory of packages."""
+    text = _text(found, "RECORD")
+    if text is not None:
+        try:
+            rows = [row[0] for row in csv.reader(text.splitlines()) if row and row[0]]
+        except csv.Error:
+            return []
+        # It lists itself; what does not is no longer whole.
+        return rows if any(path.endswith("/RECORD") for path in rows) else []
+    noted = (_text(found, "installed-files.txt") or "").splitlines()  # relative to the metadata
+    base = os.path.basename(_place(found))
+    return [os.path.normpath(os.path.join(base, path)).replace(os.sep, "/") for path in noted]
+
+
+def _top_level(found: metadata.Distribution) -> list[str]:
+    return (_text(found, "top_level.txt") or "").split()
+
+
+def _guessed(name: str, base: str) -> list[str]:
+    """The names of packages that are likely meant: those that a distribution's name spells."""
+    wanted = normalized(name).replace("-", "_")
+    try:
+        entries = os.listdir(base)
+    except OSError:
+        return []
+    stems = {entry.partition(".")[0] for entry in entries if "-info" not in entry}
+    return sorted(stem for stem in stems if stem.lower() == wanted)
+
+
+def _source(found: metadata.Distribution) -> str | None:
+    """The checkout of an editable install (PEP 610)."""
+    text = _text(found, "direct_url.json")
+    if text is None:
+        return None
+    import json
+    from urllib.parse import urlparse
+    from urllib.request import url2pathname
+
+    try:
+        direct = json.loads(text)
+        is_editable = direct["dir_info"]["editable"] is True
+        path = url2pathname(urlparse(direct["url"]).path)
+    except _BROKEN:
+        return None
+    return path if is_editable else None
+
+
+def _editable(recorded: list[str], base: str, source: str, top: list[str]) -> Iterator[str]:
+    """The files of a checkout, below where it is imported from."""
+    roots = [
+        path
+        for name in recorded
+        if name.endswith(".pth")
+        for path in _pth(os.path.join(base, name))
+    ]
+    if not roots:
+        roots = [os.path.join(source, name) for name in ("src", "python")] + [source]
+        roots = [path for path in roots if os.path.isdir(path)][:1]
+    for root in roots:
+        yield from _walked(root, top or _packages(root))
+
+
+def _packages(root: str) -> list[str]:
+    """What can be imported from a checkout."""
+    try:
+        entries = os.listdir(root)
+    except OSError:
+        return []
+    return sorted(
+        {
+            entry.partition(".")[0]
+            for entry in entries
+            if entry.endswith(_MODULES) or os.path.isfile(os.path.join(root, entry, "__init__.py"))
+        }
+    )
+
+
+def _walked(root: str, top: Iterable[str]) -> Iterator[str]:
+    """The files of some packages and modules, below the directory that they are imported from."""
+    wanted = {name.partition(".")[0] for name in top}
+    left = _MOST
+    try:
+        entries = sorted(os.listdir(root))
+    except OSError:
+        return
+    for entry in entries:
+        stem = entry.partition(".")[0]
+        path = os.path.join(root, entry)
+        if os.path.isfile(path) and stem in wanted:
+            yield entry
+        elif os.path.isdir(path) and (entry in wanted or entry.removesuffix(".libs") in wanted):
+            for directory, folders, names in os.walk(path):
+                folders[:] = sorted(set(folders) - _SKIPPED)
+                below = os.path.relpath(directory, root).replace(os.sep, "/")
+                left -= len(names)
+                if left < 0:
+                    return
+                yield from (f"{below}/{name}" for name in sorted(names))
+
+
+# -- modules
+
+
+def _is_module(path: str) -> bool:
+    return path.endswith(_MODULES) and all(part.isidentifier() for part in _module(path))
+
+
+def _module(path: str) -> tuple[str, ...]:
+    """A file's module name; that of a package for its ``__init__``."""
+    *packages, name = path.split("/")
+    stem = name.partition(".")[0]
+    return (*packages,) if stem == "__init__" and packages else (*packages, stem)
+
+
+def _modules(listed: dict[str, _Listed]) -> dict[str, set[str]]:
+    """By distribution, the shortest dotted names below which no other one has modules.
+
+    Several distributions may share a namespace, such as ``google.cloud``; where they have all of
+    it in common, as two builds of one package do, it belongs to each of them.
+    """
+    found: dict[str, set[str]] = {key: set() for key in listed}
+    tops: dict[str, list[str]] = {}
+    for key, one in listed.items():
+        for top in {module[0] for module in one.modules}:
+            tops.setdefault(top, []).append(key)
+    for top, keys in tops.items():
+        if len(keys) == 1:
+            found[keys[0]].add(top)
+        else:
+            inner = {key: [m for m in listed[key].modules if m[0] == top] for key in keys}
+            _divide((top,), inner, found)
+    return found
+
+
+def _divide(
+    prefix: tuple[str, ...],
+    modules: dict[str, list[tuple[str, ...]]],
+    found: dict[str, set[str]],
+) -> None:
+    depth = len(prefix)
+    parts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
+    for key, ones in modules.items():
+        for module in ones:
+            if len(module) > depth:
+                parts.setdefault(module[depth], {}).setdefault(key, []).append(module)
+    if all(inner.keys() == modules.keys() for inner in parts.values()):
+        for key in modules:
+            found[key].add(".".join(prefix))
+        return
+    for part, inner in parts.items():
+        if len(inner) == 1:
+            (key,) = inner
+            found[key].add(".".join((*prefix, part)))
+        else:
+            _divide((*prefix, part), inner, found)

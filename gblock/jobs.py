@@ -1,0 +1,184 @@
+"""Work that needs nothing but what is known already is done by a second process.
+
+A forked process sees all that the first one knows, does one piece of work, hands the result back
+through a pipe and ends. Where there is no fork, or no second CPU, or the second process fails, the
+first one does the work itself when it needs the result: what comes out is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+Result = TypeVar("Result")
+
+_CHUNK = 1 << 20
+"""Bytes that are read from a pipe at a time."""
+
+
+def available() -> int:
+    """How many CPUs this process may use, at least one."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # macOS, Windows
+        return os.cpu_count() or 1
+
+
+def may_fork() -> bool:
+    """Whether a copy of this process would be whole: no thread of it may be lost in the middle."""
+    return (
+        hasattr(os, "fork") and "gevent" not in sys.modules and len(sys._current_frames()) == 1  # noqa: SLF001 - threading would have to be imported
+    )
+
+
+class Job(Generic[Result]):
+    """One piece of work.
+
+    Args:
+        work: What is to be done. It must depend on nothing that happens after it was handed in,
+            and its result must be picklable.
+    """
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work = work
+        self._results: list[Result] = []
+        """One, as soon as it is known."""
+        self._parts: list[bytes] = []
+        self._pipe = -1
+        self._pid = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the result is known."""
+        return bool(self._results)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether a process of its own has begun it."""
+        return bool(self._pid or self._results)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process is at it; what it has said so far is taken in."""
+        if not self._pid:
+            return False
+        self._listen()
+        return self._pid != 0
+
+    def start(self) -> bool:
+        """Give it to a process of its own; False where that cannot be done."""
+        try:
+            reading, writing = os.pipe()
+        except OSError:
+            return False
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(reading)
+            os.close(writing)
+            return False
+        if pid == 0:
+            _work_and_end(self._work, writing)
+        os.close(writing)
+        os.set_blocking(reading, False)
+        self._pid, self._pipe = pid, reading
+        return True
+
+    def result(self) -> Result:
+        """What came out, waited for where a process is still at it."""
+        if self._pid:
+            os.set_blocking(self._pipe, True)
+            self._listen()
+        if not self._results:
+            self._results.append(self._work())
+        return self._results[0]
+
+    def abandon(self) -> None:
+        """Make sure that no process is at it any longer."""
+        if self._pid:
+            with suppress(OSError):
+                os.kill(self._pid, 9)  # it holds nothing that could be left half done
+            self._end()
+
+    def _listen(self) -> None:
+        """Read what there is; at its end, the result."""
+        try:
+            while part := os.read(self._pipe, _CHUNK):
+                self._parts.append(part)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._parts.clear()
+        if self._end() == 0 and self._parts:
+            import pickle
+
+            self._results.append(pickle.loads(b"".join(self._parts)))  # noqa: S301 - our own
+        self._parts.clear()
+
+    def _end(self) -> int:
+        """The status with which the process ended."""
+        os.close(self._pipe)
+        pid, self._pid = self._pid, 0
+        try:
+            return os.waitpid(pid, 0)[1]
+        except OSError:
+            return -1
+
+
+class Jobs:
+    """Hands out work to at most so many processes at a time, this one included.
+
+    Args:
+        number: How many; 1 for this one alone, 0 for one for each CPU.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        number = number or available()
+        self.number = number if number > 1 and may_fork() else 1
+        self._waiting: list[Job[Any]] = []
+        self._running: list[Job[Any]] = []
+
+    def add(self, work: Callable[[], Result]) -> Job[Result]:
+        """Hand in a piece of work; it is begun as soon as a process is free."""
+        job = Job(work)
+        if self.number > 1:
+            self._waiting.append(job)
+            self.tend()
+        return job
+
+    def tend(self) -> None:
+        """Begin what waits, where a process has become free."""
+        if not self._waiting:
+            return
+        self._running = [job for job in self._running if job.is_running]
+        while self._waiting and len(self._running) < self.number - 1:
+            job = self._waiting.pop(0)
+            if not job.is_done and job.start():
+                self._running.append(job)
+
+    def close(self) -> None:
+        """End what nobody waits for any longer."""
+        self._waiting.clear()
+        for job in self._running:
+            job.abandon()
+        self._running.clear()
+
+
+def _work_and_end(work: Callable[[], object], pipe: int) -> None:
+    """What the second process does: it never comes back, prints nothing and cleans up nothing."""
+    status = 1
+    try:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process tells of it
+        import pickle
+
+        data = memoryview(pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
+        while data:
+            data = data[os.write(pipe, data) :]
+        status = 0
+    finally:
+        os._exit(status)

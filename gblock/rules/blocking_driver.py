@@ -1,0 +1,176 @@
+"""A driver that waits in native code, chosen by a string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gblock.diagnostics import Location, Related, Severity
+from gblock.rule import ProcessRule, Wording
+
+if TYPE_CHECKING:
+    from gblock.project.drivers import Facts
+    from gblock.project.remarks import Remark
+
+
+class BlockingDriver(ProcessRule):
+    """The string chooses a driver that waits in native code: every query through it blocks.
+
+    ## What it does
+
+    Reads the strings by which libraries choose a driver: SQLAlchemy's URLs (`mysql://` is
+    mysqlclient), Django's `DATABASES` and `CACHES`, Flask-SQLAlchemy's configuration, Celery's
+    broker and result backend, and others that the catalog names. They are followed from where they
+    are used to where they are written: over constants of other modules, defaults for the
+    environment, f-strings whose start is known. It is reported once, where the string stands, and
+    not at each query.
+
+    It is silent where every process on gevent that runs the file makes the driver cooperative
+    (`gblock processes` shows what does), and where only processes without gevent run it. Where a
+    string fits several drivers (`postgresql://` is psycopg2 or, from SQLAlchemy 2.1 on, psycopg),
+    the project's requirements tell which.
+
+    ## Why it blocks the hub
+
+    An ORM hides the driver, but not its wait: `session.commit()` ends in a C function that reads
+    the server's answer from the socket itself, where monkey patching does not reach. Until the
+    answer is there no other greenlet runs.
+
+    ## Use instead
+
+    What the catalog says of the driver: a wait callback (`psycogreen.gevent.patch_psycopg()`, in
+    gunicorn's `post_fork` or before the first connection), or the name of a pure Python driver in
+    the same string (`mysql+pymysql://`, `postgresql+pg8000://`, `postgresql+psycopg://`).
+
+    ## Limits
+
+    What stands in the environment, in `alembic.ini` or in another settings file is not read. A
+    URL that is put together by functions of other packages is not known.
+    `sqlite://` is off unless selected (`--select default,sqlite-driver`): it waits for the disk and
+    for other processes' locks, and is often only the default for development.
+    """
+
+    name = "blocking-driver"
+    since = "0.1.0"
+
+    VALID = {
+        "a pure Python driver": """
+            from gevent import monkey; monkey.patch_all()
+            from sqlalchemy import create_engine
+
+            if __name__ == "__main__":
+                engine = create_engine("mysql+pymysql://shop@db/shop")
+            """,
+        "a wait callback makes it cooperative": """
+            from gevent import monkey; monkey.patch_all()
+            from psycogreen.gevent import patch_psycopg
+            from sqlalchemy import create_engine
+
+            patch_psycopg()
+            engine = create_engine("postgresql+psycopg2://shop@db/shop")
+
+            if __name__ == "__main__":
+                engine.connect()
+            """,
+        "PyMySQL takes the place of mysqlclient": """
+            from gevent import monkey; monkey.patch_all()
+            import pymysql
+            from django.core.management import execute_from_command_line
+
+            pymysql.install_as_MySQLdb()
+            DATABASES = {"default": {"ENGINE": "django.db.backends.mysql", "NAME": "shop"}}
+
+            if __name__ == "__main__":
+                execute_from_command_line()
+            """,
+        "a URL that is only looked at": """
+            from gevent import monkey; monkey.patch_all()
+            import os
+            from sqlalchemy import create_engine
+
+            if __name__ == "__main__":
+                url = os.environ["DATABASE_URL"]
+                if url.startswith("mysql://"):
+                    url = url.replace("mysql://", "mysql+pymysql://")
+                engine = create_engine(url)
+            """,
+    }
+    INVALID = {
+        "SQLAlchemy takes mysqlclient for `mysql`": """
+            from gevent import monkey; monkey.patch_all()
+            from sqlalchemy import create_engine
+
+            if __name__ == "__main__":
+                engine = create_engine("mysql://shop@db/shop")  # expect: blocking-driver
+            """,
+        "the default for the environment": """
+            from gevent import monkey; monkey.patch_all()
+            import os
+            from sqlalchemy import create_engine
+
+            URL = os.getenv("DATABASE", "postgresql+psycopg2://db")  # expect: blocking-driver
+
+            if __name__ == "__main__":
+                engine = create_engine(URL)
+            """,
+        "Django's settings": """
+            from gevent import monkey; monkey.patch_all()
+            from django.core.management import execute_from_command_line
+
+            DATABASES = {
+                "default": {
+                    "ENGINE": "django.db.backends.mysql",  # expect: blocking-driver
+                    "NAME": "shop",
+                },
+            }
+
+            if __name__ == "__main__":
+                execute_from_command_line()
+            """,
+        "Celery's results": """
+            from gevent import monkey; monkey.patch_all()
+            from celery import Celery
+
+            app = Celery(
+                "shop",
+                broker="redis://",
+                backend="db+mysql://shop@db/shop",  # expect: blocking-driver
+            )
+
+            if __name__ == "__main__":
+                app.start()
+            """,
+    }
+
+    @classmethod
+    def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
+        """What is said of one string."""
+        facts: Facts = remark.facts
+        driver = facts.driver
+        named = "the standard library" if driver.distribution == "stdlib" else driver.distribution
+        message = f"`{facts.written}` means {named}"
+        if facts.rivals:
+            message += f", unless {' or '.join(facts.rivals)} takes its place"
+        message += ": every query through it blocks the hub"
+        if facts.processes:
+            message += f" of {_listed(facts.processes)}"
+        if facts.elsewhere:
+            message += f"; it is made cooperative in {_listed(facts.elsewhere)} only"
+        related: tuple[Related, ...] = ()
+        if facts.reader is not None:
+            path, row = facts.reader
+            related = (Related(name_of(path), Location(row, 1), "it is read here"),)
+        certain = driver.level == "error" and not facts.rivals
+        return Wording(
+            Severity.ERROR if certain else Severity.WARNING,
+            message,
+            driver.instead,
+            driver.why,
+            related,
+            blocker=driver.id,
+        )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = [f"`{name}`" for name in names[:3]]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

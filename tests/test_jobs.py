@@ -1,0 +1,243 @@
+"""A second process does work beside the first, and nobody can tell by what comes out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gblock import jobs
+from gblock.config import Config
+from gblock.engine import check
+from gblock.jobs import Jobs
+from gblock.project.modules import Modules
+
+PROJECTS = Path(__file__).parent / "fixtures" / "projects"
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+@pytest.fixture
+def forking(monkeypatch):
+    """Other tests may have imported gevent, which has patched nothing here."""
+    monkeypatch.setattr(jobs, "may_fork", lambda: True)
+
+
+@pytest.fixture
+def two(forking):
+    found = Jobs(2)
+    yield found
+    found.close()
+
+
+def no_child_is_left():
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    return True
+
+
+class TestJobs:
+    def test_another_process_does_the_work(self, two):
+        assert two.add(os.getpid).result() != os.getpid()
+        assert no_child_is_left()
+
+    def test_alone_it_is_done_here_and_only_when_it_is_needed(self, forking):
+        done = []
+        job = Jobs(1).add(lambda: done.append(os.getpid()) or "answer")
+        assert done == []
+        assert (job.result(), job.result()) == ("answer", "answer")
+        assert done == [os.getpid()]
+
+    def test_a_result_may_be_larger_than_a_pipe(self, two):
+        assert two.add(lambda: b"x" * 5_000_000).result() == b"x" * 5_000_000
+
+    @pytest.mark.parametrize(
+        "fail",
+        [
+            lambda: 1 / 0,
+            lambda: sys.exit(0),
+            lambda: os._exit(0),
+            lambda: os.kill(os.getpid(), signal.SIGKILL),
+            lambda: os.kill(os.getpid(), signal.SIGINT),
+            lambda: exec("raise MemoryError"),
+            lambda: threading.Lock(),  # cannot be handed over
+        ],
+    )
+    def test_what_fails_there_is_done_here(self, two, capfd, fail):
+        here = os.getpid()
+        job = two.add(lambda: here if os.getpid() == here else fail())
+        assert job.result() == here
+        assert capfd.readouterr() == ("", "")
+        assert no_child_is_left()
+
+    def test_its_own_fault_is_told_once(self, two):
+        with pytest.raises(ZeroDivisionError):
+            two.add(lambda: 1 / 0).result()
+
+    def test_where_no_process_can_be_made_it_is_done_here(self, two, monkeypatch):
+        def refused():
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+        monkeypatch.setattr(os, "fork", refused)
+        before = len(os.listdir("/dev/fd"))
+        assert two.add(os.getpid).result() == os.getpid()
+        assert len(os.listdir("/dev/fd")) == before
+
+    def test_no_more_work_at_a_time_than_was_asked_for(self, two):
+        first = two.add(lambda: time.sleep(60))
+        second = two.add(os.getpid)
+        assert first.is_elsewhere
+        assert not second.is_elsewhere
+        first.abandon()
+        two.tend()
+        assert second.is_elsewhere
+        assert second.result() != os.getpid()
+
+    def test_what_waits_and_is_needed_is_done_here(self, two):
+        two.add(lambda: time.sleep(60))
+        job = two.add(os.getpid)
+        assert job.result() == os.getpid()
+        two.tend()
+        assert job.result() == os.getpid()
+
+    def test_nothing_is_left_behind(self, two):
+        two.add(lambda: time.sleep(60))
+        two.add(lambda: time.sleep(60))
+        two.close()
+        assert no_child_is_left()
+
+    def test_a_thread_is_never_lost_in_a_copy(self):
+        ends = threading.Event()
+        thread = threading.Thread(target=ends.wait)
+        thread.start()
+        try:
+            assert not jobs.may_fork()
+            assert Jobs(2).number == 1
+        finally:
+            ends.set()
+            thread.join()
+
+    def test_a_process_with_gevent_is_not_copied(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "gevent", sys)
+        assert Jobs(2).number == 1
+
+    def test_a_system_without_fork_has_one_process(self, monkeypatch):
+        monkeypatch.delattr(os, "fork")
+        assert Jobs(2).number == 1
+
+    def test_by_default_there_is_one_for_each_cpu(self, forking, monkeypatch):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
+        assert Jobs().number == 1
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 4}, raising=False)
+        assert Jobs().number == 3
+
+
+BAD = "import os\nos.system('sync')\n"
+ALL_SORTS = {
+    "pyproject.toml": "",
+    "Procfile": "web: gunicorn -k gevent app:app\njob: python job.py\n",
+    "run.sh": "echo 'never closed\n",
+    "app.py": BAD + "import gevent, service\n",
+    "service.py": BAD + "import unknown\n\ndef f(x):\n    x.system()\n",
+    "job.py": BAD + "if __name__ == '__main__':\n    pass\n",
+    "hidden.py": BAD.replace("\n", "  # gblock: ignore[blocking-call]\n"),
+    "useless.py": "x = 1  # gblock: ignore\n",
+    "useless_and_broken.py": "x = = 1  # gblock: ignore\n",
+    "broken.py": "x = = 1\n",
+    "broken_and_bad.py": BAD + "x = = 1\n",
+    "null.py": b"x = 1\0\n",
+    "latin.py": "x = 'é'\n".encode("latin-1"),
+    "declared.py": "# coding: latin-1\nx = 'é'\n".encode("latin-1"),
+    "deep.py": "x = " + "-" * 100_000 + "1\n",
+    "tests/test_service.py": BAD,
+    "load_test.py": "import pytest\n" + BAD,
+    "pkg/__init__.py": "",
+    **{f"pkg/m{n}.py": f"import os\nimport pkg.m{n + 1}\nx = {n}\n" for n in range(30)},
+    **{f"pkg/b{n}.py": BAD for n in range(10)},
+}
+
+
+def both(paths, root, **options):
+    return [
+        check(paths, Config(root=str(root), filename="x"), jobs=number, **options)
+        for number in (1, 2)
+    ]
+
+
+@pytest.mark.usefixtures("forking")
+class TestCheck:
+    """One process and two tell the same."""
+
+    @pytest.mark.parametrize("project", sorted(p.name for p in PROJECTS.iterdir()))
+    def test_a_project(self, project, monkeypatch):
+        monkeypatch.setattr("gblock.engine._VERY_MANY", 0)
+        monkeypatch.setattr("gblock.engine._FEW", 0)
+        monkeypatch.chdir(PROJECTS / project)
+        alone, together = both(["."], PROJECTS / project)
+        assert alone == together
+        assert no_child_is_left()
+
+    @pytest.mark.parametrize("gevent", [True, False])
+    @pytest.mark.parametrize("huge", [True, False])
+    def test_files_of_all_sorts(self, tree, monkeypatch, gevent, huge):
+        files = dict(ALL_SORTS)
+        if not gevent:
+            files["app.py"] = BAD
+            files["Procfile"] = "web: gunicorn app:app\n"
+        root = tree(files)
+        if huge:
+            monkeypatch.setattr("gblock.project.modules._HUGE", 0)
+        monkeypatch.setattr("gblock.engine._VERY_MANY", 0)
+        monkeypatch.setattr("gblock.engine._FEW", 0)
+        alone, together = both(["."], root)
+        assert alone == together
+        assert len(together.diagnostics) >= 10
+        assert together.files_tests == 2
+        assert together.suppressed == 1
+        assert {p.filename for p in together.problems} >= {"null.py", "latin.py"}
+        if not huge:
+            assert "broken.py" in {p.filename for p in together.problems}
+        if gevent:
+            assert together.elsewhere
+            assert together.notes
+
+    def test_a_clean_tree(self, tree, monkeypatch):
+        root = tree({f"m{n}.py": "import json\njson.loads('1')\n" for n in range(20)})
+        monkeypatch.setattr("gblock.engine._VERY_MANY", 0)
+        alone, together = both(["."], root)
+        assert alone == together
+        assert together.files_dropped == 20
+
+    def test_an_interrupted_run_leaves_no_process(self, tree, monkeypatch):
+        root = tree(ALL_SORTS)
+        monkeypatch.setattr("gblock.engine._FEW", 0)
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            check(["."], Config(root=str(root)), jobs=2, on_progress=interrupted)
+        assert no_child_is_left()
+
+
+def test_a_summary_of_another_process_is_the_same(tree):
+    root = tree({"a.py": BAD, "b.py": "x = = 1\n"})
+    paths = [str(root / name) for name in ("a.py", "b.py")]
+    there, here = Modules(str(root), paths), Modules(str(root), paths)
+    here.summarized(there.summaries(paths))
+    assert here.summary(paths[0]) == there.summary(paths[0]) is not None
+    assert here.summary(paths[1]) is None
+    assert paths[1] in here.problems
+
+
+def test_a_file_whose_size_nobody_tells_is_read_whole(tmp_path):
+    if not os.path.exists("/proc/self/status"):
+        pytest.skip("there is no /proc")
+    data = Modules("/proc", []).data("/proc/self/status")
+    assert data.startswith(b"Name:")
+    assert len(data) > 500
