@@ -55,6 +55,18 @@ class Condition(_Table, frozen=True):
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols of which one stands in the argument, alone or in a ``|``."""
+    prefixes: tuple[str, ...] = ()
+    """What a text may begin with."""
+    given: bool = False
+    """Whether anything but ``None`` will do."""
+
+
+class Called(_Table, frozen=True):
+    """A call elsewhere in the same module that makes a blocker immediate."""
+
+    symbol: str
+    values: tuple[bool | int | float | str | None, ...]
+    """What the first argument must be."""
 
 
 class Evidence(_Table, frozen=True):
@@ -103,6 +115,12 @@ class Blocker(_Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     cooperative_after: tuple[str, ...] = ()
     """Calling one of these symbols makes it cooperative."""
+    patched_by: tuple[str, ...] = ()
+    """The modules that gevent's monkey patching has to replace, all of them, for it to be
+    cooperative: it blocks only without; ``queue or threading`` where one of several is enough."""
+    captured: bool = False
+    """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
+    unless_called: tuple[Called, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
     seconds_each: float | None = None
@@ -239,6 +257,33 @@ class Handler(_Table, frozen=True):
     runs: Literal["task", "request"]
 
 
+class Original(_Table, frozen=True):
+    """What a name of the standard library does after monkey patching if it was taken before."""
+
+    symbol: str
+    patch: str
+    """Which part of ``patch_all`` replaces it: ``time``, ``socket``, ``threading`` …"""
+    level: Literal["error", "warning"]
+    why: str
+    evidence: Evidence
+    kept: bool = True
+    """Whether the name itself is stale: ``from time import sleep``."""
+    made: bool = False
+    """Whether what it made is stale: ``lock = threading.Lock()``."""
+
+
+class Import(_Table, frozen=True):
+    """What importing a module does to the standard library's names."""
+
+    module: str
+    """Its dotted name; modules inside it count as it does."""
+    evidence: Evidence
+    keeps: tuple[str, ...] = ()
+    """The originals that it takes hold of; none that is patched later replaces them there."""
+    patches: bool = False
+    """Whether the import itself monkey patches everything."""
+
+
 class _Head(_Table, frozen=True, rename={"measured_on": "measured-on"}):
     measured_on: dict[str, str] = {}
 
@@ -249,6 +294,8 @@ _SHAPES: dict[str, Any] = {
     "handler": Handler,
     "blocker": Blocker,
     "belief": Belief,
+    "original": Original,
+    "import": Import,
     "harmless": Harmless,
     "driver": Driver,
     "chooser": Chooser,
@@ -281,9 +328,27 @@ class Catalog:
         self.beliefs = beliefs
         self.harmless = harmless
         self.texts = texts
-        """The files that it was read from: drivers and choosers are read when asked for."""
+        """The files that it was read from: what few runs need is read when asked for."""
         self._looked_for = looked_for
         self._canonical: dict[str, str] = {}
+
+    @cached_property
+    def originals(self) -> dict[str, Original]:
+        """What is stale where it was taken before monkey patching, by symbol.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.symbol: one for one in self._on_demand("original")}
+
+    @cached_property
+    def imports(self) -> dict[str, Import]:
+        """What importing matters for monkey patching, by the module's name.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.module: one for one in self._on_demand("import")}
 
     @cached_property
     def by_symbol(self) -> dict[str, tuple[Blocker, ...]]:
@@ -542,14 +607,21 @@ def merged(files: list[Catalog]) -> Catalog:
     )
 
 
-def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog:
+def parse(
+    text: outline.Outline, roots: frozenset[str] | None = None, *, unpatched: bool = False
+) -> Catalog:
     """Parse and validate the blocks of one file that speak of these packages, or all.
+
+    Args:
+        text: The file.
+        roots: The packages; None for all blocks.
+        unpatched: Whether the packages' blockers are those that block only without gevent's patch.
 
     Raises:
         UserError: with the file, the block and the key.
     """
     blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
-    for chunk in text.chunks if roots is None else text.about(roots):
+    for chunk in text.chunks if roots is None else text.about(roots, unpatched=unpatched):
         if chunk.kind not in outline.ON_DEMAND:
             blocks[chunk.kind].append(_block(chunk, text.filename))
     head = _tables(text.head, text.filename, 0)
@@ -584,7 +656,8 @@ def _block(chunk: outline.Chunk, filename: str) -> Any:
     try:
         return msgspec.convert(block, shape)
     except msgspec.ValidationError as error:
-        label = block.get("id") or block.get("symbol") or block.get("distribution") or "?"
+        keys = ("id", "symbol", "module", "distribution")
+        label = next((block[key] for key in keys if block.get(key)), "?")
         message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
         raise UserError(filename, message, chunk.rows_before + 1) from None
 

@@ -47,12 +47,12 @@ def page(name: str) -> str:
     drivers = {driver.id: driver for driver in known.drivers}
     if name in drivers:
         return driver_page(drivers[name], known)
-    found = known.lookup(name)
-    if found:
-        return "\n".join(blocker_page(blocker, known) for blocker in found)
+    # Of a call there can be both: what blocks only where gevent's patch is missing.
     beliefs = [belief for belief in known.beliefs if name in (belief.id, *belief.symbols)]
-    if beliefs:
-        return "\n".join(belief_page(belief, known) for belief in beliefs)
+    pages = [belief_page(belief, known) for belief in beliefs]
+    pages += [blocker_page(blocker, known) for blocker in known.lookup(name)]
+    if pages:
+        return "\n".join(pages)
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))
     raise UserError(
         "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
@@ -90,11 +90,13 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
     package = "the standard library" if blocker.distribution == "stdlib" else blocker.distribution
     if blocker.versions:
         package += f" {blocker.versions}"
-    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds)
+    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds).name
+    if blocker.patched_by:
+        rule = rules.OF_UNPATCHED[0]
     lines = [
         f"# {blocker.id}",
         "",
-        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule.name}.",
+        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule}.",
         "",
         *(f"- `{symbol}`" for symbol in blocker.symbols),
         "",
@@ -158,7 +160,12 @@ def _facts(blocker: Blocker) -> list[str]:
     for condition in blocker.unless:
         which = _argument(condition.position, condition.keyword)
         values = [*map(repr, condition.values), *condition.flags]
+        values += [f"{prefix}…" for prefix in condition.prefixes]
         facts.append(f"It does not block where {which} is {' or '.join(f'`{v}`' for v in values)}.")
+    if blocker.patched_by:
+        facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")
+    if blocker.captured:
+        facts.append("Its original blocks after the patch, too: see original-call.")
     if blocker.cooperative_after:
         remedies = " or ".join(f"`{symbol}`" for symbol in blocker.cooperative_after)
         facts.append(f"Cooperative once the project calls {remedies}.")
