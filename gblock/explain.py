@@ -47,10 +47,9 @@ def page(name: str) -> str:
     drivers = {driver.id: driver for driver in known.drivers}
     if name in drivers:
         return driver_page(drivers[name], known)
-    # Of a call there can be both: what blocks only where gevent's patch is missing.
+    pages = [blocker_page(blocker, known) for blocker in known.lookup(name)]
     beliefs = [belief for belief in known.beliefs if name in (belief.id, *belief.symbols)]
-    pages = [belief_page(belief, known) for belief in beliefs]
-    pages += [blocker_page(blocker, known) for blocker in known.lookup(name)]
+    pages += [belief_page(belief, known) for belief in beliefs]
     if pages:
         return "\n".join(pages)
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))

@@ -72,7 +72,10 @@ def test_the_lists_are_computed_from_the_catalog():
     assert lists(reference)["without-figures"] == ["os-read"]
     assert lists(chunk.text, ())["without-scenario"] == ["os-read"]
     assert not any(lists(chunk.text).values())
-    assert "os-read" in rest.document(lists(slow))
+    written = rest.document(lists(slow), {"os-read": "no pipe", "os-write": "done"})
+    assert '    "os-read",  # no pipe\n' in written
+    assert "os-write" not in written
+    assert rest.reasons(written) == {"os-read": "no pipe"}
 
 
 # --- files ---
@@ -340,10 +343,10 @@ def test_a_name_that_no_scenario_has_is_an_error():
 # --- servers ---
 
 
-def ask(address, data=b"ping\n", timeout=5.0):
+def ask(address, data=b"ping\n", timeout=5.0, size=100):
     with socket.create_connection(address, timeout=timeout) as connection:
         connection.sendall(data)
-        return connection.recv(100)
+        return connection.recv(size)
 
 
 def test_a_server_that_never_answers():
@@ -373,6 +376,26 @@ def test_a_slow_http_server():
         with urllib.request.urlopen(found["slow_http"]["url"] + "0.3") as answer:
             assert answer.read() == b"ok\n"
         assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize(
+    ("need", "asked", "answered"),
+    [
+        ("aerospike", b"\x02\x01\0\0\0\0\0\x06build\n", b"build\t7.0.0.0\n"),
+        ("couchbase", b"\x80\x20" + bytes(22), b"PLAIN"),
+        (
+            "drda",
+            b"\0\x0a\xd0\x01\0\x07\0\x04\x20\x0a",
+            b"\0\x0b\xd0\x03\0\x07\0\x05\x24\x08\xff",
+        ),
+        ("snowflake", b"POST /session/v1/login-request HTTP/1.1\r\n\r\n", b'"masterToken": "m"'),
+        ("tds", b"\x12\x01\0\x09\0\0\0\0\xff", b"\x04\x01\0\x1a"),
+    ],
+)
+def test_a_database_of_ours_answers(need, asked, answered):
+    with servers.running([need], PYTHON) as found:
+        server = found[need]
+        assert answered in ask((server["host"], server["port"]), asked, size=4096)
 
 
 def test_a_proxy_makes_answers_late(monkeypatch):

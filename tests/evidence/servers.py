@@ -21,7 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-from . import pulsar
+from . import databases, pulsar
 
 LOOPBACK = "127.0.0.1"
 _START = 15.0
@@ -210,6 +210,46 @@ def kdc(python):
             yield {"host": LOOPBACK, "port": port, "user": "user", "password": "secret"}
 
 
+_FIREBIRD = """
+RemoteServicePort = {port}
+RemoteBindAddress = 127.0.0.1
+SecurityDatabase = {directory}/security.fdb
+AuthServer = Srp
+UserManager = Srp
+WireCrypt = Disabled
+"""
+_SYSDBA = """
+create database '{directory}/security.fdb';
+create user sysdba password 'secret';
+commit;
+create database '{directory}/data.fdb';
+"""
+
+
+@contextlib.contextmanager
+def firebird(python):
+    """Debian's Firebird server, with users and a database of its own."""
+    binary, sql, port = _binary("firebird"), _binary("isql-fb"), free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        for one in Path("/usr/lib").glob("*/firebird/*/*"):
+            if one.name in {"plugins", "plugins.conf", "intl", "firebird.msg"}:
+                (root / one.name).symlink_to(one)
+        settings = _FIREBIRD.format(port=port, directory=directory)
+        (root / "firebird.conf").write_text(settings, encoding="utf-8")
+        (root / "databases.conf").touch()
+        private = {"FIREBIRD": directory, "FIREBIRD_LOCK": directory, "FIREBIRD_TMP": directory}
+        options = {"cwd": directory, "env": {**os.environ, **private}}
+        first = _SYSDBA.format(directory=directory).encode()
+        command = [sql, "-q", "-user", "sysdba"]
+        if subprocess.run(command, input=first, capture_output=True, **options).returncode:
+            raise MissingError("Firebird's databases cannot be made")
+        with _process([binary], port, **options):
+            names = {"user": "sysdba", "password": "secret"}
+            dsn = f"{LOOPBACK}/{port}:{directory}/data.fdb"
+            yield {"host": LOOPBACK, "port": port, "dsn": dsn, **names}
+
+
 class _Slow(http.server.BaseHTTPRequestHandler):
     """Answers /0.5 after half a second."""
 
@@ -328,6 +368,17 @@ def _listening(serve):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
         thread.join(5)
+
+
+def _speaking(serve, **names):
+    """A server of ours; `serve(connection)` speaks its protocol."""
+
+    @contextlib.contextmanager
+    def started(python):
+        with _listening(lambda connection, over: serve(connection)) as port:
+            yield {"host": LOOPBACK, "port": port, **names}
+
+    return started
 
 
 _GRPC = """
@@ -488,7 +539,11 @@ def delayed(start, python):
 
 
 KNOWN = {
+    "aerospike": _speaking(databases.aerospike),
     "black-hole": black_hole,
+    "couchbase": _speaking(databases.couchbase),
+    "drda": _speaking(databases.drda),
+    "firebird": firebird,
     "grpc-server": grpc_server,
     "hang-up": hang_up,
     "kdc": kdc,
@@ -505,7 +560,9 @@ KNOWN = {
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
     "slapd": slapd,
     "slow-http": slow_http,
+    "snowflake": _speaking(databases.snowflake),
     "sshd": sshd,
+    "tds": _speaking(databases.tds),
     "unreachable": unreachable,
     "zeromq": zeromq,
 }  # fmt: skip
