@@ -218,6 +218,16 @@ _RESULT = {
 
 def snowflake(connection):
     """Answer over HTTP, as long as the client keeps the connection."""
+
+    def answer(path):
+        data = _SESSION if b"login-request" in path else _RESULT if b"query" in path else None
+        return json.dumps({"success": True, "data": data, "code": None, "message": None})
+
+    _over_http(connection, answer, "application/json")
+
+
+def _over_http(connection, answer, kind, *fields):
+    """Answer every request with a text for its path, and with header fields."""
     stream = connection.makefile("rb")
     while True:
         path, size = _exactly(stream, 1) + stream.readline(), 0
@@ -225,7 +235,71 @@ def snowflake(connection):
             name, _, value = line.partition(b":")
             size = int(value) if name.lower() == b"content-length" else size
         _exactly(stream, size)
-        data = _SESSION if b"login-request" in path else _RESULT if b"query" in path else None
-        answer = json.dumps({"success": True, "data": data, "code": None, "message": None}).encode()
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(answer)}"
-        connection.sendall(head.encode() + b"\r\n\r\n" + answer)
+        body = answer(path).encode()
+        head = (f"Content-Type: {kind}", f"Content-Length: {len(body)}", *fields)
+        lines = "\r\n".join(["HTTP/1.1 200 OK", *head, "", ""])
+        connection.sendall(lines.encode() + body)
+
+
+# --- Elasticsearch and S3: there is nothing in them ---
+
+
+def elasticsearch(connection):
+    """Find nothing, whatever is searched for."""
+    found = json.dumps({"took": 0, "timed_out": False, "hits": {"hits": []}})
+    product = "X-Elastic-Product: Elasticsearch"
+    _over_http(connection, lambda path: found, "application/json", product)
+
+
+def s3(connection):
+    """A store without buckets."""
+    empty = "<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>"
+    _over_http(connection, lambda path: empty, "application/xml")
+
+
+# --- MongoDB: a primary whose collections are empty ---
+
+_QUERY, _REPLY_TO_QUERY, _MESSAGE = 2004, 1, 2013
+
+
+def _document(**fields):
+    """BSON, of as many types as it takes here."""
+    data = b""
+    for name, value in fields.items():
+        kind, encoded = {
+            bool: lambda v: (8, bytes([v])),
+            bytes: lambda v: (3, v),
+            float: lambda v: (1, struct.pack("<d", v)),
+            int: lambda v: (18, struct.pack("<q", v)),
+            list: lambda v: (4, _document()),
+            str: lambda v: (2, struct.pack("<i", len(v) + 1) + v.encode() + b"\0"),
+        }[type(value)](value)
+        data += bytes([kind]) + name.encode() + b"\0" + encoded
+    return struct.pack("<i", len(data) + 5) + data + b"\0"
+
+
+_EVERYTHING = _document(
+    ok=1.0,
+    isWritablePrimary=True,
+    ismaster=True,
+    helloOk=True,
+    minWireVersion=0,
+    maxWireVersion=21,
+    maxBsonObjectSize=16 << 20,
+    maxMessageSizeBytes=48_000_000,
+    maxWriteBatchSize=100_000,
+    cursor=_document(id=0, ns="test.test", firstBatch=[]),
+)
+
+
+def mongodb(connection):
+    """Answer every command with who this is, and that nothing was found."""
+    stream = connection.makefile("rb")
+    while True:
+        size, request, _, code = struct.unpack("<4i", _exactly(stream, 16))
+        _exactly(stream, size - 16)
+        if code == _QUERY:
+            kind, body = _REPLY_TO_QUERY, struct.pack("<iqii", 8, 0, 0, 1) + _EVERYTHING
+        else:
+            kind, body = _MESSAGE, struct.pack("<ib", 0, 0) + _EVERYTHING
+        connection.sendall(struct.pack("<4i", len(body) + 16, 1, request, kind) + body)

@@ -65,6 +65,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requires: tuple[str, ...] = ()
     remedy_setup: str = ""
     remedy_title: str | None = None
+    patch: tuple[str, ...] | None = None
     slow: bool = False
 
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -75,6 +76,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 setup=f"{self.setup}\n{one.setup}" if self.setup else one.setup,
                 needs=one.needs or self.needs,
                 requires=one.requires or self.requires,
+                patch=self.patch if one.patch is None else one.patch,
                 slow=one.slow or self.slow,
                 **self._remedy(one),
             )

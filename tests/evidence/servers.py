@@ -15,13 +15,14 @@ import queue
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
 import time
 from pathlib import Path
 
-from . import databases, pulsar
+from . import databases, lines, pulsar
 
 LOOPBACK = "127.0.0.1"
 _START = 15.0
@@ -300,6 +301,23 @@ def pulsar_broker(python):
         yield {"host": LOOPBACK, "port": port, "url": f"pulsar://{LOOPBACK}:{port}"}
 
 
+@contextlib.contextmanager
+def tls(python):
+    """Shakes hands, and never says anything."""
+    with tempfile.TemporaryDirectory() as directory:
+        _certificate(directory)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate = Path(directory, "certificate.pem")
+        context.load_cert_chain(certificate, Path(directory, "key.pem"))
+
+        def serve(connection, over):
+            with context.wrap_socket(connection, server_side=True) as encrypted:
+                _swallow(encrypted)
+
+        with _listening(serve) as port:
+            yield {"host": LOOPBACK, "port": port}
+
+
 def _swallow(connection):
     with contextlib.suppress(OSError):
         while connection.recv(65536):
@@ -543,14 +561,19 @@ KNOWN = {
     "black-hole": black_hole,
     "couchbase": _speaking(databases.couchbase),
     "drda": _speaking(databases.drda),
+    "elasticsearch": _speaking(databases.elasticsearch),
     "firebird": firebird,
+    "ftp": _speaking(lines.ftp),
     "grpc-server": grpc_server,
     "hang-up": hang_up,
+    "imap": _speaking(lines.imap),
     "kdc": kdc,
     "mariadb": _service(3306, user="root", password="", database="test"),
     "memcached": memcached,
+    "mongodb": _speaking(databases.mongodb),
     "mosquitto": _service(1883),
     "nats": _service(4222, url="nats://127.0.0.1:4222"),
+    "pop3": _speaking(lines.pop3),
     "postgresql": _service(
         5432, user="postgres", database="test",
         dsn="host=127.0.0.1 port=5432 user=postgres dbname=test",
@@ -558,12 +581,16 @@ KNOWN = {
     "pulsar-broker": pulsar_broker,
     "rabbitmq": _service(5672, user="guest", password="guest", url="amqp://127.0.0.1:5672/"),
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
+    "s3": _speaking(databases.s3),
     "slapd": slapd,
     "slow-http": slow_http,
+    "smtp": _speaking(lines.smtp),
     "snowflake": _speaking(databases.snowflake),
     "sshd": sshd,
     "tds": _speaking(databases.tds),
+    "tls": tls,
     "unreachable": unreachable,
+    "websocket": _speaking(lines.websocket),
     "zeromq": zeromq,
 }  # fmt: skip
 SLOW = "slow-"
