@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ftplib
+import imaplib
 import json
+import poplib
 import re
+import smtplib
 import socket
+import ssl
 import sys
 import time
 import urllib.request
@@ -54,6 +59,20 @@ def test_what_holds_the_gil_goes_to_another_process(scenario):
     blocker = BUILT_IN.by_id.get(scenario.blocker)
     if blocker is not None and blocker.kind == "cpu" and blocker.releases_gil is False:
         assert scenario.remedy is not None, "the threadpool is no remedy where the GIL is held"
+
+
+def test_the_quick_part_shows_each_kind():
+    quick = {one.blocker: one for one in SCENARIOS if not one.slow}
+    shown = {BUILT_IN.by_id[name].kind for name in quick if name in BUILT_IN.by_id}
+    verdicts = {one.verdict for one in BUILT_IN.beliefs if one.id in quick}
+    needs = {need for one in quick.values() for need in one.needs}
+
+    assert shown == {one.kind for one in BUILT_IN.blockers}
+    assert verdicts == {"blocks", "cooperative", "immediate"}
+    assert {False, True} <= {BUILT_IN.by_id[n].releases_gil for n in quick if n in BUILT_IN.by_id}
+    assert {"hang-up", "slow-http", "slow-postgresql", "slow-smtp", "slow-tls"} <= needs
+    # A quiet machine takes 1.4 s for one: all of them, a minute.
+    assert len(quick) <= 40
 
 
 def test_the_lists_are_computed_from_the_catalog():
@@ -388,14 +407,42 @@ def test_a_slow_http_server():
             b"\0\x0a\xd0\x01\0\x07\0\x04\x20\x0a",
             b"\0\x0b\xd0\x03\0\x07\0\x05\x24\x08\xff",
         ),
+        ("elasticsearch", b"GET /_search HTTP/1.1\r\n\r\n", b"X-Elastic-Product: Elasticsearch"),
+        ("mongodb", b"\x10\0\0\0\1\0\0\0\0\0\0\0\xdd\x07\0\0", b"\x08isWritablePrimary\0\1"),
+        ("s3", b"GET / HTTP/1.1\r\n\r\n", b"<Buckets/>"),
         ("snowflake", b"POST /session/v1/login-request HTTP/1.1\r\n\r\n", b'"masterToken": "m"'),
         ("tds", b"\x12\x01\0\x09\0\0\0\0\xff", b"\x04\x01\0\x1a"),
+        (
+            "websocket",
+            b"GET / HTTP/1.1\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+            b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=",
+        ),
     ],
 )
-def test_a_database_of_ours_answers(need, asked, answered):
+def test_a_server_of_ours_answers(need, asked, answered):
     with servers.running([need], PYTHON) as found:
         server = found[need]
         assert answered in ask((server["host"], server["port"]), asked, size=4096)
+
+
+def test_servers_that_speak_in_lines():
+    with servers.running(["ftp", "imap", "pop3", "smtp"], PYTHON) as found:
+        at = {name: (one["host"], one["port"]) for name, one in found.items()}
+        with ftplib.FTP() as files:
+            assert files.connect(*at["ftp"]) == "220 evidence"
+            assert files.login() == "230 in"
+        with imaplib.IMAP4(*at["imap"]) as mailbox:
+            assert mailbox.noop()[0] == "OK"
+        with contextlib.closing(poplib.POP3(*at["pop3"])) as mailbox:
+            assert mailbox.stat() == (0, 0)
+        with smtplib.SMTP(*at["smtp"]) as sender:
+            assert sender.sendmail("a", "b", "c") == {}
+
+
+def test_a_server_that_encrypts():
+    with servers.running(["tls"], PYTHON) as found:
+        address = found["tls"]["host"], found["tls"]["port"]
+        assert ssl.get_server_certificate(address).startswith("-----BEGIN CERTIFICATE-----")
 
 
 def test_a_proxy_makes_answers_late(monkeypatch):

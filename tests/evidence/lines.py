@@ -21,7 +21,7 @@ def pop3(connection):
 
 def smtp(connection):
     """Take every message."""
-    _converse(connection, "220 evidence", {"DATA": "354 go on"}, "250 done")
+    _converse(connection, "220 evidence", {"DATA": "354 go on", "QUIT": "221 bye"}, "250 done")
 
 
 def _converse(connection, greeting, answers, otherwise):
