@@ -245,7 +245,7 @@ class Run:
         return any(pattern.search(data(path)) for path in self.modules.mentioning(WORDS[0]))
 
     def _speaks_of_gevent(self) -> bool:
-        """Whether a file of the project does.
+        """Whether a file of the project does, or one that starts its processes.
 
         The rest of the project is only read where a file that was named may call, or names, what
         gevent replaces.
@@ -257,7 +257,14 @@ class Run:
             if not named and not self._may_call_unpatched():
                 return False
             self.complete()
-        return any(self.modules.mentioning(word) for word in WORDS)
+        return any(self.modules.mentioning(word) for word in WORDS) or self._is_started_on_gevent
+
+    @cached_property
+    def _is_started_on_gevent(self) -> bool:
+        """Whether a file that may start a process names what runs on gevent."""
+        from gblock.project.deployment import mention
+
+        return self.is_project and mention(self.root, self.config.exclude, _GEVENT)
 
     def _may_call_unpatched(self) -> bool:
         """Whether a file that was named may call what blocks only without gevent's patch."""

@@ -48,9 +48,8 @@ def page(name: str) -> str:
     if name in drivers:
         return driver_page(drivers[name], known)
     pages = [blocker_page(blocker, known) for blocker in known.lookup(name)]
-    # A call can be both: a blocker where nothing is patched, and a belief of the patched one.
-    told = (belief for belief in known.beliefs if name in (belief.id, *belief.symbols))
-    pages += [belief_page(belief, known) for belief in told]
+    beliefs = [belief for belief in known.beliefs if name in (belief.id, *belief.symbols)]
+    pages += [belief_page(belief, known) for belief in beliefs]
     if pages:
         return "\n".join(pages)
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))

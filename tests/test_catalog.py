@@ -68,6 +68,7 @@ def test_a_belief_that_is_no_blockers_is_well_formed(belief):
     assert evidence.belief
     assert evidence.measured
     assert belief.rule in (None, *rules.NAMES)
+    # What blocks only without gevent's patch is another matter.
     found = [blocker for symbol in belief.symbols for blocker in BUILT_IN.lookup(symbol)]
     assert all(blocker.patched_by for blocker in found), "it is a blocker's"
     if belief.verdict in ("blocks", "cpu"):

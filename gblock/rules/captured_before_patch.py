@@ -113,10 +113,14 @@ class CapturedBeforePatch(ProcessRule):
         related: tuple[Related, ...] = ()
         if facts.patch is None:
             when = f"before {facts.text} patches"
+            if facts.started is not None:
+                path, row = facts.started
+                here = f"{facts.text} is started here"
+                related = (Related(name_of(path), Location(row, 1), here),)
         else:
             place = name_of(facts.patch[0])
-            here = facts.patch[0] == remark.path
-            when = f"before `{facts.text}`" + ("" if here else f" in {place}")
+            is_here = facts.patch[0] == remark.path
+            when = f"before `{facts.text}`" + ("" if is_here else f" in {place}")
             related = (Related(place, Location(facts.patch[1], 1), "patched here, too late"),)
         if facts.is_object:
             message = f"this `{original.symbol}` is made {when}, and {original.why}"

@@ -128,6 +128,10 @@ class LateMonkeyPatch(ProcessRule):
             )
             for number, step in enumerate(steps)
         )
+        if facts.started is not None:
+            path, row = facts.started
+            here = f"{facts.server} is started here"
+            related += (Related(name_of(path), Location(row, 1), here),)
         return Wording(
             Severity.ERROR if original.level == "error" else Severity.WARNING,
             message,

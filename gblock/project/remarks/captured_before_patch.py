@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gblock.project.remarks import Remark, pointed_at
+from gblock.project.remarks.late_monkey_patch import started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from gblock.catalog import Original
     from gblock.project.order import Step
-    from gblock.project.processes import Processes
+    from gblock.project.processes import Process, Processes
 else:
     from gblock.diagnostics import NamedTuple
 
@@ -34,26 +35,34 @@ class Captured(NamedTuple):
     """Where the patch stands; None where a server patches."""
     text: str
     """How the patch is written, or the kind of the server."""
+    started: tuple[str, int] | None
+    """Where a server that patches is started."""
 
 
 def find(processes: Processes, _paths: Collection[str]) -> Iterable[Remark]:
     """One remark a name."""
-    found: dict[tuple[str, int, str], tuple[Step, Step, str]] = {}
+    found: dict[tuple[str, int, str], tuple[Step, Step, Process]] = {}
     for process in processes.all():
         if not process.is_gevent_service:
             continue
         for step, patch in processes.order.late(process):
             if step.kind != "imported":
                 key = (step.path, step.row, step.symbol)
-                found.setdefault(key, (step, patch, process.kind))
+                found.setdefault(key, (step, patch, process))
     originals = processes.inference.catalog.originals
-    for step, patch, kind in found.values():
+    for step, patch, process in found.values():
+        server = patch.path == ""
         facts = Captured(
             step.name,
             originals[step.symbol],
             step.kind == "made",
             (patch.path, patch.row) if patch.path else None,
-            patch.patch.text if patch.patch else (f"import {patch.symbol}" if patch.path else kind),
+            process.kind
+            if server
+            else patch.patch.text
+            if patch.patch
+            else f"import {patch.symbol}",
+            started(process) if server else None,
         )
         span, statement = pointed_at(processes.modules, step.path, step.row, step.name)
         yield Remark(step.path, span, facts, statement)

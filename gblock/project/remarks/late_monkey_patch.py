@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     from gblock.diagnostics import NamedTuple
 
-MARKS = re.compile(rb"\b(?:gevent|locust|patch_all|preload_app)\b")
+MARKS = re.compile(rb"\bimport\b")
 SCATTERED = False
 IN_PROCESSES = True
 IN_CODE = True
@@ -42,6 +42,8 @@ class Late(NamedTuple):
     """How many more such imports there are."""
     chain: tuple[tuple[str, int], ...]
     """The imports and calls that lead to it, the first one first."""
+    started: tuple[str, int] | None = None
+    """Where the server is started, where nothing else tells of it."""
 
 
 class _Place(NamedTuple):
@@ -52,6 +54,13 @@ class _Place(NamedTuple):
     name: str
     text: str
     server: str
+    started: tuple[str, int] | None = None
+    """Where the server is started."""
+
+
+def started(process: Process) -> tuple[str, int] | None:
+    """Where the first evidence of a process stands."""
+    return process.evidence[0][:2] if process.evidence else None
 
 
 def find(processes: Processes, _paths: Collection[str]) -> Iterable[Remark]:
@@ -65,6 +74,8 @@ def find(processes: Processes, _paths: Collection[str]) -> Iterable[Remark]:
             if step.kind == "made" or (step.kind != "imported" and step.path == patch.path):
                 continue
             place = _place(processes, process, step, patch)
+            if step.kind != "imported" and place[:2] == (step.path, step.row):
+                continue
             found.setdefault(place, {}).setdefault((step.path, step.row, step.symbol), step)
     for place, steps in found.items():
         yield _remark(processes, place, list(steps.values()))
@@ -80,7 +91,7 @@ def _place(processes: Processes, process: Process, step: Step, patch: Step) -> _
         setting = processes.servers.setting(path, "preload_app")
         if setting is not None and first[0] != path:
             return _Place(path, setting[1], "preload_app", "", process.kind)
-    return _Place(*first, "", "", process.kind)
+    return _Place(*first, "", "", process.kind, started(process))
 
 
 def _remark(processes: Processes, place: _Place, steps: list[Step]) -> Remark:
@@ -103,6 +114,7 @@ def _remark(processes: Processes, place: _Place, steps: list[Step]) -> Remark:
         kept,
         len(steps) - 1,
         worst.chain,
+        place.started,
     )
     span, statement = pointed_at(processes.modules, place.path, place.row, place.name)
     return Remark(place.path, span, facts, statement)
