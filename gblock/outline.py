@@ -59,6 +59,11 @@ class Chunk:
         return "opt-in" in self._value(b"\nlevel", b"\n")
 
     @property
+    def has_whole(self) -> bool:
+        """Whether a symbol stands for all that is below a package."""
+        return b'.**"' in self._block
+
+    @property
     def unpatched(self) -> bool:
         """Whether a blocker blocks only where gevent's patch is missing."""
         return b"\npatched_by" in self._block

@@ -88,7 +88,7 @@ class Vocabulary:
     @cached_property
     def has_whole(self) -> bool:
         """Whether a package is looked for whose methods have no names."""
-        return any(s.endswith(".**") for chunk in self._on for s in chunk.symbols)
+        return any(chunk.has_whole for chunk in self._on)
 
     def _other_roots(self, library: Chunk) -> list[tuple[str, str]]:
         """A package may be imported by another name than that of its blockers."""
