@@ -152,11 +152,22 @@ if os.environ["TRAFFIC"] == "busy":
     for _ in range(4):
         gevent.spawn(client, server.server_port)
 
+def unserved():
+    # Seconds that each thread has waited for a processor.
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/schedstat") as file:
+            found[thread] = int(file.read().split()[1]) / 1e9
+    return found
+
 def timed(name, function):
     gevent.sleep(0.1)
+    before = unserved()
     wall, start = time.time(), time.perf_counter()
     function()
-    print(name, wall, time.perf_counter() - start, flush=True)
+    end = time.perf_counter()
+    waited = max(value - before.get(thread, value) for thread, value in unserved().items())
+    print(name, wall, end - start, waited, flush=True)
     gevent.sleep(0.1)
 
 def all_kinds():
@@ -169,7 +180,7 @@ def all_kinds():
                 timed(name, function)
     junk = [[] for _ in range(2_000_000)]
     timed("block_collection", block_collection)
-    print("answered", 0, answered)
+    print("answered", 0, 0, answered)
 gevent.spawn(all_kinds).get()
 """
 EXPECTED = {
@@ -194,7 +205,8 @@ EXPECTED = {
     "block_hub": ({"waits"}, "time.sleep"),
     "block_watcher_in_c": ({"waits"}, "time.sleep"),
     "block_turns": ({"cpu"}, None),
-    "block_in_the_pool": ({"thread"}, None),
+    # Whoever has the GIL and no processor is starved: nobody is blamed for the one or the other.
+    "block_in_the_pool": ({"thread", "starved"}, None),
     "block_stopped": ({"starved"}, None),
     "block_stopped_in_a_call": ({"starved"}, None),
 }
@@ -208,12 +220,15 @@ _FRAMES = {
 
 
 def judge(result):
-    """What the script did and the probe saw: by kind, a list of (true seconds, block, site)."""
+    """What the script did and the probe saw: by kind, (true seconds, starved?, block, site).
+
+    Starved is a block during which a thread waited for a processor for half of the time.
+    """
     seen = {name: [] for name in EXPECTED}
     blocks = result.blocks()
     for line in result.stdout.splitlines():
-        name, start, seconds = line.split()
-        start, seconds = float(start), float(seconds)
+        name, *figures = line.split()
+        start, seconds, waited = map(float, figures)
         if name not in seen or seconds < 0.1:
             continue
         inside = [
@@ -221,30 +236,29 @@ def judge(result):
             for number, (block, _) in enumerate(blocks)
         ]
         overlap, number = max(inside, default=(0, 0))
-        seen[name].append((seconds, *(blocks[number] if overlap > 0.02 else (None, None))))
+        pair = blocks[number] if overlap > 0.02 else (None, None)
+        seen[name].append((seconds, waited >= seconds / 2, *pair))
     return seen
 
 
-def flaws(name, observed):
+def flaw(name, seconds, block, site):
     classes, symbol = EXPECTED[name]
-    found = []
-    if not observed:
-        found.append("it took less than the threshold")
-    for seconds, block, site in observed:
-        frame = _FRAMES.get(name, name)
-        if block is None:
-            found.append(f"{seconds:.3f} s were not seen")
-        elif block["class"] not in classes:
-            found.append(f"class {block['class']}: {seconds:.3f} s, {block} {site}")
-        elif name in _BLAMELESS:
-            found += ["a call site is blamed"] * (site is not None)
-        elif site is None:
-            found.append("no site")
-        elif frame and frame not in [each["function"].split(".")[-1] for each in site["stack"]]:
-            found.append(f"the stack is {site['stack']}")
-        elif symbol is not None and site["symbol"] != symbol:
-            found.append(f"symbol {site['symbol']}")
-    return found
+    frame = _FRAMES.get(name, name)
+    if block is None:
+        return f"{seconds:.3f} s were not seen"
+    if name in _BLAMELESS and site is not None:
+        return f"a call site is blamed: {block} {site}"
+    if block["class"] not in classes:
+        return f"class {block['class']}: {seconds:.3f} s, {block} {site}"
+    if name in _BLAMELESS:
+        return None
+    if site is None:
+        return f"no site: {block}"
+    if frame and frame not in [each["function"].split(".")[-1] for each in site["stack"]]:
+        return f"the stack is {site['stack']}"
+    if symbol is not None and site["symbol"] != symbol:
+        return f"symbol {site['symbol']}"
+    return None
 
 
 @pytest.fixture(scope="module", params=["idle", "busy"])
@@ -260,7 +274,16 @@ def matrix(request, tmp_path_factory):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_kind_of_block_is_seen_and_named(matrix, name):
-    assert [] == flaws(name, matrix[name])
+    assert matrix[name], "it took less than the threshold"
+    flaws = [
+        (found, starved)
+        for seconds, starved, *pair in matrix[name]
+        if (found := flaw(name, seconds, *pair))
+    ]
+    # Without a processor of its own a thread cannot see what another one does meanwhile.
+    assert [] == [found for found, starved in flaws if not starved or "not seen" in found]
+    if len(flaws) == len(matrix[name]):
+        pytest.skip(f"the host gave the process no time: {flaws[0][0]}")
 
 
 def test_durations_are_true(matrix):
@@ -268,7 +291,7 @@ def test_durations_are_true(matrix):
         abs(block["duration"] - seconds)
         for name, observed in matrix.items()
         if name not in (*_BLAMELESS, "block_turns")
-        for seconds, block, _ in observed
+        for seconds, _, block, _ in observed
         if block
     ]
 
@@ -356,11 +379,12 @@ def test_c_functions_that_nothing_tells_the_name_of_are_seen(tmp_path):
         tmp_path,
     )
 
-    blocks = [pair for pair in result.blocks() if pair[0]["class"] != "gc"]
+    blocks = [pair for pair in result.blocks() if pair[0]["class"] not in ("gc", "starved")]
     assert [("waits", None, True)] * 2 == [
         (block["class"], site["symbol"], block["duration"] > 0.19) for block, site in blocks
     ]
-    assert "clock_nanosleep" == blocks[1][0]["syscall"]
+    # What time.sleep is made of, from 3.11 on and before.
+    assert blocks[1][0]["syscall"] in ("clock_nanosleep", "pselect6")
 
 
 def test_what_keeps_the_gil_without_a_frame_is_not_taken_for_what_follows(tmp_path):
@@ -671,7 +695,9 @@ def test_without_a_directory_a_block_is_one_line_on_stderr(tmp_path):
         GBLOCK_PROBE_DIR="",
     )
 
-    (line,) = result.stderr.splitlines()
+    # A busy host may give the process no time before or after it.
+    lines = [line for line in result.stderr.splitlines() if "gave this process no time" not in line]
+    (line,) = lines
     assert line.startswith("gblock: blocked for 0.2")
     assert line.endswith(f"(waits): time.sleep at {tmp_path}/script.py:19 in blocks")
 
@@ -914,7 +940,7 @@ def test_it_starts_and_stops_by_hand_where_nothing_is_patched(tmp_path):
     )
 
     assert (0, "None False\nNone []\n", "") == (result.returncode, result.stdout, result.stderr)
-    assert ["blocks"] == [site["user"]["function"] for _, site in result.blocks()]
+    assert ["blocks"] == [site["user"]["function"] for _, site in result.blocks() if site]
     assert ["stopped"] == [end["reason"] for end in result.records("end")]
 
 

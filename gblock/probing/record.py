@@ -58,6 +58,19 @@ class Site:
         """The frames are those that spawned the greenlet: its target is the callable itself."""
         self.native: list[str] | None = None
 
+    def without_call(self) -> Site:
+        """Return the same place, where nothing is known of what it calls."""
+        site = self.without_entry()
+        site.callable, site.entered = None, self.entered
+        return site
+
+    def without_entry(self) -> Site:
+        """Return the same place, as if no package had been entered there."""
+        site = Site()
+        site.callable, site.frames, site.user = self.callable, self.frames, self.user
+        site.spawned, site.native = self.spawned, self.native
+        return site
+
     @property
     def symbol(self) -> str | None:
         """The name that people import."""
