@@ -9,10 +9,12 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import probed
 import pytest
 
+ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.probe
 
 
@@ -53,6 +55,26 @@ def test_without_the_variable_nothing_of_it_is_loaded(tmp_path):
     assert "['gblock', 'gblock.probing', 'gblock.probing.hook']" == loaded
     assert "False None" == monitor
     assert not result.directory.exists()
+
+
+def test_gevents_plug_ins_import_nothing_but_os(tmp_path):
+    script = """
+        import os, sys
+        before = set(sys.modules)
+        from gblock.probing import hook
+        hook.did_patch_all(None)
+        hook.monitor_thread_started(None)
+        print(sorted(set(sys.modules) - before))
+    """
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", textwrap.dedent(script)],
+        env=probed.environment(PYTHONPATH=ROOT),
+        capture_output=True,
+        text=True,
+    )
+
+    ours = "['__future__', 'gblock', 'gblock.probing', 'gblock.probing.hook']\n"
+    assert (ours, "") == (done.stdout, done.stderr)
 
 
 KINDS = """
@@ -468,7 +490,13 @@ def test_a_block_that_lasts_is_told_while_it_lasts_and_survives_a_kill(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "end", ["os.kill(os.getpid(), 15)", "os.kill(os.getpid(), 9)", "os._exit(3)"]
+    "end",
+    [
+        "os.kill(os.getpid(), 15)",
+        "os.kill(os.getpid(), 9)",
+        "os._exit(3)",
+        "import ctypes; ctypes.string_at(0)",
+    ],
 )
 def test_records_are_whole_however_the_process_ends(tmp_path, end):
     result = probed.run(
@@ -1088,6 +1116,81 @@ def test_a_command_that_is_no_python_runs_with_a_warning(tmp_path):
 
     assert (0, "1\n") == (result.returncode, result.stdout)
     assert "cannot be told" in result.stderr
+
+
+METERED = """
+def blocks(): pause(0.2)
+def other():
+    settle()
+    gevent.get_hub().destroy(destroy_loop=True)
+settle()
+blocks(); settle()
+get_original("_thread", "start_new_thread")(other, ())
+settle(0.5)
+blocks(); settle()
+"""
+
+
+def test_metrics_are_counted_once_however_many_hubs_there_are(tmp_path):
+    pytest.importorskip("prometheus_client")
+    script = """
+import prometheus_client
+for line in prometheus_client.generate_latest().decode().splitlines():
+    if line.startswith(("gblock_blocks_total", "gblock_blocked_seconds_count")):
+        print(line.partition("{")[0], "time.sleep" in line, line.rpartition(" ")[2])
+"""
+    result = probed.run(METERED + script, tmp_path, GBLOCK_PROBE_METRICS="prometheus")
+
+    assert (0, "") == (result.returncode, result.stderr)
+    assert {"gblock_blocks_total True 2.0", "gblock_blocked_seconds_count True 2.0"} <= set(
+        result.stdout.splitlines()
+    )
+    assert 2 == len(result.at("blocks"))
+
+
+def test_metrics_that_cannot_be_had_are_one_warning_and_the_probe_goes_on(tmp_path):
+    result = probed.run(METERED, tmp_path, GBLOCK_PROBE_METRICS="graphite")
+
+    (line,) = result.stderr.splitlines()
+    assert "graphite is neither prometheus nor opentelemetry" in line
+    assert "did not start" not in line
+    assert 2 == len(result.at("blocks"))
+
+
+def test_a_test_that_freezes_the_hub_fails_and_its_neighbour_does_not(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        textwrap.dedent("""
+        import time
+        import gevent, pytest
+
+        @pytest.mark.gblock(max_block=0.1)
+        def test_freezes():
+            time.sleep(0.25)
+
+        @pytest.mark.gblock(max_block=0.1)
+        def test_waits():
+            gevent.sleep(0.25)
+
+        def test_sees(hub_watch):
+            time.sleep(0.25)
+            gevent.sleep(0.1)
+            (block,) = [each for each in hub_watch.blocks if each["seen"].get("symbol")]
+            assert "time.sleep" == block["seen"]["symbol"]
+            hub_watch.forgive()
+        """),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"],
+        env=probed.environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert "time.sleep blocked the hub for 0.2" in done.stdout
 
 
 def test_records_are_given_to_code_that_asks_for_them():

@@ -146,6 +146,10 @@ class Recorder:
         if self.path is not None:
             self._write([line])
 
+    def forget(self, hub: int) -> None:
+        """Leave a hub that is gone out of the files to come."""
+        self._starts.pop(hub, None)
+
     def site(self, site: Site) -> Site:
         """Return the known site that is the same, or this one with a number of its own."""
         key = site.key

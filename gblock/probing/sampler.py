@@ -51,7 +51,8 @@ _ERRORS = 10
 _TURNING = 8
 """So many turns of the loop follow a block at once, beside those that are usual between two looks:
 if there were more, it cannot have been blocked all the time."""
-_SCHEDULE_EVERY = 0.1
+_SCHEDULE_EVERY, _SCHEDULE_IDLE = 0.1, 1.0
+"""Seconds between two looks at how long the hub's thread has waited for a processor."""
 _LATE = 0.02
 """Seconds: a look that comes later than that was kept from coming."""
 _WORKED = 0.005
@@ -193,9 +194,10 @@ class Sampler:
         self.on_fork: Callable[[], None] = self.restart
         self.name = f"{type(hub).__name__}-{getattr(hub, 'minimal_ident', None) or 0}"
         self._collections = collections
-        self._period = settings.period
+        self.on_pace: Callable[[float], None] | None = None
+        self._period = self._pace = settings.period
         self._threshold = settings.threshold
-        self._suspicious = settings.threshold / 3
+        self._suspicious, self._in_doubt = settings.suspicious, settings.threshold / 3
         self.errors = 0
         self._errors = 0
         self._idle_codes = _loop_codes(hub)
@@ -212,7 +214,8 @@ class Sampler:
             first: Seconds that the monitor thread sleeps before it looks for the first time.
         """
         now = _perf_counter()
-        self._sleep = max(first, self._period)
+        self._pace = self._period
+        self._sleep = max(first, self._pace)
         self.pid = os.getpid()
         self._kernel = kernel.Thread(self.native)
         self._clock = _clock_of(self.ident)
@@ -231,7 +234,7 @@ class Sampler:
         self._incident: _Incident | None = None
         self._beat = now
         self._schedule: kernel.Schedule | None = self._kernel.schedule()
-        self._schedule_at = now
+        self._schedule_at, self._schedule_cpu = now, self._last[0]
         self._state = "idle"
 
     def look(self, hub: Any) -> None:
@@ -243,6 +246,10 @@ class Sampler:
                 self.on_fork()
             self._look(hub)
             self._errors = 0
+            pace = self._period if self._incident is None else self.settings.pace
+            if pace != self._pace and self.on_pace is not None:
+                self.on_pace(pace)
+                self._pace = pace
             if self.on_look is not None:
                 self.on_look()
         except BaseException as error:  # noqa: BLE001 - gevent's thread would die of it
@@ -256,7 +263,7 @@ class Sampler:
                 self.recorder.end("error", self.disabled)
                 self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
         finally:
-            self._left, self._sleep = _perf_counter(), self._period
+            self._left, self._sleep = _perf_counter(), self._pace
             if self._left - self._since < _LATE:
                 self._waits = _waits()
             else:
@@ -333,7 +340,13 @@ class Sampler:
         if idle:
             self._busy = False
             if self._asks and self._incident is None:
-                self._suspect(loop, now, self._pass(now, wall, stamp, since), stamp)
+                if stamp != self._stamp:
+                    self._still, self._still_before = (
+                        self._pass(now, wall, stamp, since),
+                        self._last,
+                    )
+                elif stamp != self._polls and now - self._still >= self._in_doubt:
+                    self._suspect(loop, now)
         else:
             if not self._busy or turned:
                 self._began = self._pass(now, wall, stamp, since)
@@ -361,27 +374,27 @@ class Sampler:
         self._turn, self._stamp = turn, stamp
         self._last = clocks
         if self._incident is None:
-            if now - self._schedule_at >= _SCHEDULE_EVERY:
+            # A thread that does nothing waits for no processor.
+            worked = clocks[0] - self._schedule_cpu >= _WORKED
+            if now - self._schedule_at >= (_SCHEDULE_EVERY if worked else _SCHEDULE_IDLE):
                 self._schedule, self._schedule_at = self._kernel.schedule(), now
+                self._schedule_cpu = clocks[0]
             if now - self._beat >= self.settings.heartbeat:
                 self._beat = now
                 self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
                 self.lag = 0.0
 
-    def _suspect(self, loop: Any, now: float, began: float, stamp: float) -> None:
+    def _suspect(self, loop: Any, now: float) -> None:
         """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
 
         The one cannot be told from the other by a frame. The loop's time does not change in either,
         so one answer holds until it does.
         """
-        if stamp != self._stamp:
-            self._still, self._still_before = began, self._last
-        elif stamp != self._polls and now - self._still >= self._suspicious:
-            incident = _Incident(self._still, self._still_before, in_poll=True)
-            incident.opened, incident.asked = now, self._cpu_now()
-            self._incident = incident
-            loop.run_callback_threadsafe(incident.mark)
-            incident.schedule = self._kernel.schedule()
+        incident = _Incident(self._still, self._still_before, in_poll=True)
+        incident.opened, incident.asked = now, self._cpu_now()
+        self._incident = incident
+        loop.run_callback_threadsafe(incident.mark)
+        incident.schedule = self._kernel.schedule()
 
     def _question(self, incident: _Incident, hub: Any, now: float, cpu: float) -> None:
         """Find out why a loop does not call back although it seems to wait for events."""

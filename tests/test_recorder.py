@@ -1,0 +1,60 @@
+"""What a probe writes stays small, however often the hub is blocked."""
+
+from __future__ import annotations
+
+import _thread
+import json
+import tracemalloc
+
+from gblock.probing import record
+from gblock.probing.settings import Settings
+
+
+def block(number):
+    return {"type": "block", "t": number / 10, "duration": 0.2, "class": "waits", "site": None}
+
+
+def place(number):
+    site = record.Site()
+    site.callable = "time.sleep"
+    site.user = (f"/app/{number}.py", "app", number, "work", True)
+    site.frames = [site.user] * 20
+    return site
+
+
+def test_a_million_blocks_at_a_million_places_cost_bounded_memory_and_disk(tmp_path, monkeypatch):
+    settings = Settings()
+    settings.directory, settings.max_bytes = str(tmp_path), 200_000
+    settings.max_sites, settings.max_records = 50, 20
+    recorder = record.Recorder(settings, _thread.allocate_lock)
+    now = [1e9]
+    monkeypatch.setattr(record.time, "time", lambda: now[0])
+
+    def run(first, last):
+        for number in range(first, last):
+            now[0] += 0.01
+            recorder.block(block(number), recorder.site(place(number)))
+
+    run(0, 100_000)
+    tracemalloc.start()
+    try:
+        run(100_000, 120_000)
+        before, _ = tracemalloc.get_traced_memory()
+        run(120_000, 140_000)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    run(140_000, 1_000_000)
+    recorder.heartbeat(1, 0.0, "idle", "Hub")
+
+    assert after - before < 50_000
+    files = list(tmp_path.iterdir())
+    assert 2 == len(files)
+    assert all(path.stat().st_size <= 2 * settings.max_bytes for path in files)
+    lines = [line for path in files for line in path.read_text(encoding="ascii").splitlines()]
+    written = [json.loads(line) for line in lines]
+    assert {line["site"] for line in written if line["type"] == "site"} <= set(range(51))
+    (beat,) = [line for line in written if line["type"] == "heartbeat"]
+    assert 1_000_000 == beat["blocks"]
+    minutes = 1_000_000 * 0.01 / 60
+    assert abs(beat["blocks"] - beat["dropped"] - 20 * minutes) <= 40
