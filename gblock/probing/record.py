@@ -136,7 +136,7 @@ class Recorder:
             "argv": _argv(),
             "python": ".".join(map(str, sys.version_info[:3])),
             "threshold": self._settings.threshold,
-            "period": self._settings.period,
+            "period": round(self._settings.period, 6),
             "heartbeat": self._settings.heartbeat,
             **details,
         }
