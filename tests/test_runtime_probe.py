@@ -1118,6 +1118,29 @@ def test_a_command_that_is_no_python_runs_with_a_warning(tmp_path):
     assert "cannot be told" in result.stderr
 
 
+def test_no_module_that_gevent_patches_is_imported_for_it(tmp_path):
+    result = probed.run(
+        """
+        import os, sys
+        asked = os.environ.pop("GBLOCK_PROBE")
+        from gevent import monkey; monkey.patch_all()
+        import gevent; gevent.sleep(0.01)
+        before = set(sys.modules)
+        os.environ["GBLOCK_PROBE"] = asked
+        from gblock.probing import hook
+        hook.did_patch_all(None)
+        gevent.sleep(0.1)
+        new = set(sys.modules) - before
+        print("gblock.probing.sampler" in new, sorted(new & {*monkey.saved, "logging"}))
+        """,
+        tmp_path,
+        prelude="",
+    )
+
+    assert (0, "True []\n", "") == (result.returncode, result.stdout, result.stderr)
+    assert 1 == len(result.records("start"))
+
+
 METERED = """
 def blocks(): pause(0.2)
 def other():

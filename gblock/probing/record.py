@@ -36,7 +36,7 @@ OTHER = 0
 """The number of the site that stands for all above the limit."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0)
-_NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)\.jsonl(\.1)?")
+_NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.stacks\.txt)")
 
 
 class Site:
