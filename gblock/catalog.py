@@ -22,6 +22,7 @@ else:
 Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
+Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -54,6 +55,18 @@ class Condition(_Table, frozen=True):
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols of which one stands in the argument, alone or in a ``|``."""
+    prefixes: tuple[str, ...] = ()
+    """What a text may begin with."""
+    given: bool = False
+    """Whether anything but ``None`` will do."""
+
+
+class Called(_Table, frozen=True):
+    """A call elsewhere in the same module that makes a blocker immediate."""
+
+    symbol: str
+    values: tuple[bool | int | float | str | None, ...]
+    """What the first argument must be."""
 
 
 class Evidence(_Table, frozen=True):
@@ -70,6 +83,10 @@ class Evidence(_Table, frozen=True):
     """False where the call was stopped after `elapsed`."""
     remedy: str | None = None
     remedy_max_gap: float | None = None
+    belief: str | None = None
+    """What one believes of the call and the measurement does not say: a sentence."""
+    found: str | None = None
+    """What was found that the figures do not say, as other versions and builds: sentences."""
     reference: str | None = None
     python: str | None = None
     gevent: str | None = None
@@ -98,10 +115,30 @@ class Blocker(_Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     cooperative_after: tuple[str, ...] = ()
     """Calling one of these symbols makes it cooperative."""
+    patched_by: tuple[str, ...] = ()
+    """The modules that gevent's monkey patching has to replace, all of them, for it to be
+    cooperative: it blocks only without; ``queue or threading`` where one of several is enough."""
+    captured: bool = False
+    """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
+    unless_called: tuple[Called, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
     seconds_each: float | None = None
     """For ``costly``: what one call costs, in seconds."""
+
+
+class Belief(_Table, frozen=True):
+    """What one believes of calls that are no blockers, and what was measured."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, ``stdlib`` or ``gevent``."""
+    verdict: Verdict
+    evidence: Evidence
+    symbols: tuple[str, ...] = ()
+    """Dotted names as imported."""
+    rule: str | None = None
+    """The rule that reports it, where one does."""
 
 
 class Library(_Table, frozen=True):
@@ -220,6 +257,33 @@ class Handler(_Table, frozen=True):
     runs: Literal["task", "request"]
 
 
+class Original(_Table, frozen=True):
+    """What a name of the standard library does after monkey patching if it was taken before."""
+
+    symbol: str
+    patch: str
+    """Which part of ``patch_all`` replaces it: ``time``, ``socket``, ``threading`` …"""
+    level: Literal["error", "warning"]
+    why: str
+    evidence: Evidence
+    kept: bool = True
+    """Whether the name itself is stale: ``from time import sleep``."""
+    made: bool = False
+    """Whether what it made is stale: ``lock = threading.Lock()``."""
+
+
+class Import(_Table, frozen=True):
+    """What importing a module does to the standard library's names."""
+
+    module: str
+    """Its dotted name; modules inside it count as it does."""
+    evidence: Evidence
+    keeps: tuple[str, ...] = ()
+    """The originals that it takes hold of; none that is patched later replaces them there."""
+    patches: bool = False
+    """Whether the import itself monkey patches everything."""
+
+
 class _Head(_Table, frozen=True, rename={"measured_on": "measured-on"}):
     measured_on: dict[str, str] = {}
 
@@ -229,6 +293,9 @@ _SHAPES: dict[str, Any] = {
     "offload": Offload,
     "handler": Handler,
     "blocker": Blocker,
+    "original": Original,
+    "import": Import,
+    "belief": Belief,
     "harmless": Harmless,
     "driver": Driver,
     "chooser": Chooser,
@@ -246,6 +313,7 @@ class Catalog:
         handlers: tuple[Handler, ...] = (),
         measured_on: dict[str, str] | None = None,
         off: tuple[Blocker, ...] = (),
+        beliefs: tuple[Belief, ...] = (),
         harmless: tuple[Harmless, ...] = (),
         texts: tuple[outline.Outline, ...] = (),
         looked_for: Callable[[Driver], bool] | None = None,
@@ -257,11 +325,30 @@ class Catalog:
         self.measured_on = measured_on or {}
         self.off = off
         """Blockers that are not looked for; what they say of arguments still tells types."""
+        self.beliefs = beliefs
         self.harmless = harmless
         self.texts = texts
-        """The files that it was read from: drivers and choosers are read when asked for."""
+        """The files that it was read from: what few runs need is read when asked for."""
         self._looked_for = looked_for
         self._canonical: dict[str, str] = {}
+
+    @cached_property
+    def originals(self) -> dict[str, Original]:
+        """What is stale where it was taken before monkey patching, by symbol.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.symbol: one for one in self._on_demand("original")}
+
+    @cached_property
+    def imports(self) -> dict[str, Import]:
+        """What importing matters for monkey patching, by the module's name.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.module: one for one in self._on_demand("import")}
 
     @cached_property
     def by_symbol(self) -> dict[str, tuple[Blocker, ...]]:
@@ -469,6 +556,7 @@ class Catalog:
             self.handlers,
             self.measured_on,
             off,
+            self.beliefs,
             self.harmless,
             self.texts,
             looked_for or self._looked_for,
@@ -513,19 +601,27 @@ def merged(files: list[Catalog]) -> Catalog:
         tuple(offload for one in files for offload in one.offloads),
         tuple(handler for one in files for handler in one.handlers),
         files[0].measured_on,
+        beliefs=tuple(belief for one in files for belief in one.beliefs),
         harmless=tuple(one for file in files for one in file.harmless),
         texts=tuple(text for one in files for text in one.texts),
     )
 
 
-def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog:
+def parse(
+    text: outline.Outline, roots: frozenset[str] | None = None, *, unpatched: bool = False
+) -> Catalog:
     """Parse and validate the blocks of one file that speak of these packages, or all.
+
+    Args:
+        text: The file.
+        roots: The packages; None for all blocks.
+        unpatched: Whether the packages' blockers are those that block only without gevent's patch.
 
     Raises:
         UserError: with the file, the block and the key.
     """
     blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
-    for chunk in text.chunks if roots is None else text.about(roots):
+    for chunk in text.chunks if roots is None else text.about(roots, unpatched=unpatched):
         if chunk.kind not in outline.ON_DEMAND:
             blocks[chunk.kind].append(_block(chunk, text.filename))
     head = _tables(text.head, text.filename, 0)
@@ -539,6 +635,7 @@ def parse(text: outline.Outline, roots: frozenset[str] | None = None) -> Catalog
         tuple(blocks["offload"]),
         tuple(blocks["handler"]),
         measured_on,
+        beliefs=tuple(blocks["belief"]),
         harmless=tuple(blocks["harmless"]),
         texts=(text,),
     )
@@ -559,7 +656,8 @@ def _block(chunk: outline.Chunk, filename: str) -> Any:
     try:
         return msgspec.convert(block, shape)
     except msgspec.ValidationError as error:
-        label = block.get("id") or block.get("symbol") or block.get("distribution") or "?"
+        keys = ("id", "symbol", "module", "distribution")
+        label = next((block[key] for key in keys if block.get(key)), "?")
         message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
         raise UserError(filename, message, chunk.rows_before + 1) from None
 

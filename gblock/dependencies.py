@@ -156,7 +156,7 @@ def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]
                 owners.setdefault(symbol.partition(".")[0], set()).add(blocker.distribution)
     found: dict[str, str] = {}
     for blocker in known.blockers:
-        if blocker.distribution == "stdlib" or not is_single(blocker):
+        if blocker.distribution == "stdlib" or blocker.patched_by or not is_single(blocker):
             continue
         for symbol in blocker.symbols:
             root = symbol.partition(".")[0]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gblock import files, outline, rules
 from gblock.decoding import is_utf_8
-from gblock.project.modules import Modules
+from gblock.project.modules import WORDS, Modules
 from gblock.project.triage import Triage
 from gblock.project.vocabulary import Vocabulary
 from gblock.selection import GROUPS, Selection
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gblock.project.remarks import Remarks
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
+_GEVENT = tuple(word.encode() for word in WORDS)
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
 _FEW = 4
@@ -85,7 +86,10 @@ class Run:
         chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
         self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
         self._verify(select, ignore)
-        self.chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
+        self.chunks = [chunk for chunk in chunks if not chunk.unpatched]
+        self.unpatched = [chunk for chunk in chunks if chunk.unpatched]
+        """What blocks only without gevent's patch: ordinary runs look for none of it."""
         on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
         self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
@@ -226,11 +230,47 @@ class Run:
         """The files in which a rule about processes may find something."""
         if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
             return set()
-        data = self.modules.data
-        found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
+        data, in_code = self.modules.data, self._speaks_of_gevent()
+        found = {p for p in self.reported if self._remarks.may_be_in(data(p), in_code=in_code)}
         if found:
             self.complete()
-        return found
+        return set(self.reported) if self._is_marked_elsewhere() else found
+
+    def _is_marked_elsewhere(self) -> bool:
+        """Whether what stands in some file makes a rule about processes look at all of them."""
+        pattern, data = self._remarks.scattered, self.modules.data
+        if pattern is None or not self._speaks_of_gevent():
+            return False
+        self.complete()
+        return any(pattern.search(data(path)) for path in self.modules.mentioning(WORDS[0]))
+
+    def _speaks_of_gevent(self) -> bool:
+        """Whether a file of the project does, or one that starts its processes.
+
+        The rest of the project is only read where a file that was named may call, or names, what
+        gevent replaces.
+        """
+        if not self.covers_project and not self._is_complete:
+            data = self.modules.data
+            words = {*_GEVENT, *(name for one in self.outlines for name in one.originals)}
+            named = any(word in data(path) for path in self.reported for word in words)
+            if not named and not self._may_call_unpatched():
+                return False
+            self.complete()
+        return any(self.modules.mentioning(word) for word in WORDS) or self._is_started_on_gevent
+
+    @cached_property
+    def _is_started_on_gevent(self) -> bool:
+        """Whether a file that may start a process names what runs on gevent."""
+        from gblock.project.deployment import mention
+
+        return self.is_project and mention(self.root, self.config.exclude, _GEVENT)
+
+    def _may_call_unpatched(self) -> bool:
+        """Whether a file that was named may call what blocks only without gevent's patch."""
+        chunks = [chunk for one in self.outlines for chunk in one.chunks]
+        triage = Triage(self.modules, Vocabulary(self.unpatched, chunks))
+        return triage.any_may_matter(self.reported)
 
     @property
     def is_project(self) -> bool:

@@ -6,7 +6,7 @@ import inspect
 import textwrap
 
 from gblock import catalog, rules
-from gblock.catalog import Blocker, Catalog, Driver, Evidence, Timeout
+from gblock.catalog import Belief, Blocker, Catalog, Driver, Evidence, Timeout
 from gblock.errors import UserError
 from gblock.rule import Rule
 from gblock.suggestion import did_you_mean
@@ -25,9 +25,16 @@ _LEVELS = {
     "opt-in": "off unless selected",
 }
 
+_VERDICTS = {
+    "blocks": "waits, and no other greenlet runs",
+    "cpu": "works, and no other greenlet runs",
+    "cooperative": "cooperative, other greenlets run meanwhile",
+    "immediate": "returns at once",
+}
+
 
 def page(name: str) -> str:
-    """The page of a rule, by its name, of a blocker, by its id or a symbol, or of a driver.
+    """The page of a rule or driver, by its name, or of a blocker or belief, by its id or a symbol.
 
     Raises:
         UserError: if there is none, with a suggestion.
@@ -40,10 +47,13 @@ def page(name: str) -> str:
     drivers = {driver.id: driver for driver in known.drivers}
     if name in drivers:
         return driver_page(drivers[name], known)
-    found = known.lookup(name)
-    if found:
-        return "\n".join(blocker_page(blocker, known) for blocker in found)
-    names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol)
+    pages = [blocker_page(blocker, known) for blocker in known.lookup(name)]
+    # A call can be both: a blocker where nothing is patched, and a belief of the patched one.
+    told = (belief for belief in known.beliefs if name in (belief.id, *belief.symbols))
+    pages += [belief_page(belief, known) for belief in told]
+    if pages:
+        return "\n".join(pages)
+    names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))
     raise UserError(
         "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
     )
@@ -80,11 +90,13 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
     package = "the standard library" if blocker.distribution == "stdlib" else blocker.distribution
     if blocker.versions:
         package += f" {blocker.versions}"
-    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds)
+    rule = next(r for r in rules.load_all() if blocker.kind in r.kinds).name
+    if blocker.patched_by:
+        rule = rules.OF_UNPATCHED[0]
     lines = [
         f"# {blocker.id}",
         "",
-        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule.name}.",
+        f"{package}: {_KINDS[blocker.kind]}; {_LEVELS[blocker.level]} by {rule}.",
         "",
         *(f"- `{symbol}`" for symbol in blocker.symbols),
         "",
@@ -96,6 +108,22 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
     if facts:
         lines += ["", *(f"- {fact}" for fact in facts)]
     lines += ["", *_proof(blocker.evidence, known.measured_on)]
+    return "\n".join(lines) + "\n"
+
+
+def belief_page(belief: Belief, known: Catalog) -> str:
+    """What one believes of calls that are no blockers, in Markdown."""
+    package = "the standard library" if belief.distribution == "stdlib" else belief.distribution
+    reported = f"reported by {belief.rule}" if belief.rule else "not reported"
+    lines = [
+        f"# {belief.id}",
+        "",
+        f"{package}: {_VERDICTS[belief.verdict]}; {reported}.",
+        "",
+        *(f"- `{symbol}`" for symbol in belief.symbols),
+        *([""] if belief.symbols else []),
+        *_proof(belief.evidence, known.measured_on),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -132,7 +160,12 @@ def _facts(blocker: Blocker) -> list[str]:
     for condition in blocker.unless:
         which = _argument(condition.position, condition.keyword)
         values = [*map(repr, condition.values), *condition.flags]
+        values += [f"{prefix}…" for prefix in condition.prefixes]
         facts.append(f"It does not block where {which} is {' or '.join(f'`{v}`' for v in values)}.")
+    if blocker.patched_by:
+        facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")
+    if blocker.captured:
+        facts.append("Its original blocks after the patch, too: see original-call.")
     if blocker.cooperative_after:
         remedies = " or ".join(f"`{symbol}`" for symbol in blocker.cooperative_after)
         facts.append(f"Cooperative once the project calls {remedies}.")
@@ -166,6 +199,8 @@ def _bound(timeout: Timeout) -> str:
 def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
     """What was measured, or that nothing was."""
     lines = []
+    if evidence.belief:
+        lines += [f"Belief: {evidence.belief}", ""]
     if evidence.measured:
         python = evidence.python or measured_on.get("python", "?")
         gevent = evidence.gevent or measured_on.get("gevent", "?")
@@ -184,6 +219,8 @@ def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
             lines.append(f"| remedy: {_cell(evidence.remedy)} | | {gap} |")
     else:
         lines.append("Not measured.")
+    if evidence.found:
+        lines += ["", evidence.found]
     if evidence.reference:
         lines += ["", f"Reference: {evidence.reference}"]
     return lines
@@ -231,6 +268,65 @@ def blockers_document() -> str:
             f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(driver.instead)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def beliefs_document() -> str:
+    """``docs/beliefs.md``."""
+    known = catalog.load()
+    lines = ["# Beliefs", "", _GENERATED, ""]
+    lines.append(
+        "What one believes of a call, and what came of it when it ran under gevent beside a "
+        "heartbeat greenlet. `gblock explain ID` prints an entry; versions are those of "
+        f"{_measured_on(known)} where no other is named."
+    )
+    stop: list[Blocker | Belief] = [b for b in known.blockers if b.evidence.belief]
+    stop += [belief for belief in known.beliefs if _stops_hub(belief)]
+    rest: list[Blocker | Belief] = [b for b in known.beliefs if not _stops_hub(b)]
+    for heading, those in (("They block the hub", stop), ("They do not", rest)):
+        lines += ["", f"## {heading}", "", "| entry | belief | measured |", "|---|---|---|"]
+        for one in sorted(those, key=lambda one: (one.distribution.lower(), one.id)):
+            lines.append(f"| {_entry(one)} | {_cell(one.evidence.belief)} | {_cell(_found(one))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _stops_hub(belief: Belief) -> bool:
+    return belief.verdict in ("blocks", "cpu")
+
+
+def _measured_on(known: Catalog) -> str:
+    have = known.measured_on
+    return f"Python {have.get('python', '?')} and gevent {have.get('gevent', '?')}"
+
+
+def _found(one: Blocker | Belief) -> str:
+    """What was measured, in one line."""
+    evidence, parts = one.evidence, []
+    if evidence.elapsed is not None:
+        names = {"Python": evidence.python, "gevent": evidence.gevent}
+        if one.distribution not in ("stdlib", "gevent"):
+            names = {one.distribution: evidence.version, **names}
+        versions = ", ".join(f"{name} {version}" for name, version in names.items() if version)
+        took = f"{evidence.elapsed:.2f} s" + ("" if evidence.returned else " (stopped)")
+        gap = f"{evidence.max_gap:.3f} s" if evidence.max_gap is not None else "?"
+        where = f" ({versions})" if versions else ""
+        parts.append(f"{evidence.call}: {took}, the hub's longest gap {gap}{where}.")
+    if isinstance(one, Blocker) and one.kind == "cpu" and one.releases_gil is False:
+        parts.append("It keeps the GIL.")
+    if evidence.found:
+        parts.append(evidence.found)
+    return " ".join(parts)
+
+
+def _entry(one: Blocker | Belief) -> str:
+    if isinstance(one, Blocker):
+        return f"[{one.id}](blockers.md#{_anchor(one.distribution)})"
+    return f"`{one.id}`" + (f", [{one.rule}](rules.md#{one.rule})" if one.rule else "")
+
+
+def _anchor(heading: str) -> str:
+    """The fragment under which GitHub shows a heading."""
+    kept = (c for c in heading.lower() if c.isalnum() or c in " -_")
+    return "".join(kept).replace(" ", "-")
 
 
 def _nested(markdown: str) -> str:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gblock.catalog import Driver
     from gblock.engine import Run
     from gblock.jobs import Job
-    from gblock.outline import Outline
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remark, Remarks
     from gblock.project.surroundings import Surroundings
@@ -60,7 +59,8 @@ class Inspection:
             (Patterns(run.config.root, [pattern]), frozenset(names))
             for pattern, names in run.config.per_file_ignores
         ]
-        roots = triage.roots(self.modules.files) | _threads(run.outlines)
+        # A project need import nothing else of the catalog than what runs code elsewhere.
+        roots = triage.roots(self.modules.files).union(*(o.offloading for o in run.outlines))
         kept = {chunk.id for chunk in run.chunks}
         loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
         if not self.selection.is_plain:
@@ -72,11 +72,14 @@ class Inspection:
             lambda driver: self._looks_for(driver, assumed),
         )
         inference = Inference(self.modules, known)
-        self._sites = Sites(
+        self._cooperation = Cooperation(
             inference,
-            Offloading(inference),
-            Cooperation(inference, assumed),
+            assumed,
+            (lambda: self._processes) if run.is_project else None,
         )
+        self._sites = Sites(inference, Offloading(inference), self._cooperation)
+        self._is_project = run.is_project
+        self._outlines, self._unpatched = run.outlines, run.unpatched
 
     def _looks_for(self, driver: Driver, assumed: tuple[str, ...]) -> bool:
         """Whether a driver that a string chooses is reported."""
@@ -105,7 +108,7 @@ class Inspection:
         Returns:
             The files that do.
         """
-        if paths and self._processes.has_gevent:
+        if paths:
             self._remarked = remarks.of(self._processes, paths)
         return self._remarked
 
@@ -116,6 +119,8 @@ class Inspection:
         them. If the file was not looked at only its comments matter.
         """
         found = [*self._looked.get(path, ())]
+        if found and self._is_project and self._processes.has_native_threads(path):
+            found = self._found(path, self._native)
         if found and not self._all_processes and self._processes.only_without_gevent(path):
             self.elsewhere += len(found)
             found = []
@@ -154,8 +159,18 @@ class Inspection:
     @cached_property
     def _processes(self) -> Processes:
         from gblock.project.processes import Processes
+        from gblock.project.unpatched import Unpatched
 
-        return Processes(self._sites.inference, around=self._around.result())
+        unpatched = Unpatched(
+            self.modules, self._outlines, self._unpatched, tuple(self._cooperation.assumed)
+        )
+        return Processes(self._sites.inference, around=self._around.result(), unpatched=unpatched)
+
+    @cached_property
+    def _native(self) -> Sites:
+        """Finds the sites of files whose processes leave ``threading`` as it was."""
+        inference = self._sites.inference
+        return Sites(inference, Offloading(inference, patched=False), self._cooperation)
 
     @cached_property
     def _around(self) -> Job[Surroundings]:
@@ -180,22 +195,27 @@ class Inspection:
             *(names for patterns, names in self._per_file if patterns.verdict(path))
         )
 
-    def _found(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
+    def _found(
+        self, path: str, finder: Sites | None = None
+    ) -> list[tuple[Diagnostic, tuple[int, int]]]:
         summary = self.modules.summary(path)
+        finder = finder or self._sites
         before = len(self._sites.unresolved)
-        sites = self._sites.of(path, self._triage.names(path))
+        sites = finder.of(path, self._triage.names(path))
         for _, row, column, name in self._sites.unresolved[before:]:
             place = Location(row, column + 1)
             message = f"what {name} is called on cannot be told"
             self.unresolved.append(Related(relative_name(path), place, message))
-        if summary is None or not any(self._sites.can_be_reported(s, summary) for s in sites):
+        if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
             return []
         if not self._all_processes:
             self.prepare()
         self._jobs.tend()
-        return self._visited(path, sites)
+        return self._visited(path, sites, finder)
 
-    def _visited(self, path: str, sites: list[Site]) -> list[tuple[Diagnostic, tuple[int, int]]]:
+    def _visited(
+        self, path: str, sites: list[Site], finder: Sites
+    ) -> list[tuple[Diagnostic, tuple[int, int]]]:
         """Let the rules look; only here libcst is imported."""
         import libcst
 
@@ -207,7 +227,7 @@ class Inspection:
             return []
         if self._rules is None:
             self._rules = [rule for rule in rules.load_all() if self.selection.runs(rule)]
-        source = Source(path, relative_name(path), text, summary, sites, self._sites)
+        source = Source(path, relative_name(path), text, summary, sites, finder)
         looking = [rule(source) for rule in self._rules]
         together = Together(looking)
         try:
@@ -244,9 +264,3 @@ class Inspection:
         known = self._sites.inference.catalog
         ids = {blocker.id for blocker in known.blockers}
         return frozenset(running) | ids | {driver.id for driver in known.drivers}
-
-
-def _threads(outlines: list[Outline]) -> frozenset[str]:
-    """The packages that run code elsewhere: a project need import nothing else of the catalog."""
-    chunks = [chunk for one in outlines for chunk in one.chunks if chunk.kind == "offload"]
-    return frozenset[str]().union(*(chunk.roots for chunk in chunks))

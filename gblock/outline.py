@@ -15,8 +15,10 @@ from gblock.errors import UserError
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
-ON_DEMAND = frozenset({"driver", "chooser"})
-"""What only one rule asks for, and only where a file may hold what it looks for."""
+ON_DEMAND = frozenset({"driver", "chooser", "original", "import"})
+"""What only a rule or two ask for, and only where a file may hold what it looks for."""
+_SHOWN = frozenset({"belief"})
+"""What only pages show: no project's calls depend on it."""
 _NAMED = ("blocker", "driver")
 
 
@@ -47,9 +49,24 @@ class Chunk:
         return names[0] if names else ""
 
     @property
+    def symbol(self) -> str:
+        """What an original is called; of other blocks the first such name, if they have any."""
+        return next(iter(_strings(self._value(b"\nsymbol ", b"\n"))), "")
+
+    @property
     def opt_in(self) -> bool:
         """Whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
+
+    @property
+    def unpatched(self) -> bool:
+        """Whether a blocker blocks only where gevent's patch is missing."""
+        return b"\npatched_by" in self._block
+
+    @property
+    def captured(self) -> bool:
+        """Whether the blocker's originals block even after the patch."""
+        return b"\ncaptured = true" in self._block
 
     @cached_property
     def symbols(self) -> list[str]:
@@ -103,16 +120,40 @@ class Outline:
         self.head = head[1:].decode()
         self.chunks = [Chunk(block, parts, number) for number, block in enumerate(blocks, 1)]
 
-    def about(self, roots: frozenset[str]) -> list[Chunk]:
-        """The blocks that speak of these packages, and of those that share a library with them."""
+    @property
+    def originals(self) -> list[bytes]:
+        """The last names of what is stale where it was taken before monkey patching."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
+        return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
+
+    @property
+    def offloading(self) -> frozenset[str]:
+        """The packages that run code elsewhere."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
+        return frozenset[str]().union(*(chunk.roots for chunk in chunks))
+
+    def about(self, roots: frozenset[str], *, unpatched: bool = False) -> list[Chunk]:
+        """The blocks that speak of these packages, and of those that share a library with them.
+
+        Args:
+            roots: The packages.
+            unpatched: Whether the blockers are those that block only without gevent's patch, or
+                all the others.
+        """
         shared = set(roots)
         for chunk in self.chunks:
             if chunk.kind == "library" and chunk.roots & roots:
                 shared |= chunk.roots
+        left_out = ON_DEMAND | _SHOWN
         return [
             chunk
             for chunk in self.chunks
-            if chunk.kind in _ALWAYS or (chunk.kind not in ON_DEMAND and chunk.roots & shared)
+            if chunk.kind in _ALWAYS
+            or (
+                chunk.kind not in left_out
+                and chunk.roots & shared
+                and (chunk.kind != "blocker" or chunk.unpatched == unpatched)
+            )
         ]
 
 

@@ -158,7 +158,7 @@ def _deps(parser: _Parser) -> None:
 
 def _processes(parser: _Parser) -> None:
     help_ = "the project's directory"
-    parser.add_argument("directory", nargs="?", metavar="DIRECTORY", help=help_)
+    parser.add_argument("directory", nargs="?", default=".", metavar="DIRECTORY", help=help_)
     parser.add_argument("--output-format", choices=("text", "json"))
 
 

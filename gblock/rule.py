@@ -110,6 +110,7 @@ class BlockerRule(Rule):
             message = f"`{code}` {self.effect(found)}"
             if site.native:
                 message += "; a native thread does not help, for it keeps the GIL"
+            message += self.source.lack(found)
             self.report(
                 node,
                 self.severity_of(found),
@@ -126,11 +127,16 @@ class BlockerRule(Rule):
 
     def effect(self, found: Found) -> str:
         """The second half of the message: what the call does to the hub."""
-        if found.wait.forever:
-            return "blocks the hub, if need be for ever: no timeout bounds the wait"
-        if found.wait.seconds is not None:
-            return f"blocks the hub for up to {found.wait.seconds:g} s"
-        return "blocks the hub until it returns"
+        return effect(found)
+
+
+def effect(found: Found) -> str:
+    """What the call of a blocker does to the hub, as the second half of a message."""
+    if found.wait.forever:
+        return "blocks the hub, if need be for ever: no timeout bounds the wait"
+    if found.wait.seconds is not None:
+        return f"blocks the hub for up to {found.wait.seconds:g} s"
+    return "blocks the hub until it returns"
 
 
 class Wording(NamedTuple):

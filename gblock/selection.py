@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.errors import UserError
-from gblock.rules import NAMES, OF_DRIVERS
+from gblock.rules import NAMES, OF_DRIVERS, OF_UNPATCHED
 from gblock.suggestion import did_you_mean
 
 TYPE_CHECKING = False
@@ -107,8 +107,11 @@ class Selection:
             return False
         if name in self.select or self.select & frozenset(GROUPS):
             return True
-        return name == OF_DRIVERS and any(
-            chunk.kind == "driver" and chunk.id in self.select for chunk in self._chunks
+        return any(
+            (name == OF_DRIVERS and chunk.kind == "driver")
+            or (name in OF_UNPATCHED and chunk.unpatched)
+            for chunk in self._chunks
+            if chunk.id in self.select
         )
 
     def runs(self, rule: type[Rule]) -> bool:

@@ -20,6 +20,8 @@ from gblock.project.summary import Call, ModuleSummary
 
 _SHORT = 60
 """The longest excerpt of code in a message, in characters."""
+_FEW = 2
+"""So many processes are named in a message."""
 
 
 class Source:
@@ -162,6 +164,19 @@ class Source:
     def handed(self, site: Site) -> list[Found]:
         """The blockers that a site hands over to another thread."""
         return self.finder.handed(site.handover) if site.handover else []
+
+    def lack(self, found: Found) -> str:
+        """For a message: which processes lack what makes a blocker cooperative in others."""
+        cooperation = self.finder.cooperation
+        lacking = cooperation.lacking(found.blocker, self.path)
+        if not lacking:
+            return ""
+        names = list(dict.fromkeys(process.name for process in lacking))
+        more = len(names) - _FEW
+        named = " and ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        remedies = map(cooperation.remedy, found.blocker.cooperative_after)
+        called = next(remedy.symbol for remedy in remedies if remedy is not None)
+        return f"; {named} never call{'' if len(names) > 1 else 's'} {called}"
 
     def symbols(self, node: cst.Call) -> set[str]:
         """The dotted names of what a call calls, where they can be told."""

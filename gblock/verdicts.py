@@ -45,14 +45,15 @@ class Verdicts:
     def _blockers(self) -> dict[str, list[Blocker]]:
         found: dict[str, list[Blocker]] = {}
         for blocker in self.catalog.blockers:
-            found.setdefault(normalized(blocker.distribution), []).append(blocker)
+            if not blocker.patched_by:
+                found.setdefault(normalized(blocker.distribution), []).append(blocker)
         return found
 
     @cached_property
     def _by_root(self) -> dict[str, list[tuple[str, Blocker]]]:
         found: dict[str, list[tuple[str, Blocker]]] = {}
         for blocker in self.catalog.blockers:
-            if blocker.distribution != "stdlib":
+            if blocker.distribution != "stdlib" and not blocker.patched_by:
                 for symbol in blocker.symbols:
                     found.setdefault(symbol.partition(".")[0], []).append((symbol, blocker))
         return found

@@ -59,3 +59,77 @@ def test_the_configuration_can_assume_it(tmp_path, assumed, rows):
     config = Config(root=str(tmp_path), assume_cooperative=(assumed,))
 
     assert rows == [d.location.row for d in check([str(path)], config).diagnostics]
+
+
+WAITER = """
+import MySQLdb
+
+waiting = MySQLdb.connect(host="db", waiter=print)  # expect: blocking-call
+waiting.commit()
+plain = MySQLdb.connect(host="db", waiter=None)  # expect: blocking-call
+plain.commit()  # expect: blocking-call
+"""
+
+
+def test_a_connection_that_is_given_a_waiter_is_cooperative(tmp_path):
+    assert_exactly(tmp_path, WAITER)
+
+
+def project(root, files):
+    """Write a project, and check it."""
+    for name, text in files.items():
+        (root / name).write_text(text)
+    return check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+
+
+PATCH = "from gevent import monkey\nmonkey.patch_all()\n"
+
+
+def test_a_remedy_counts_for_the_processes_in_which_it_happens(tmp_path):
+    report = project(
+        tmp_path,
+        {
+            "Procfile": "one: python one.py\ntwo: python two.py\n",
+            "one.py": f"{PATCH}{REMEDIES['called']}import db\n",
+            "two.py": f"{PATCH}import db\n",
+            "db.py": COMMIT,
+            "only.py": COMMIT,
+        },
+    )
+
+    assert [("db.py", 2), ("db.py", 3)] == [
+        (d.filename.rpartition("/")[2], d.location.row) for d in report.diagnostics
+    ]
+    assert all(
+        "python two.py never calls psycogreen.gevent.patch_psycopg" in d.message
+        for d in report.diagnostics
+    )
+
+
+def test_a_process_without_gevent_needs_no_remedy(tmp_path):
+    report = project(
+        tmp_path,
+        {
+            "Procfile": "one: python one.py\ntwo: python two.py\n",
+            "one.py": f"{PATCH}{REMEDIES['called']}import db\n",
+            "two.py": "import db\n",
+            "db.py": COMMIT,
+        },
+    )
+
+    assert () == report.diagnostics
+
+
+def test_a_remedy_that_is_taken_back_counts_in_no_process(tmp_path):
+    report = project(
+        tmp_path,
+        {
+            "Procfile": "one: python one.py\n",
+            "one.py": f"{PATCH}import db\n",
+            "db.py": COMMIT,
+            "other.py": REMEDIES["called"],
+            "back.py": NO_REMEDIES["taken back"],
+        },
+    )
+
+    assert [2, 3] == [d.location.row for d in report.diagnostics]

@@ -349,7 +349,11 @@ class TestHarmless:
         )
 
     def test_nothing_that_blocks_is_called_harmless(self):
-        blocking = {environments.normalized(one.distribution) for one in catalog.load().blockers}
+        blocking = {
+            environments.normalized(one.distribution)
+            for one in catalog.load().blockers
+            if not one.patched_by
+        }
 
         assert [] == [o for o in self.ALL if environments.normalized(o.distribution) in blocking]
 

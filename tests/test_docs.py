@@ -19,7 +19,11 @@ DOCUMENTED = (3, 11)
 
 @pytest.mark.parametrize(
     ("name", "make"),
-    [("rules.md", explain.rules_document), ("blockers.md", explain.blockers_document)],
+    [
+        ("rules.md", explain.rules_document),
+        ("blockers.md", explain.blockers_document),
+        ("beliefs.md", explain.beliefs_document),
+    ],
 )
 def test_a_generated_page_is_up_to_date(name, make, request):
     path = ROOT / "docs" / name
@@ -27,6 +31,17 @@ def test_a_generated_page_is_up_to_date(name, make, request):
         path.write_text(make(), encoding="utf-8")
 
     assert path.read_text(encoding="utf-8") == make(), "run pytest --update"
+
+
+def test_beliefs_link_to_headings_that_exist():
+    pages = {}
+    for target in re.findall(r"\]\(([^)]*)\)", explain.beliefs_document()):
+        name, _, fragment = target.partition("#")
+        if name not in pages:
+            text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+            pages[name] = {explain._anchor(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+        assert fragment in pages[name], target
 
 
 def test_every_rule_is_named_in_the_readme():
@@ -59,6 +74,49 @@ def test_every_blocker_is_explained():
         assert page.startswith(f"# {blocker.id}\n")
         assert blocker.instead in page
         assert "Measured with" in page or "Not measured." in page
+
+
+@pytest.mark.parametrize("belief", catalog.load().beliefs, ids=lambda belief: belief.id)
+def test_every_belief_is_explained(belief):
+    for name in (belief.id, *belief.symbols):
+        page = explain.page(name)
+
+        assert f"# {belief.id}\n" in page
+        assert f"Belief: {belief.evidence.belief}" in page
+
+
+def test_the_page_of_beliefs_tells_what_blocks_from_what_does_not():
+    known = catalog.load()
+    stop, rest = explain.beliefs_document().split("\n## They do not\n")
+    surprises = [blocker.id for blocker in known.blockers if blocker.evidence.belief]
+    mistaken = [one.id for one in known.beliefs if one.verdict in ("blocks", "cpu")]
+
+    assert surprises
+    assert mistaken
+    for belief in known.beliefs:
+        assert (f"| `{belief.id}`" in stop) is (belief.id in mistaken)
+        assert (f"| `{belief.id}`" in rest) is (belief.id not in mistaken)
+    assert sorted(surprises) == sorted(
+        re.findall(r"^\| \[([^\]]*)\]\(blockers", stop, re.MULTILINE)
+    )
+
+
+def test_a_belief_is_told_with_its_figures_and_versions():
+    evidence = catalog.Evidence(
+        version="2.0", call="wait()", elapsed=4.0, max_gap=3.5, returned=False,
+        belief="It is quick.", found="1.9 is.", gevent="25.5.1",
+    )  # fmt: skip
+    blocker = catalog.Blocker(
+        id="shop-wait", distribution="shop", symbols=("shop.wait",), kind="cpu", level="error",
+        why="", instead="", evidence=evidence, releases_gil=False,
+    )  # fmt: skip
+
+    assert explain._found(blocker) == (
+        "wait(): 4.00 s (stopped), the hub's longest gap 3.500 s (shop 2.0, gevent 25.5.1). "
+        "It keeps the GIL. 1.9 is."
+    )
+    assert explain._anchor("Flask-Bcrypt") == "flask-bcrypt"
+    assert explain._anchor("zope.interface 2") == "zopeinterface-2"
 
 
 def test_a_blocker_is_explained_by_its_symbol():

@@ -291,3 +291,14 @@ def test_a_large_tree_that_never_mentions_gevent_is_read_frugally(run, monkeypat
     }
 
     assert reported == len(run(files).diagnostics)
+
+
+def test_a_file_by_itself_is_told_of_the_patch_that_another_makes_too_late(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    main = "import client\nfrom gevent import monkey\nmonkey.patch_all()\n"
+    (tmp_path / "main.py").write_text(main, encoding="utf-8")
+    path = tmp_path / "client.py"
+    path.write_text("from time import sleep\nsleep(1)\n", encoding="utf-8")
+    report = check([str(path)], Config(root=str(tmp_path)))
+
+    assert ["captured-before-patch"] == [one.code for one in report.diagnostics]

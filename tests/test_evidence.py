@@ -27,10 +27,10 @@ PYTHON = sys.executable
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.blocker)
 def test_a_scenario_is_well_formed(scenario):
-    blocker = BUILT_IN.by_id.get(scenario.blocker)
+    subject = measuring.subjects(BUILT_IN).get(scenario.blocker)
 
-    assert blocker is not None, "it is for a blocker that does not exist"
-    assert scenario.symbol is None or scenario.symbol in blocker.symbols
+    assert subject is not None, "it is for a blocker that does not exist"
+    assert scenario.symbol is None or scenario.symbol in subject.symbols
     assert [] == [need for need in scenario.needs if not servers.is_known(need)]
     for code in (scenario.setup, scenario.call, scenario.remedy or "", scenario.remedy_setup):
         compile(code, scenario.blocker, "exec")
@@ -51,8 +51,8 @@ def test_what_is_open_is_listed_and_nothing_else(key):
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.blocker)
 def test_what_holds_the_gil_goes_to_another_process(scenario):
-    blocker = BUILT_IN.by_id[scenario.blocker]
-    if blocker.kind == "cpu" and blocker.releases_gil is False:
+    blocker = BUILT_IN.by_id.get(scenario.blocker)
+    if blocker is not None and blocker.kind == "cpu" and blocker.releases_gil is False:
         assert scenario.remedy is not None, "the threadpool is no remedy where the GIL is held"
 
 
@@ -72,7 +72,10 @@ def test_the_lists_are_computed_from_the_catalog():
     assert lists(reference)["without-figures"] == ["os-read"]
     assert lists(chunk.text, ())["without-scenario"] == ["os-read"]
     assert not any(lists(chunk.text).values())
-    assert "os-read" in rest.document(lists(slow))
+    written = rest.document(lists(slow), {"os-read": "no pipe", "os-write": "done"})
+    assert '    "os-read",  # no pipe\n' in written
+    assert "os-write" not in written
+    assert rest.reasons(written) == {"os-read": "no pipe"}
 
 
 # --- files ---
@@ -154,6 +157,15 @@ def test_figures_are_put_into_their_block_alone():
     assert text == a + '\n[[blocker]]\nid = "b' + b
 
 
+def test_what_one_believes_stays():
+    believing = TWO.replace('version = "1"', 'version = "1"\nbelief = "It is quick."')
+    believing += '\n[[belief]]\nid = "c"\n[belief.evidence]\nfound = "So."\n'
+    text = figures.updated(believing, {"a-wait": MEASURED, "c": MEASURED})
+
+    assert 'max_gap = 0.6001\nbelief = "It is quick."\nreference' in text
+    assert text.endswith('max_gap = 0.6001\nfound = "So."\n')
+
+
 def test_a_remedy_that_was_not_measured_again_stays():
     once = figures.updated(TWO, {"a-wait": {**MEASURED, "remedy": "r", "remedy_max_gap": 0.01}})
     again = figures.updated(once, {"a-wait": MEASURED})
@@ -231,6 +243,24 @@ def result(kind="waits", remedy_gap=0.01, remedy="other()", gil=True, **run):
 )
 def test_what_contradicts_the_catalog(changes, said):
     assert said == measuring.contradictions(*result(**changes))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "gap", "said"),
+    [
+        ("cooperative", 0.003, []),
+        ("blocks", 0.5, []),
+        ("cooperative", 0.5, ["it is blocks, not cooperative: the hub's longest gap is 0.500 s"]),
+        ("blocks", 0.003, ["it is cooperative, not blocks: the hub's longest gap is 0.003 s"]),
+    ],
+)
+def test_what_disproves_a_belief(verdict, gap, said):
+    found, _ = result(max_gap=gap)
+    belief = catalog.Belief(
+        id="os-read", distribution="stdlib", verdict=verdict, evidence=catalog.Evidence()
+    )
+
+    assert said == measuring.contradictions(found, belief)
 
 
 def test_the_evidence_of_a_result():
@@ -313,10 +343,10 @@ def test_a_name_that_no_scenario_has_is_an_error():
 # --- servers ---
 
 
-def ask(address, data=b"ping\n", timeout=5.0):
+def ask(address, data=b"ping\n", timeout=5.0, size=100):
     with socket.create_connection(address, timeout=timeout) as connection:
         connection.sendall(data)
-        return connection.recv(100)
+        return connection.recv(size)
 
 
 def test_a_server_that_never_answers():
@@ -346,6 +376,26 @@ def test_a_slow_http_server():
         with urllib.request.urlopen(found["slow_http"]["url"] + "0.3") as answer:
             assert answer.read() == b"ok\n"
         assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize(
+    ("need", "asked", "answered"),
+    [
+        ("aerospike", b"\x02\x01\0\0\0\0\0\x06build\n", b"build\t7.0.0.0\n"),
+        ("couchbase", b"\x80\x20" + bytes(22), b"PLAIN"),
+        (
+            "drda",
+            b"\0\x0a\xd0\x01\0\x07\0\x04\x20\x0a",
+            b"\0\x0b\xd0\x03\0\x07\0\x05\x24\x08\xff",
+        ),
+        ("snowflake", b"POST /session/v1/login-request HTTP/1.1\r\n\r\n", b'"masterToken": "m"'),
+        ("tds", b"\x12\x01\0\x09\0\0\0\0\xff", b"\x04\x01\0\x1a"),
+    ],
+)
+def test_a_database_of_ours_answers(need, asked, answered):
+    with servers.running([need], PYTHON) as found:
+        server = found[need]
+        assert answered in ask((server["host"], server["port"]), asked, size=4096)
 
 
 def test_a_proxy_makes_answers_late(monkeypatch):

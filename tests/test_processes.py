@@ -799,3 +799,14 @@ def test_a_worker_that_a_script_becomes_is_not_patched_by_celery(project):
     text = "from app.main import app\napp.worker_main(['worker', '--pool=gevent'])\n"
     found = project({**APP, "work.py": text})
     assert {"celery in work.py": ("yes", "none")} == judged(found)
+
+
+def test_the_command_looks_at_the_directory_in_which_it_runs(tmp_path, monkeypatch, capsys):
+    from gblock.cli import main
+
+    (tmp_path / "Procfile").write_text("web: gunicorn -k gevent app:application\n")
+    (tmp_path / "app.py").write_text("application = None\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert 0 == main(["processes"])
+    assert "gunicorn" in capsys.readouterr().out

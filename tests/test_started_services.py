@@ -58,12 +58,16 @@ CELERY = [
 ]
 
 
-def the_process(name):
-    """The one process of a project that its Procfile or its settings start."""
+def the_processes(name):
+    """All processes of a project."""
     root = str(PROJECTS / name)
     modules = Modules(root, [str(Path(path).resolve()) for path in files.find([root]).files])
-    found = Processes(Inference(modules, catalog.load())).all()
-    return next(p for p in found if p.runs_on_gevent == "yes")
+    return Processes(Inference(modules, catalog.load()))
+
+
+def the_process(name):
+    """The one process of a project that its Procfile or its settings start."""
+    return next(p for p in the_processes(name).all() if p.runs_on_gevent == "yes")
 
 
 def command(name):
@@ -137,6 +141,10 @@ def test_what_gblock_says_of_a_service(name, patched, missing, captured):
 
     assert (patched, missing) == (process.patched, set(process.missing))
     assert process.preload == (name == "gunicorn_preload")
+    if patched != NONE:
+        order = the_processes(name).order
+        kept = {os.path.basename(step.path) for step, _ in order.late(process)}
+        assert captured == ("clock.py" in kept)
 
 
 @pytest.mark.probe

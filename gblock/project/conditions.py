@@ -31,9 +31,16 @@ class Conditions:
             return not open_ended and not given and condition.default in condition.values
         if condition.flags and self.has_flag(argument, condition.flags, place):
             return True
+        if condition.given:
+            return bool(argument != (tags.CONSTANT, None))
         found = self.inference.infer(argument, place)
         return bool(found) and all(
-            x[0] == v.LITERAL and any(same(x[2], one) for one in condition.values) for x in found
+            x[0] == v.LITERAL
+            and (
+                any(same(x[2], one) for one in condition.values)
+                or (bool(condition.prefixes) and str(x[2]).startswith(condition.prefixes))
+            )
+            for x in found
         )
 
     def has_flag(self, argument: Expr, flags: tuple[str, ...], place: Place) -> bool:

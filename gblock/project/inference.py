@@ -247,7 +247,10 @@ class Inference:
             elif value[0] == v.TUPLE or value[0] == v.ELEMENTS:
                 found |= self.results.elements(frozenset([value]))
             elif value[0] == v.EXTERNAL:
-                found.add(value)  # a generic class, such as Queue[int]
+                if isinstance(wanted, str) and value[1].startswith("gevent.monkey.saved"):
+                    found.add((v.EXTERNAL, f"{value[1]}.{wanted}"))
+                else:
+                    found.add(value)  # a generic class, such as Queue[int]
             elif value[0] == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
             elif value[0] == v.INSTANCE:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Trouble = tuple[str, tuple[int, int] | None]
 """Why a file could not be read or parsed, and the row and column where."""
+WORDS = ("gevent", "locust", "flask_sockets")
+"""Words of which one stands wherever a process is made to run on gevent."""
 _HUGE = 10_000_000
 """Bytes above which a project is read frugally, unless it mentions gevent."""
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -129,6 +131,9 @@ class Modules:
         if path not in self._known:
             self._known.add(path)
             self.files.append(path)
+            self._mentions.clear()
+            vars(self).pop("serving", None)
+            vars(self).pop("_served", None)
 
     def summary(self, path: str) -> ModuleSummary | None:
         """A file's summary, or None where it cannot be parsed, which is noted as a problem."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
+
 from gblock.catalog import Offload
 from gblock.project import summary as tags
 from gblock.project import values as v
@@ -29,10 +31,16 @@ class Handover(NamedTuple):
 
 
 class Offloading:
-    """Answers which functions only ever run in native threads."""
+    """Answers which functions only ever run in native threads.
 
-    def __init__(self, inference: Inference) -> None:
+    Args:
+        inference: What the project's expressions can be.
+        patched: Whether ``threading`` is monkey patched; if not, every thread is a native one.
+    """
+
+    def __init__(self, inference: Inference, *, patched: bool = True) -> None:
         self.inference = inference
+        self._patched = patched
         self._native: dict[tuple[str, int], bool] = {}
         self._depth = 0
 
@@ -44,6 +52,8 @@ class Offloading:
             offload = self._offload(symbol)
             if offload is None:
                 continue
+            if not self._patched:
+                offload = msgspec.structs.replace(offload, thread="native")
             if not is_passed(call.expression, offload.argument, offload.keyword):
                 continue
             argument = passed(call.expression, offload.argument, offload.keyword)
@@ -88,6 +98,8 @@ class Offloading:
     @cached_property
     def _uses_native_threads(self) -> bool:
         """Whether the project mentions a module that starts native threads at all."""
+        if not self._patched:
+            return True
         modules = {
             offload.symbol.split(".")[1]
             for offload in self.inference.catalog.offloads

@@ -12,11 +12,16 @@ from gblock.project import surroundings
 from gblock.project.deployment import Note
 from gblock.project.inference import Inference
 from gblock.project.marks import Marks
+from gblock.project.order import Order
 from gblock.project.patching import PATCHED, Patch, Patching
 from gblock.project.reach import Reach
 from gblock.project.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.starts import Evidence, Start, Starts
 from gblock.project.surroundings import Surroundings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.unpatched import Unpatched
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
@@ -50,9 +55,18 @@ class Process(NamedTuple):
     drivers: tuple[Patch, ...] = ()
     """What makes drivers cooperative in it."""
     preload: bool = False
-    """gunicorn: whether the application is imported before the workers patch."""
+    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    before: tuple[str, ...] = ()
+    """Of the entries those that run before the server patches."""
+    by_server: bool = False
+    """Whether the server patches."""
     open: bool = False
     """Whether the application that a server runs is not known: then it may run anything."""
+
+    @property
+    def is_gevent_service(self) -> bool:
+        """Whether it surely runs on gevent, and is no test."""
+        return self.runs_on_gevent == YES and self.kind != "tests"
 
 
 class Processes:
@@ -63,6 +77,7 @@ class Processes:
         root: The directory in which the files that start processes are looked for; by default
             the project's.
         exclude: Patterns as in `.gitignore`.
+        unpatched: Finds what blocks only without gevent's patch, for the rules that ask.
         around: What was read already of the files that start processes.
     """
 
@@ -71,9 +86,11 @@ class Processes:
         inference: Inference,
         root: str | None = None,
         exclude: tuple[str, ...] = (),
+        unpatched: Unpatched | None = None,
         around: Surroundings | None = None,
     ) -> None:
         self.inference = inference
+        self.unpatched = unpatched
         self.modules = inference.modules
         self.root = self.modules.root if root is None else root
         self._around = around or surroundings.read(self.modules, self.root, exclude)
@@ -100,6 +117,11 @@ class Processes:
             p.runs_on_gevent == YES and p.kind != "tests" for p in self._all
         )
 
+    @cached_property
+    def order(self) -> Order:
+        """In which order processes import and patch."""
+        return Order(self)
+
     def reaching(self, path: str) -> list[Process]:
         """The processes that can run a module."""
         return [process for process in self._all if path in self.modules_of(process)]
@@ -110,6 +132,54 @@ class Processes:
         if key not in self._reached:
             self._reached[key] = self.reach.of(key)
         return self._reached[key]
+
+    def on_gevent(self, path: str) -> list[Process]:
+        """The processes of the service that can run a module and surely run on gevent.
+
+        A script that nothing starts, as far as anybody knows, counts only where it is all there is.
+        """
+        found = [p for p in self._on_gevent if path in self.modules_of(p)]
+        return [process for process in found if not self.is_casual(process)] or found
+
+    @cached_property
+    def _on_gevent(self) -> list[Process]:
+        served = frozenset(self.modules.serving)
+        return [
+            process._replace(missing=self._surely_missing(process))
+            for process in self._all
+            if process.runs_on_gevent == YES
+            and process.kind != "tests"
+            and served.issuperset(process.entries)
+        ]
+
+    def _surely_missing(self, process: Process) -> tuple[str, ...]:
+        """What stays unpatched whichever functions run of those that the process can reach."""
+        if not process.missing:
+            return ()
+        patched = frozenset[str]().union(
+            *(p.patched for path in self.modules_of(process) for p in self.patching.of(path))
+        )
+        return tuple(name for name in process.missing if name not in patched)
+
+    def is_casual(self, process: Process) -> bool:
+        """Whether only a script's own ``if __name__ == "__main__"`` tells of a process."""
+        return process.kind == "script" and all(
+            evidence.path in process.entries
+            or any(evidence.path == p.path for p in process.patches)
+            for evidence in process.evidence
+        )
+
+    @cached_property
+    def incomplete(self) -> list[Process]:
+        """The processes of the service that run on gevent and leave something unpatched."""
+        return [process for process in self._on_gevent if process.missing]
+
+    def has_native_threads(self, path: str) -> bool:
+        """Whether every process on gevent that can run a module leaves ``threading`` unpatched."""
+        if not self.has_gevent or not any("threading" in p.missing for p in self.incomplete):
+            return False
+        found = self.on_gevent(path)
+        return bool(found) and all("threading" in process.missing for process in found)
 
     def only_without_gevent(self, path: str) -> bool:
         """Whether a module surely never runs on gevent.
@@ -163,6 +233,7 @@ class Processes:
         programs = self._around.programs
         starts = Starts(self.modules, programs, self.servers, self.reach, self.marks).all()
         processes = [self._process(start) for start in starts]
+        processes += [self._process(start) for start in self._unclaimed(processes)]
         shared = frozenset[str]().union(
             *(
                 self.modules_of(p).difference(p.entries)
@@ -184,6 +255,27 @@ class Processes:
             merged.values(),
             key=lambda p: (p.kind == "tests", order[p.runs_on_gevent], p.kind, p.name),
         )
+
+    def _unclaimed(self, processes: list[Process]) -> list[Start]:
+        """Modules that patch, or import one that does, and that nothing imports or starts."""
+        reached = frozenset[str]().union(
+            *(self.modules_of(process) for process in processes if process.kind != "tests")
+        )
+        found: dict[str, Start] = {}
+        for path in self.modules.serving:
+            if path in reached or not self.patching.mentions(path):
+                continue
+            for patch in self.patching.of(path):
+                if patch.of_driver or not patch.at_import:
+                    continue
+                leading = sorted({path, *self.reach.leading_to(path)} - reached)
+                tops = [one for one in leading if not self.reach.importers.get(one, set()) - {one}]
+                for top in tops or [path]:  # where imports go round in a circle there is no top
+                    name = f"python {os.path.relpath(top, self.root)}"
+                    evidence = Evidence(patch.path, patch.row, patch.text)
+                    server = Server("script", BY_CODE, "", (top,), name)
+                    found.setdefault(top, Start(server, evidence, {}))
+        return list(found.values())
 
     def _process(self, start: Start) -> Process:
         server = start.server
@@ -211,6 +303,8 @@ class Processes:
             tuple(effective),
             drivers,
             server.preload,
+            server.before if by_server else (),
+            by_server,
             server.open,
         )
 
@@ -332,6 +426,8 @@ def _together(one: Process, other: Process) -> Process:
         patches=tuple(dict.fromkeys((*one.patches, *other.patches))),
         drivers=tuple(dict.fromkeys((*one.drivers, *other.drivers))),
         preload=one.preload or other.preload,
+        before=tuple(dict.fromkeys((*one.before, *other.before))),
+        by_server=one.by_server and other.by_server,
         open=one.open and other.open,
     )
 

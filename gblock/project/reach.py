@@ -102,7 +102,7 @@ class Reach:
             if path in found or not self.modules.is_module(path):
                 continue
             found.add(path)
-            waiting += self._packages(path)
+            waiting += self.packages(path)
             waiting += [one.target for one in self.imports(path) if not (eager and one.later)]
         return frozenset(found)
 
@@ -122,7 +122,7 @@ class Reach:
             if path == target:
                 break
             steps = [one for one in self.imports(path) if not (eager and one.later)]
-            steps += [Import(one, 1, later=False) for one in self._packages(path)]
+            steps += [Import(one, 1, later=False) for one in self.packages(path)]
             for step in steps:
                 if step.target not in came:
                     came[step.target] = (path, step)
@@ -179,8 +179,8 @@ class Reach:
             name = name.rpartition(".")[0]
         return None
 
-    def _packages(self, path: str) -> tuple[str, ...]:
-        """The ``__init__.py`` of the packages around a file: they run before it."""
+    def packages(self, path: str) -> tuple[str, ...]:
+        """The ``__init__.py`` of the packages around a file, innermost first: they run before."""
         found = self._parents.get(path)
         if found is None:
             parents = []

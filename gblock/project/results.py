@@ -117,6 +117,8 @@ class Results:
         if symbol == "importlib.import_module" and first and first[0] == tags.CONSTANT:
             if isinstance(first[1], str) and not first[1].startswith("."):
                 return self.inference.imported(first[1], None, 0, place.path)
+        if symbol == "gevent.monkey.get_original" and len(positional) > 1:
+            return self._originals(positional[0], positional[1])
         if symbol.endswith("ExitStack.enter_context"):
             return self.entered(self.inference.infer(first, place))
         if symbol == "itertools.cycle" or symbol == "collections.deque":
@@ -124,6 +126,16 @@ class Results:
         if symbol == "itertools.chain":
             return self.inference.holding(self.elements(self.inference.any_of(positional, place)))
         return None
+
+    def _originals(self, module: Expr, names: Expr) -> Values:
+        """What gevent has replaced: one thing, or a list of several."""
+        if module is None or names is None or module[0] != tags.CONSTANT:
+            return NOTHING
+        if names[0] == tags.CONSTANT:
+            return frozenset([(v.EXTERNAL, f"gevent.monkey.saved.{module[1]}.{names[1]}")])
+        if names[0] in (tags.SEQUENCE, tags.TUPLE):
+            return frozenset([(v.TUPLE, tuple(self._originals(module, e) for e in names[1]))])
+        return NOTHING
 
     def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
         first = positional[0] if positional else None

@@ -54,7 +54,9 @@ class Server(NamedTuple):
     patches: bool = False
     """Whether the server itself monkey patches, before or while it starts."""
     preload: bool = False
-    """gunicorn: whether the application is imported before the workers patch."""
+    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    before: tuple[str, ...] = ()
+    """Of the entries those that run before the server patches."""
     evidence: tuple[tuple[str, int], ...] = ()
     """More places that say so: settings files."""
     open: bool = False
@@ -171,6 +173,9 @@ class Servers:
         gevent, why = self._judged(kind, worker)
         own = self._worker_file(kind, home)
         entries += [own] if own is not None else []
+        before = [*([config] if config is not None else ()), *([own] if own is not None else ())]
+        if preload and path is not None:
+            before.append(path)
         return Server(
             "gunicorn",
             gevent,
@@ -179,6 +184,7 @@ class Servers:
             f"gunicorn {application}" if application else "gunicorn",
             patches=gevent == YES and not self._patches_itself(worker),
             preload=preload,
+            before=tuple(dict.fromkeys(before)),
             evidence=tuple(evidence),
             open=path is None,
         )
@@ -236,7 +242,7 @@ class Servers:
     def _worker_file(self, kind: str | None, home: str) -> str | None:
         if kind is None or "." not in kind:
             return None
-        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"))
+        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
 
     def setting(self, path: str, name: str) -> tuple[str, int] | None:
         """What a settings file in Python gives a name, and the row; of several, gevent's."""
@@ -348,6 +354,8 @@ class Servers:
             and word.partition("=")[2] not in ("0", "false")
             for word in arguments
         )
+        # Without "early" uWSGI patches when its loop starts, which is after it loaded the modules.
+        early = any("gevent-early-monkey-patch" in word for word in arguments)
         evidence = [
             (command.filename, row) for key, _, row in command.options if key.startswith("gevent")
         ]
@@ -363,6 +371,8 @@ class Servers:
             tuple(dict.fromkeys(entries)),
             name,
             patches=patches and gevent == YES,
+            preload=patches and not early,
+            before=() if early else tuple(dict.fromkeys(entries)),
             evidence=tuple(evidence),
         )
 

@@ -185,7 +185,7 @@ class Sites:
         return [
             Found(symbol, blocker, wait(blocker, expression, place, self.inference))
             for symbol, blocker in self.inference.blockers(symbols)
-            if not self.cooperation.covers(blocker, symbol)
+            if not self.cooperation.covers(blocker, symbol, place.path)
         ]
 
     def handed(self, handover: Handover) -> list[Found]:

@@ -142,7 +142,9 @@ class Starts:
                 continue
             gevent, why = self.servers.worker(worker[0], path)
             name = f"gunicorn in {os.path.relpath(path, self.root)}"
-            server = Server("gunicorn", gevent, why, (path,), name, patches=gevent == YES)
+            server = Server(
+                "gunicorn", gevent, why, (path,), name, patches=gevent == YES, before=(path,)
+            )
             found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
         return found
 
@@ -308,7 +310,8 @@ class Starts:
             if one and (path := self._file(one, program.command.home)) is not None
         ]
         entries = list(dict.fromkeys((*server.entries, *entries)))
-        return server._replace(entries=tuple(entries), open=not entries)
+        before = tuple(entries) if server.preload else ()
+        return server._replace(entries=tuple(entries), before=before, open=not entries)
 
     def _locust(self, program: Program) -> Server | None:
         written = option(program.arguments, "-f", "--locustfile") or "locustfile.py"

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gblock.project.deployment import Deployment
-from gblock.project.modules import Modules
+from gblock.project.modules import WORDS, Modules
 from gblock.project.program import Programs
 from gblock.project.reach import Import, Reach
-
-_WORDS = ("gevent", "locust", "flask_sockets")
-"""Words of which one stands wherever a process is made to run on gevent."""
 
 
 class Surroundings(NamedTuple):
@@ -47,11 +44,11 @@ def read(modules: Modules, root: str, exclude: tuple[str, ...] = ()) -> Surround
 
 
 def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
-    if any(modules.mentioning(word) for word in _WORDS):
+    if any(modules.mentioning(word) for word in WORDS):
         return True
     return any(
         word in text
         for command in deployment.commands
         for text in (*command.words, *(value for _, value in command.environment))
-        for word in _WORDS
+        for word in WORDS
     )

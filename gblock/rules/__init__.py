@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 OF_DRIVERS = "blocking-driver"
 """The rule that reports the drivers of the catalog."""
-OF_PROCESSES: tuple[str, ...] = (OF_DRIVERS,)
+OF_UNPATCHED = ("unpatched-call", "original-call")
+"""Rules that report the blockers that block only without gevent's patch."""
+OF_PROCESSES: tuple[str, ...] = (
+    OF_DRIVERS,
+    "captured-before-patch",
+    "late-monkey-patch",
+    "partial-monkey-patch",
+    *OF_UNPATCHED,
+)
 """Rules about processes: each has a module of its name in `gblock.project.remarks`."""
 OF_CALLS = (
     "blocking-call",

@@ -31,8 +31,8 @@ class FalseOffload(Rule):
 
     ## Limits
 
-    Follows a function one call deep. Takes it that threads are patched: where a process calls
-    `patch_all(thread=False)`, its threads are native and the report is a false alarm.
+    Follows a function one call deep. Silent where every process on gevent that can run the code
+    leaves `threading` unpatched, as after `patch_all(thread=False)`: its threads are native.
     """
 
     name = "false-offload"
@@ -104,7 +104,7 @@ class FalseOffload(Rule):
                 node,
                 self.severity_of(found),
                 f"`{self.source.code(node)}` offloads nothing: under monkey patching {offload} "
-                f"runs a greenlet, in which {found.symbol} blocks the hub",
+                f"runs a greenlet, in which {found.symbol} blocks the hub{self.source.lack(found)}",
                 help,
                 found=found,
                 why=found.blocker.why,

@@ -97,6 +97,33 @@ def compare_patches(facts, patches, root, tally) -> int:
     return wrong
 
 
+def compare_order(facts, processes, root, tally) -> int:
+    """Whether something that has to be patched first is imported before a patch."""
+    wrong = 0
+    late = {}
+    for process in processes.all():
+        if process.is_gevent_service:
+            for step, patch in processes.order.late(process):
+                key = (str(Path(patch.path or step.path).relative_to(root)), patch.row)
+                late.setdefault(key, []).append(f"{step.symbol} ({step.path}:{step.row})")
+    for fact in facts:
+        if not fact.get("line") or fact.get("imports_before") is None:
+            continue
+        if "green_driver" in fact["kinds"] or set(fact["kinds"]) & NO_PATCH:
+            continue
+        tally["orders"] += 1
+        found = late.pop((fact["path"], fact["line"]), [])
+        if bool(found) == bool(fact["risky_imports_before"]):
+            tally["orders agree"] += 1
+        else:
+            wrong += 1
+            print(f"  order: {fact['path']}:{fact['line']}: {found}")
+    for key, found in late.items():
+        tally["late beyond the facts"] += 1
+        print(f"  late beyond the facts: {key}: {found}")
+    return wrong
+
+
 def compare_processes(facts, labels, processes, root, tally) -> int:
     """The facts about processes, the repository's evidence, and what has no gevent."""
     wrong = 0
@@ -192,6 +219,7 @@ def main() -> int:
             print("       ", process.why, len(processes.modules_of(process)), "modules")
         here = [f for f in facts if f["repo"] == repo]
         wrong += compare_patches(here, patches, root, tally)
+        wrong += compare_order(here, processes, root, tally)
         mine = [one for one in labels if one["repo"] == repo]
         wrong += compare_processes(here, mine, processes, root, tally)
     print(dict(tally), "wrong:", wrong)

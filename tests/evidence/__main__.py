@@ -23,10 +23,11 @@ def main(argv=None):
     """Run the chosen scenarios; exits with 1 if the catalog is wrong, with 2 if one failed."""
     options = _parser().parse_args(argv)
     known = catalog.load()
+    subjects = measuring.subjects(known)
     chosen = []
     for scenario in scenarios.load():
-        if scenario.blocker not in known.by_id:
-            raise UserError(scenario.blocker, "a scenario is for it, but it is no blocker")
+        if scenario.blocker not in subjects:
+            raise UserError(scenario.blocker, "a scenario is for it, but the catalog has none")
         if any(fnmatch.fnmatch(scenario.blocker, glob) for glob in options.only or ["*"]):
             if not (options.quick and scenario.slow):
                 chosen.append(scenario)
@@ -38,20 +39,20 @@ def main(argv=None):
         environment = environments.here()
     results = []
     for number, scenario in enumerate(chosen, 1):
-        results.append(_result(scenario, known, environment, options))
-        _say(f"[{number}/{len(chosen)}] {scenario.blocker}: {_word(results[-1], known)}")
+        results.append(_result(scenario, subjects, environment, options))
+        _say(f"[{number}/{len(chosen)}] {scenario.blocker}: {_word(results[-1], subjects)}")
     if options.json:
-        json.dump([_record(one, known) for one in results], sys.stdout, indent=2)
+        json.dump([_record(one, subjects, known) for one in results], sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         width = None if sys.stdout.isatty() else 160
-        Console(width=width).print(_table(results, known))
+        Console(width=width).print(_table(results, subjects))
     if options.update:
-        _update(results, known)
-    _say(_summary(results, known))
+        _update(results, subjects, known)
+    _say(_summary(results, subjects))
     if any(one.failed for one in results):
         return FAILED
-    return CONTRADICT if any(_contradictions(one, known) for one in results) else AGREE
+    return CONTRADICT if any(_contradictions(one, subjects) for one in results) else AGREE
 
 
 def _parser():
@@ -66,21 +67,21 @@ def _parser():
     return parser
 
 
-def _result(scenario, known, environment, options):
-    blocker = known.by_id[scenario.blocker]
-    result = measuring.measured(scenario, blocker, environment, repeat=options.repeat)
-    if result.failed or measuring.contradictions(result, blocker):
+def _result(scenario, subjects, environment, options):
+    subject = subjects[scenario.blocker]
+    result = measuring.measured(scenario, subject, environment, repeat=options.repeat)
+    if result.failed or measuring.contradictions(result, subject):
         # A busy machine contradicts as well; a catalog that is wrong does so again.
         repeat = max(3, options.repeat)
-        result = measuring.measured(scenario, blocker, environment, repeat=repeat)
+        result = measuring.measured(scenario, subject, environment, repeat=repeat)
     return result
 
 
-def _contradictions(result, known):
-    return measuring.contradictions(result, known.by_id[result.scenario.blocker])
+def _contradictions(result, subjects):
+    return measuring.contradictions(result, subjects[result.scenario.blocker])
 
 
-def _word(result, known):
+def _word(result, subjects):
     if result.left_out:
         return f"left out: {result.left_out}"
     if result.failed:
@@ -88,7 +89,7 @@ def _word(result, known):
     run, left = result.call.typical, result.remedy_max_gap
     after = "" if left is None else f", {seconds(left)} with the remedy"
     line = f"{run.verdict}, {seconds(run.max_gap)}{after}"
-    return "; ".join([line, *_contradictions(result, known), *_remarks(result)])
+    return "; ".join([line, *_contradictions(result, subjects), *_remarks(result)])
 
 
 def _remarks(result):
@@ -101,7 +102,7 @@ def _remarks(result):
     return remarks
 
 
-def _table(results, known):
+def _table(results, subjects):
     table = Table(header_style="bold")
     for heading in ("blocker", "version", "verdict"):
         table.add_column(heading, no_wrap=heading == "blocker")
@@ -117,7 +118,7 @@ def _table(results, known):
             continue
         run, pool, left = result.call.typical, result.call.threadpool.help, result.remedy_max_gap
         pool = "" if result.remedy else pool
-        remarks = [*_contradictions(result, known), *filter(None, [result.failed])]
+        remarks = [*_contradictions(result, subjects), *filter(None, [result.failed])]
         remarks += _remarks(result)
         table.add_row(
             name, result.version, run.verdict, seconds(run.elapsed), seconds(run.max_gap),
@@ -127,12 +128,12 @@ def _table(results, known):
     return table
 
 
-def _record(result, known):
+def _record(result, subjects, known):
     record = {
         "blocker": result.scenario.blocker,
         "left_out": result.left_out,
         "failed": result.failed,
-        "contradictions": _contradictions(result, known),
+        "contradictions": _contradictions(result, subjects),
     }
     if result.call is not None:
         run = result.call.typical
@@ -142,11 +143,13 @@ def _record(result, known):
     return record
 
 
-def _update(results, known):
+def _update(results, subjects, known):
     """Write what was measured; of several scenarios of a blocker the first one counts."""
     found = {}
     for result in results:
-        if result.call is None or result.failed or not result.call.typical.blocked:
+        if result.call is None or result.failed:
+            continue
+        if not _is_proof(result, subjects):
             continue
         if result.call.typical.is_uncertain:
             _say(f"{result.scenario.blocker}: not written, the machine was busy")
@@ -154,11 +157,18 @@ def _update(results, known):
         name = result.scenario.blocker
         found.setdefault(name, measuring.evidence(result, known.measured_on))
     figures.update(found)
-    _say(f"{len(found)} of the catalog's blockers have new figures; run pytest --update")
+    _say(f"{len(found)} of the catalog's entries have new figures; run pytest --update")
 
 
-def _summary(results, known):
-    wrong = sum(bool(_contradictions(one, known)) for one in results)
+def _is_proof(result, subjects):
+    """Whether a blocker did block, and of a belief came what the catalog says."""
+    if isinstance(subjects[result.scenario.blocker], catalog.Belief):
+        return not _contradictions(result, subjects)
+    return result.call.typical.blocked
+
+
+def _summary(results, subjects):
+    wrong = sum(bool(_contradictions(one, subjects)) for one in results)
     left_out = sum(bool(one.left_out) for one in results)
     failed = sum(bool(one.failed) for one in results)
     done = len(results) - left_out - failed

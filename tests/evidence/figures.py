@@ -16,12 +16,12 @@ else:
     import tomli as tomllib
 
 KEYS = (
-    "version", "call", "elapsed", "max_gap", "returned", "remedy", "remedy_max_gap", "reference",
-    "python", "gevent",
+    "version", "call", "elapsed", "max_gap", "returned", "remedy", "remedy_max_gap", "belief",
+    "found", "reference", "python", "gevent",
 )  # fmt: skip
 """In the order in which they are written."""
-KEPT = ("reference", "remedy", "remedy_max_gap")
-_HEAD = "[blocker.evidence]\n"
+KEPT = ("belief", "found", "reference", "remedy", "remedy_max_gap")
+KINDS = ("blocker", "belief")
 
 
 def updated(text, evidence):
@@ -29,20 +29,21 @@ def updated(text, evidence):
 
     Args:
         text: The text of the catalog.
-        evidence: Blocks of evidence by the blocker's id. Reference and remedy stay as they are
+        evidence: Blocks of evidence by the blocker's or belief's id. What is `KEPT` stays as it is
             where none is given.
 
     Raises:
-        UserError: if a blocker is missing, or the text would say anything else besides.
+        UserError: if one is missing, or the text would say anything else besides.
     """
     before = tomllib.loads(text)
+    blocks = {one["id"]: (kind, one) for kind in KINDS for one in before.get(kind, ())}
     for name, measured in evidence.items():
-        old = next((b["evidence"] for b in before["blocker"] if b["id"] == name), None)
-        if old is None:
+        if name not in blocks:
             raise UserError(name, "the catalog has no such blocker")
-        kept = {key: old[key] for key in KEPT if key in old}
-        text = _replaced(text, name, {**kept, **measured})
-        next(b for b in before["blocker"] if b["id"] == name)["evidence"] = {**kept, **measured}
+        kind, block = blocks[name]
+        kept = {key: block["evidence"][key] for key in KEPT if key in block["evidence"]}
+        block["evidence"] = {**kept, **measured}
+        text = _replaced(text, kind, name, block["evidence"])
     try:
         is_same = tomllib.loads(text) == before
     except tomllib.TOMLDecodeError:
@@ -52,12 +53,13 @@ def updated(text, evidence):
     return text
 
 
-def _replaced(text, name, evidence):
-    head = re.escape(f"[[blocker]]\nid = {json.dumps(name)}\n")
+def _replaced(text, kind, name, evidence):
+    head = re.escape(f"[[{kind}]]\nid = {json.dumps(name)}\n")
+    table = f"[{kind}.evidence]\n"
     block = re.search(rf"^{head}(?:(?!\[\[).*\n)*", text, re.MULTILINE)
-    if block is None or _HEAD not in block[0]:
-        raise UserError(name, "its block does not begin with its id, or has no [blocker.evidence]")
-    start = block.start() + block[0].index(_HEAD) + len(_HEAD)
+    if block is None or table not in block[0]:
+        raise UserError(name, f"its block does not begin with its id, or has no {table.strip()}")
+    start = block.start() + block[0].index(table) + len(table)
     # Up to the next table, or to the empty line before it.
     end = re.compile(r"^(?:\[|$)", re.MULTILINE).search(text, start)
     return text[:start] + _lines(evidence) + text[end.start() if end else len(text) :]

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from gblock import trial
+from gblock import catalog, trial
 from gblock.errors import UserError
 
 from . import servers
@@ -65,11 +65,11 @@ class Environment:
         version = self.distributions.get(_normal(name))
         return version is not None and _fits(version, bound)
 
-    def version_of(self, blocker, scenario):
+    def version_of(self, subject, scenario):
         """The version that was measured: the distribution's, or Python's own."""
-        if blocker.distribution == "stdlib":
+        if subject.distribution == "stdlib":
             return self.version
-        names = (blocker.distribution, *scenario.requires)
+        names = (subject.distribution, *scenario.requires)
         found = (self.distributions.get(_normal(re.match(r"[\w.-]+", n)[0])) for n in names)
         return next((version for version in found if version), "")
 
@@ -99,7 +99,7 @@ def _numbers(version):
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def measured(scenario, blocker, environment, *, repeat=1):
+def measured(scenario, subject, environment, *, repeat=1):
     """Run a scenario and its remedy; never raises for what only that scenario lacks."""
     missing = environment.missing(scenario)
     if missing:
@@ -109,14 +109,14 @@ def measured(scenario, blocker, environment, *, repeat=1):
             servers.running(scenario.needs, environment.python) as found,
             tempfile.TemporaryDirectory(prefix="evidence-") as directory,
         ):
-            return _run(scenario, blocker, environment, found, directory, repeat)
+            return _run(scenario, subject, environment, found, directory, repeat)
     except servers.MissingError as error:
         return Result(scenario, left_out=str(error))
     except UserError as error:
         return Result(scenario, failed=error.message)
 
 
-def _run(scenario, blocker, environment, found, directory, repeat):
+def _run(scenario, subject, environment, found, directory, repeat):
     plan = trial.Plan(
         statement=scenario.call,
         setup=f"{prelude(found)}\n{scenario.setup}",
@@ -127,7 +127,9 @@ def _run(scenario, blocker, environment, found, directory, repeat):
         # What scenarios write goes away with them.
         environment={**os.environ, "TMPDIR": directory},
     )
-    call = trial.trial(plan, threadpool=scenario.remedy is None)
+    call = trial.trial(
+        plan, threadpool=scenario.remedy is None and isinstance(subject, catalog.Blocker)
+    )
     remedy = None
     if scenario.remedy:
         setup = f"{prelude(found)}\n{scenario.remedy_setup}\n{scenario.setup}"
@@ -137,7 +139,7 @@ def _run(scenario, blocker, environment, found, directory, repeat):
             )
         except UserError as error:
             return Result(scenario, call, failed=f"remedy: {error.message}")
-    version = environment.version_of(blocker, scenario)
+    version = environment.version_of(subject, scenario)
     return Result(scenario, call, remedy, version=version)
 
 
@@ -148,7 +150,12 @@ def prelude(found):
     return "; ".join(parts)
 
 
-def contradictions(result, blocker):
+def subjects(known):
+    """What scenarios are for, by id: blockers, and beliefs that are none."""
+    return known.by_id | {belief.id: belief for belief in known.beliefs}
+
+
+def contradictions(result, subject):
     """What the measurement says and the catalog does not, one line each.
 
     Only what a service would notice: whether it blocks, what for, whether the GIL is released,
@@ -156,6 +163,20 @@ def contradictions(result, blocker):
     """
     if result.call is None:
         return []
+    if isinstance(subject, catalog.Belief):
+        return _disproof(result.call.typical, subject)
+    return _differences(result, subject)
+
+
+def _disproof(run, belief):
+    if run.blocked is (belief.verdict in ("blocks", "cpu")):
+        return []
+    return [
+        f"it is {run.verdict}, not {belief.verdict}: the hub's longest gap is {run.max_gap:.3f} s"
+    ]
+
+
+def _differences(result, blocker):
     run, lines = result.call.typical, []
     if not run.blocked:
         return [f"it is {run.verdict}: the hub's longest gap is {run.max_gap:.3f} s"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gblock import catalog, trial
 from gblock.writing import write
 
@@ -31,17 +33,28 @@ def rest(known, scenes):
                 lists["without-remedy"].append(blocker.id)
         elif not trial.remedies(evidence.max_gap, evidence.remedy_max_gap):
             lists["remedy-blocks"].append(blocker.id)
+    beliefs = [belief.id for belief in known.beliefs if belief.id not in with_scenario]
+    lists["without-scenario"] = sorted([*lists["without-scenario"], *beliefs])
     return lists
 
 
-def document(lists):
-    """Return the text of `open.toml`."""
+def reasons(text):
+    """What stands as a comment beside ids in the text of `open.toml`, by id."""
+    return dict(re.findall(r'^ *"([\w-]+)", *# *(.+)$', text, re.MULTILINE))
+
+
+def document(lists, reasons):
+    """Return the text of `open.toml`, with the comments beside the ids that have one."""
     parts = ["# What is still to be done. These lists can only become shorter.\n"]
     for key, why in _WHY.items():
-        ids = "".join(f'    "{name}",\n' for name in lists[key])
+        ids = ""
+        for name in lists[key]:
+            ids += f'    "{name}",' + (f"  # {reasons[name]}" if name in reasons else "") + "\n"
         parts.append(f"\n# {why}\n{key} = [\n{ids}]\n")
     return "".join(parts)
 
 
 if __name__ == "__main__":
-    write(str(scenarios.HERE / scenarios.OPEN), document(rest(catalog.load(), scenarios.load())))
+    path = scenarios.HERE / scenarios.OPEN
+    kept = reasons(path.read_text(encoding="utf-8"))
+    write(str(path), document(rest(catalog.load(), scenarios.load()), kept))

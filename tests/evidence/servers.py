@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import os
 import queue
 import re
 import shutil
@@ -18,6 +19,8 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+
+from . import databases
 
 LOOPBACK = "127.0.0.1"
 _START = 15.0
@@ -112,6 +115,46 @@ def slapd(python):
         with _process([binary, "-d", "0", "-f", str(settings), "-h", url], port):
             names = {"base": "dc=example,dc=org", "user": "cn=admin,dc=example,dc=org"}
             yield {"host": LOOPBACK, "port": port, "url": url, "password": "secret", **names}
+
+
+_FIREBIRD = """
+RemoteServicePort = {port}
+RemoteBindAddress = 127.0.0.1
+SecurityDatabase = {directory}/security.fdb
+AuthServer = Srp
+UserManager = Srp
+WireCrypt = Disabled
+"""
+_SYSDBA = """
+create database '{directory}/security.fdb';
+create user sysdba password 'secret';
+commit;
+create database '{directory}/data.fdb';
+"""
+
+
+@contextlib.contextmanager
+def firebird(python):
+    """Debian's Firebird server, with users and a database of its own."""
+    binary, sql, port = _binary("firebird"), _binary("isql-fb"), free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        for one in Path("/usr/lib").glob("*/firebird/*/*"):
+            if one.name in {"plugins", "plugins.conf", "intl", "firebird.msg"}:
+                (root / one.name).symlink_to(one)
+        settings = _FIREBIRD.format(port=port, directory=directory)
+        (root / "firebird.conf").write_text(settings, encoding="utf-8")
+        (root / "databases.conf").touch()
+        private = {"FIREBIRD": directory, "FIREBIRD_LOCK": directory, "FIREBIRD_TMP": directory}
+        options = {"cwd": directory, "env": {**os.environ, **private}}
+        first = _SYSDBA.format(directory=directory).encode()
+        command = [sql, "-q", "-user", "sysdba"]
+        if subprocess.run(command, input=first, capture_output=True, **options).returncode:
+            raise MissingError("Firebird's databases cannot be made")
+        with _process([binary], port, **options):
+            names = {"user": "sysdba", "password": "secret"}
+            dsn = f"{LOOPBACK}/{port}:{directory}/data.fdb"
+            yield {"host": LOOPBACK, "port": port, "dsn": dsn, **names}
 
 
 class _Slow(http.server.BaseHTTPRequestHandler):
@@ -225,6 +268,17 @@ def _listening(serve):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
         thread.join(5)
+
+
+def _speaking(serve, **names):
+    """A server of ours; `serve(connection)` speaks its protocol."""
+
+    @contextlib.contextmanager
+    def started(python):
+        with _listening(lambda connection, over: serve(connection)) as port:
+            yield {"host": LOOPBACK, "port": port, **names}
+
+    return started
 
 
 _GRPC = """
@@ -356,7 +410,11 @@ def delayed(start, python):
 
 
 KNOWN = {
+    "aerospike": _speaking(databases.aerospike),
     "black-hole": black_hole,
+    "couchbase": _speaking(databases.couchbase),
+    "drda": _speaking(databases.drda),
+    "firebird": firebird,
     "grpc": grpc,
     "hang-up": hang_up,
     "mariadb": _service(3306, user="root", password="", database="test"),
@@ -371,6 +429,8 @@ KNOWN = {
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
     "slapd": slapd,
     "slow-http": slow_http,
+    "snowflake": _speaking(databases.snowflake),
+    "tds": _speaking(databases.tds),
     "unreachable": unreachable,
     "zeromq": zeromq,
 }  # fmt: skip

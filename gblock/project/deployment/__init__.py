@@ -20,7 +20,7 @@ from gblock.project.deployment.command import Command, EntryPoint, Note, Unreada
 from gblock.project.deployment.shell import Script
 from gblock.project.deployment.tree import LARGEST, Tree
 
-__all__ = ["Command", "Deployment", "EntryPoint", "Note"]
+__all__ = ["Command", "Deployment", "EntryPoint", "Note", "mention"]
 
 _TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
 _DOCKERFILE = re.compile(
@@ -51,6 +51,37 @@ _YAML_FILES = 2000
 """So many YAML files are parsed."""
 _LARGE_YAML = 200_000
 """Bytes: a larger YAML file holds data."""
+
+
+def mention(root: str, exclude: tuple[str, ...], words: tuple[bytes, ...]) -> bool:
+    """Whether a file that may start a process holds one of some words; nothing is parsed.
+
+    Args:
+        root: The repository's directory.
+        exclude: Patterns as in `.gitignore`.
+        words: What is looked for.
+    """
+    for path in Tree(root, exclude).files:
+        if _MAYBE.search(_without_template(os.path.basename(path))) is None:
+            continue
+        try:
+            if os.path.getsize(path) > LARGEST:
+                continue
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError:
+            continue
+        if any(word in data for word in words):
+            return True
+    return False
+
+
+def _without_template(name: str) -> str:
+    """A file's name without what says that it is a template."""
+    if name.endswith(_TEMPLATES):
+        for ending in _TEMPLATES:
+            name = name.removesuffix(ending)
+    return name
 
 
 class Deployment:
@@ -127,10 +158,7 @@ class Deployment:
     # -- which file is what
 
     def _read(self, path: str) -> None:
-        name = os.path.basename(path)
-        if name.endswith(_TEMPLATES):
-            for ending in _TEMPLATES:
-                name = name.removesuffix(ending)
+        name = _without_template(os.path.basename(path))
         if _MAYBE.search(name) is None:  # nearly all files, told at once
             return
         if name.startswith("Procfile"):

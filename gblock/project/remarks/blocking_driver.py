@@ -17,6 +17,9 @@ MARKS = re.compile(
     rb"|provider|\.bind\("
 )
 """How such strings are written, or where: schemes that are not the web's, names of backends."""
+SCATTERED = False
+IN_PROCESSES = True
+IN_CODE = False
 
 
 def find(processes: Processes, paths: Collection[str]) -> Iterable[Remark]:

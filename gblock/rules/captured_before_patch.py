@@ -1,0 +1,146 @@
+"""``captured-before-patch``: a name keeps the original of what is patched later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gblock.diagnostics import Location, Related, Severity
+from gblock.rule import ProcessRule, Wording
+
+if TYPE_CHECKING:
+    from gblock.project.remarks import Remark
+    from gblock.project.remarks.captured_before_patch import Captured
+
+
+class CapturedBeforePatch(ProcessRule):
+    """A module takes a function or an object of the standard library before monkey patching.
+
+    ## What it does
+
+    Reports `from time import sleep`, `_sleep = time.sleep`, a parameter's default and
+    `lock = threading.Lock()` in the body of a module or a class, where a process on gevent
+    executes them before its patch.
+
+    ## Why it blocks the hub
+
+    Monkey patching replaces the attribute of the module, `time.sleep`. The name that was taken
+    before still means the original: it waits in C. A lock that was made before stops the hub for
+    ever once one greenlet holds it and another wants it.
+
+    ## Use instead
+
+    Patch before this module is imported. Where that cannot be, import the module and call
+    `time.sleep()`: the attribute is looked up when it is called.
+
+    ## Limits
+
+    Reports the names that were measured to block, to raise or to be shared by all greenlets;
+    `from threading import Event` and `from subprocess import run`, for instance, work all the
+    same. What a function keeps in a local variable is not looked at.
+    """
+
+    name = "captured-before-patch"
+    since = "0.1.0"
+
+    VALID = {
+        "after the patch": """
+            from gevent import monkey
+
+            monkey.patch_all()
+
+            from time import sleep
+
+            sleep(1)
+            """,
+        "the module, not the function": """
+            import threading
+            import time
+
+            from gevent import monkey
+
+            monkey.patch_all()
+            lock = threading.Lock()
+            time.sleep(1)
+            """,
+        "what works all the same": """
+            from subprocess import run
+            from threading import Event
+
+            from gevent import monkey
+
+            monkey.patch_all()
+            """,
+    }
+    INVALID = {
+        "a function": """
+            from time import sleep  # expect: captured-before-patch
+
+            from gevent import monkey
+
+            monkey.patch_all()
+            sleep(1)
+            """,
+        "an attribute and a default": """
+            import time
+
+            from gevent import monkey
+
+            class Client:
+                _sleep = time.sleep  # expect: captured-before-patch
+
+            def retry(call, sleep=time.sleep):  # expect: captured-before-patch
+                sleep(1)
+                return call()
+
+            monkey.patch_all()
+            """,
+        "a lock": """
+            import threading
+
+            from gevent import monkey
+
+            lock = threading.Lock()  # expect: captured-before-patch
+            monkey.patch_all()
+            """,
+    }
+
+    @classmethod
+    def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
+        """Say what the name is now, and where the patch comes."""
+        facts: Captured = remark.facts
+        original = facts.original
+        related: tuple[Related, ...] = ()
+        if facts.patch is None:
+            when = f"before {facts.text} patches"
+            if facts.started is not None:
+                path, row = facts.started
+                here = f"{facts.text} is started here"
+                related = (Related(name_of(path), Location(row, 1), here),)
+        else:
+            place = name_of(facts.patch[0])
+            is_here = facts.patch[0] == remark.path
+            when = f"before `{facts.text}`" + ("" if is_here else f" in {place}")
+            related = (Related(place, Location(facts.patch[1], 1), "patched here, too late"),)
+        if facts.is_object:
+            message = f"this `{original.symbol}` is made {when}, and {original.why}"
+        else:
+            message = (
+                f"`{facts.name}` is taken {when} and stays the original `{original.symbol}`, "
+                f"which {original.why}"
+            )
+        module, _, name = original.symbol.rpartition(".")
+        help = "Patch before this module is imported"
+        if facts.is_object:
+            help += ", or make the object later."
+        else:
+            help += f", or `import {module}` and call `{module}.{name}()`."
+        return Wording(
+            Severity.ERROR if original.level == "error" else Severity.WARNING,
+            message,
+            help,
+            "Monkey patching replaces attributes of modules: a name that was taken before keeps "
+            "the original.",
+            related,
+            symbol=original.symbol,
+        )

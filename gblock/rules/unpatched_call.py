@@ -1,0 +1,162 @@
+"""``unpatched-call``: a process on gevent leaves unpatched what a call waits in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gblock.diagnostics import Location, Related, Severity
+from gblock.project.patching import PATCHED
+from gblock.project.processes import Process
+from gblock.project.remarks import Remark
+from gblock.project.remarks.unpatched_call import Lack
+from gblock.rule import ProcessRule, Wording, effect
+
+_FEW = 2
+"""So many processes are named in a message."""
+
+
+class UnpatchedCall(ProcessRule):
+    """A process on gevent calls what it has left unpatched of the standard library.
+
+    ## What it does
+
+    Reports calls that wait in `time`, `socket`, `select`, `subprocess`, `queue`, `threading`, `os`,
+    `ssl` or a look-up of names, and calls of pure Python packages that do: `requests`, `redis`,
+    `pymysql`, SQLAlchemy. It does so in code that a process on gevent can run which never calls
+    `gevent.monkey.patch_all()`, or which leaves out what the call needs. An error where all
+    processes on gevent that can run the code do, else a warning that names those that do.
+
+    ## Why it blocks the hub
+
+    Pure Python code is cooperative only because gevent has replaced what it waits in. In a process
+    that does not patch, `time.sleep` is the function of the operating system.
+
+    ## Use instead
+
+    Call `gevent.monkey.patch_all()` before anything else in the module in which the process begins.
+
+    ## Limits
+
+    Silent where no process on gevent is known to run the code, and about a process of which it is
+    not sure that it runs on gevent. A script that nothing but its own `if __name__ == "__main__"`
+    speaks of counts only where no other process on gevent runs the same code. A patch in whichever
+    function the process can reach counts, however late it runs. A server that patches
+    (gunicorn's and Celery's gevent workers, locust) leaves nothing out. Takes a database behind
+    SQLAlchemy for one across a network, unless its URL begins with `sqlite`.
+    """
+
+    name = "unpatched-call"
+    since = "0.1.0"
+
+    VALID = {
+        "everything is patched": """
+            from gevent import monkey
+
+            monkey.patch_all()
+
+            import time
+
+            time.sleep(1)
+            """,
+        "no wait": """
+            import queue
+
+            import gevent
+
+            jobs = queue.Queue()
+            gevent.spawn(jobs.get, False)
+            jobs.get(block=False)
+
+            if __name__ == "__main__":
+                gevent.wait()
+            """,
+        "in a native thread": """
+            import threading
+            import time
+
+            from gevent import monkey, wait
+
+            monkey.patch_all(thread=False, time=False)  # expect: partial-monkey-patch
+
+            def tick():
+                time.sleep(1)
+
+            threading.Thread(target=tick).start()
+
+            if __name__ == "__main__":
+                wait()
+            """,
+    }
+    INVALID = {
+        "nothing is patched": """
+            import gevent
+            import requests
+
+            def fetch():
+                return requests.get("https://example.org")  # expect: unpatched-call
+
+            if __name__ == "__main__":
+                gevent.spawn(fetch).join()
+            """,
+        "not all is patched": """
+            import subprocess
+            import time
+
+            from gevent import monkey
+
+            monkey.patch_all(subprocess=False)  # expect: partial-monkey-patch
+
+            if __name__ == "__main__":
+                time.sleep(1)
+                subprocess.run(["sync"])  # expect: unpatched-call
+            """,
+    }
+
+    @classmethod
+    def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
+        """What is said of one call."""
+        facts = remark.facts
+        assert isinstance(facts, Lack)
+        blocker, first = facts.found.blocker, facts.lacking[0]
+        everywhere = not facts.others
+        message = f"`{facts.code}` {effect(facts.found)}"
+        if not everywhere:
+            message += f" in {_named(facts.lacking)}"
+        return Wording(
+            Severity.ERROR if everywhere and blocker.level == "error" else Severity.WARNING,
+            f"{message}: {_lack(facts.lacking, blocker.patched_by, everywhere)}",
+            f"{blocker.instead.partition(':')[0].removesuffix('.')}{_where(first, name_of)}.",
+            blocker.why,
+            tuple(_begins(process, name_of) for process in facts.lacking[:_FEW] if process.entries),
+            blocker.id,
+            facts.found.symbol,
+        )
+
+
+def _lack(lacking: tuple[Process, ...], wanted: tuple[str, ...], everywhere: bool) -> str:
+    """What these processes do not do."""
+    who = _named(lacking) if everywhere else "it" if len(lacking) == 1 else "they"
+    several = len(lacking) > 1
+    if all(set(process.missing) >= set(PATCHED) for process in lacking):
+        return f"{who} run{'' if several else 's'} on gevent and never monkey patch{_es(several)}"
+    names = " and ".join(one.replace(" or ", " nor ") for one in wanted)
+    return f"{who} leave{'' if several else 's'} {names} unpatched"
+
+
+def _es(several: bool) -> str:
+    return "" if several else "es"
+
+
+def _named(processes: tuple[Process, ...]) -> str:
+    names = list(dict.fromkeys(process.name for process in processes))
+    more = len(names) - _FEW
+    return " and ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+
+
+def _where(process: Process, name_of: Callable[[str], str]) -> str:
+    return f", in {name_of(process.entries[0])}" if process.entries else ""
+
+
+def _begins(process: Process, name_of: Callable[[str], str]) -> Related:
+    where = name_of(process.entries[0])
+    return Related(where, Location(1, 1), f"{process.name} begins here: {process.why}")

@@ -1,0 +1,240 @@
+"""The order in which processes execute imports, and what they keep before they patch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from harness import CATALOG, inferring
+
+from gblock.project.processes import Processes
+
+
+def found(root, files):
+    """The processes of a project of these files, and what each keeps before its patch."""
+    processes = Processes(inferring(root, files))
+    return processes, [
+        (step, patch)
+        for process in processes.all()
+        if process.is_gevent_service
+        for step, patch in processes.order.late(process)
+    ]
+
+
+def short(root, places):
+    return [(os.path.relpath(path, root), row) for path, row in places]
+
+
+CHAIN = {
+    "main.py": "import one\nfrom gevent import monkey\nmonkey.patch_all()\n",
+    "one.py": "import os\nfrom package import two\n",
+    "package/__init__.py": "",
+    "package/two.py": "from . import three\n",
+    "package/three.py": "from time import sleep\n",
+}
+
+
+def test_a_name_is_kept_at_the_end_of_a_chain_of_imports(tmp_path):
+    _, [(step, patch)] = found(tmp_path, CHAIN)
+
+    assert ("kept", "time.sleep", ("time.sleep",)) == (step.kind, step.symbol, step.keeps)
+    assert [("package/three.py", 1)] == short(tmp_path, [(step.path, step.row)])
+    chain = [("main.py", 1), ("one.py", 2), ("package/two.py", 1)]
+    assert chain == short(tmp_path, step.chain)
+    assert [("main.py", 3)] == short(tmp_path, [(patch.path, patch.row)])
+
+
+def test_a_module_runs_where_it_is_imported_first(tmp_path):
+    files = {
+        "main.py": "import patched\nimport kept\nfrom gevent import monkey\nmonkey.patch_all()\n",
+        "patched.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        "kept.py": "from time import sleep\n",
+    }
+    assert [] == found(tmp_path, files)[1]
+
+
+def test_a_package_runs_before_its_modules(tmp_path):
+    files = {
+        "main.py": "import package.patched\n",
+        "package/__init__.py": "from time import sleep\n",
+        "package/patched.py": "from gevent import monkey\nmonkey.patch_all()\n",
+    }
+    _, [(step, _)] = found(tmp_path, files)
+
+    assert [("package/__init__.py", 1)] == short(tmp_path, [(step.path, step.row)])
+
+
+def test_a_single_patch_comes_too_late_only_for_what_it_replaces(tmp_path):
+    text = """
+        from gevent import monkey
+        monkey.patch_time()
+        from time import sleep
+        from select import select
+        monkey.patch_select()
+    """
+    _, [(step, _)] = found(tmp_path, {"main.py": text})
+
+    assert step.symbol == "select.select"
+
+
+def test_functions_are_followed_from_module_to_module(tmp_path):
+    files = {
+        "main.py": """
+            import begin
+            from begin import prepare
+
+            if __name__ == "__main__":
+                begin.load()
+                prepare()
+        """,
+        "begin.py": """
+            def load():
+                import kept
+
+            def prepare():
+                from gevent import monkey
+                monkey.patch_all()
+        """,
+        "kept.py": "from time import sleep\n",
+    }
+    _, [(step, patch)] = found(tmp_path, files)
+
+    assert [("main.py", 6), ("begin.py", 3)] == short(tmp_path, step.chain)
+    assert [("main.py", 7)] == short(tmp_path, patch.chain)
+
+
+def test_each_management_command_is_a_process(tmp_path):
+    command = "from django.core.management.base import BaseCommand\n"
+    processes = Processes(
+        inferring(
+            tmp_path,
+            {
+                "manage.py": "from django.core.management import execute_from_command_line\n",
+                "app/__init__.py": "",
+                "app/management/__init__.py": "",
+                "app/management/commands/__init__.py": "",
+                "app/management/commands/a.py": command + "from time import sleep\n",
+                "app/management/commands/b.py": command
+                + "from gevent import monkey\nmonkey.patch_all()\n",
+            },
+        )
+    )
+    late = [
+        one
+        for process in processes.all()
+        if process.kind == "management command"
+        for one in processes.order.late(process)
+    ]
+    assert [] == late
+
+
+def test_imports_that_go_round_in_a_circle_end(tmp_path):
+    files = {
+        "main.py": "import one\nfrom gevent import monkey\nmonkey.patch_all()\n",
+        "one.py": "import two\nfrom time import sleep\n",
+        "two.py": "import one\nimport main\n",
+    }
+    assert ["time.sleep"] == [step.symbol for step, _ in found(tmp_path, files)[1]]
+
+
+def test_a_thousand_modules_in_a_chain_are_no_trouble(tmp_path):
+    files = {f"m{n}.py": f"import m{n + 1}\n" for n in range(1000)}
+    files["m1000.py"] = ""
+    files["main.py"] = (
+        "import m0\nfrom time import sleep\nfrom gevent import monkey\nmonkey.patch_all()\n"
+    )
+
+    assert ["time.sleep"] == [step.symbol for step, _ in found(tmp_path, files)[1]]
+
+
+# -- what a running process says
+
+_ASKED = """
+import json, runpy, sys
+sys.path.insert(0, {root!r})
+runpy.run_path({main!r}, run_name="__main__")
+from gevent import monkey
+kept = []
+for name, attribute, symbol in {names!r}:
+    module, _, item = symbol.rpartition(".")
+    original = monkey.get_original(module, item)
+    if getattr(sys.modules[name], attribute) is original:
+        kept.append([name, symbol])
+print(json.dumps(sorted(kept)))
+"""
+_NAMES = [
+    ("early", "sleep", "time.sleep"),
+    ("early", "select", "select.select"),
+    ("inner.middle", "socket", "socket.socket"),
+    ("late", "sleep", "time.sleep"),
+    ("in_function", "sleep", "time.sleep"),
+]
+_FILES = {
+    "main.py": """
+        import early
+
+        def main():
+            import in_function
+            from gevent import monkey
+            monkey.patch_all()
+            import late
+
+        if __name__ == "__main__":
+            main()
+    """,
+    "early.py": "from time import sleep\nfrom select import select\nimport inner.middle\n",
+    "inner/__init__.py": "",
+    "inner/middle.py": """
+        from socket import socket
+
+        class Late:
+            def load(self):
+                import late
+    """,
+    "in_function.py": "import time\nsleep = time.sleep\n",
+    "late.py": "from time import sleep\n",
+}
+
+
+def test_a_running_process_keeps_what_is_said(tmp_path):
+    _, late = found(tmp_path, _FILES)
+    said = sorted(
+        [os.path.relpath(step.path, tmp_path)[:-3].replace("/", "."), step.symbol]
+        for step, _ in late
+    )
+    code = _ASKED.format(root=str(tmp_path), main=str(tmp_path / "main.py"), names=_NAMES)
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    assert said == json.loads(ran.stdout)
+    assert len(said) == 4
+
+
+# Of the others only objects that were made before are stale.
+NAMED = [one for one in CATALOG.originals.values() if one.kept or not one.made]
+
+
+@pytest.mark.parametrize("original", NAMED, ids=lambda one: one.symbol)
+def test_gevent_replaces_what_the_catalog_calls_an_original(original):
+    module, _, name = original.symbol.rpartition(".")
+    code = (
+        f"import {module}; before = {module}.{name}\n"
+        "from gevent import monkey; monkey.patch_all()\n"
+        f"print(getattr({module}, {name!r}, None) is before)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "False\n"
+
+
+def test_what_imports_keep_is_an_original():
+    kept = {symbol for one in CATALOG.imports.values() for symbol in one.keeps}
+
+    assert kept <= CATALOG.originals.keys()
+    assert list(CATALOG.imports) == sorted(CATALOG.imports)
+    assert list(CATALOG.originals) == sorted(CATALOG.originals)
+    assert all(bool(one.keeps) != one.patches for one in CATALOG.imports.values())
