@@ -50,7 +50,7 @@ def drafts(observed: Observations, known: Catalog) -> str:
         parts.append(f"# {unnamed} {what} without a draft: {reason}.\n")
     # An entry would be about every call of that name, also where it is patched.
     for symbol in sorted(unpatched):
-        parts.append(f"# No draft of {symbol}: it cooperates once gevent has patched it.\n")
+        parts.append(f"# No draft of {symbol}: it is known to cooperate once gevent has patched.\n")
     if not parts:
         return "# The catalog knows every call that was seen to block.\n"
     return "\n".join(parts)

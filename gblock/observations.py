@@ -127,7 +127,7 @@ class Site(NamedTuple):
     is_spawned: bool = False
     """Whether line and stack are those that spawned the greenlet."""
     is_cooperative: bool = False
-    """Whether the call waits cooperatively once gevent has patched, so that here it was not."""
+    """Whether the catalog knows the call to cooperate once gevent has patched: no gap of it."""
 
     @property
     def kind(self) -> str:
@@ -443,7 +443,7 @@ def sentence(site: Site) -> str:
         hint = f"; --select {known.id}" if known.level == "opt-in" else ""
         return f"{text}; the catalog knows it as {known.id}{hint}"
     if site.is_cooperative:
-        return f"{text}; it cooperates once gevent has patched it"
+        return f"{text}; the catalog knows it to cooperate once gevent has patched"
     if site.symbol:
         return f"{text}; the catalog does not know it: try gblock report --suggest"
     return text

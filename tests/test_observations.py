@@ -298,14 +298,15 @@ class TestFacts:
         assert "catalog" not in facts
 
     def test_a_call_that_cooperates_where_it_is_patched_is_no_gap_of_the_catalog(self, tmp_path):
-        line = {**ACME, "symbol": "time.sleep", "callable": "time.sleep"}
+        line = {**ACME, "symbol": "asyncio.run", "callable": "asyncio.run"}
         seen = written(tmp_path, start(), line, block(T, 1.0, 2))
+        told = dict(report.facts(seen.sites[0]))["catalog"]
+        drafted = drafts(seen, CATALOG)
 
+        assert "known to cooperate once gevent has patched; here it did not" == told
         assert (
-            "cooperates once gevent has patched it" in dict(report.facts(seen.sites[0]))["catalog"]
-        )
-        assert "# No draft of time.sleep: it cooperates once gevent has patched it.\n" == drafts(
-            seen, CATALOG
+            "# No draft of asyncio.run: it is known to cooperate once gevent has patched.\n"
+            == drafted
         )
         assert "--suggest" not in observations.sentence(seen.sites[0])
 
