@@ -66,6 +66,13 @@ def delay(server, seconds):
         connection.recv(1)
 
 
+def answer(server, method, message):
+    """Let a gRPC server answer a method with a message, which may be one of protobuf."""
+    data = message if isinstance(message, bytes) else message.SerializeToString()
+    with open(os.path.join(server.answers, method), "wb") as file:
+        file.write(data)
+
+
 def text(megabytes):
     """Return bytes that look like text: they can be compressed, but not to nothing."""
     import random

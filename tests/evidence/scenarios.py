@@ -63,6 +63,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     setup: str = ""
     needs: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    remedy_setup: str = ""
+    remedy_title: str | None = None
+    slow: bool = False
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """Each with what the whole file says."""
@@ -72,9 +75,21 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 setup=f"{self.setup}\n{one.setup}" if self.setup else one.setup,
                 needs=one.needs or self.needs,
                 requires=one.requires or self.requires,
+                slow=one.slow or self.slow,
+                **self._remedy(one),
             )
             for one in self.scenario
         )
+
+    def _remedy(self, one: Scenario) -> dict[str, str | None]:
+        setup = one.remedy_setup
+        title = one.remedy_title
+        if one.remedy is None:
+            # A remedy of its own says what it needs.
+            setup, title = setup or self.remedy_setup, title or self.remedy_title
+        # What is prepared is the call itself.
+        remedy = one.call if one.remedy is None and setup else one.remedy
+        return {"remedy": remedy, "remedy_setup": setup, "remedy_title": title}
 
 
 def load(directory: Path = HERE) -> tuple[Scenario, ...]:

@@ -8,6 +8,7 @@ there is none. With `slow-` before its name, a server stands behind a proxy that
 from __future__ import annotations
 
 import contextlib
+import getpass
 import http.server
 import os
 import queue
@@ -20,7 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-from . import databases
+from . import databases, pulsar
 
 LOOPBACK = "127.0.0.1"
 _START = 15.0
@@ -101,6 +102,8 @@ suffix "dc=example,dc=org"
 rootdn "cn=admin,dc=example,dc=org"
 rootpw secret
 directory {directory}
+TLSCertificateFile {directory}/certificate.pem
+TLSCertificateKeyFile {directory}/key.pem
 """
 
 
@@ -111,10 +114,100 @@ def slapd(python):
     with tempfile.TemporaryDirectory() as directory:
         settings = Path(directory, "slapd.conf")
         settings.write_text(_SLAPD.format(directory=directory), encoding="utf-8")
+        _certificate(directory)
         url = f"ldap://{LOOPBACK}:{port}/"
         with _process([binary, "-d", "0", "-f", str(settings), "-h", url], port):
             names = {"base": "dc=example,dc=org", "user": "cn=admin,dc=example,dc=org"}
             yield {"host": LOOPBACK, "port": port, "url": url, "password": "secret", **names}
+
+
+def _certificate(directory):
+    """Make a certificate that nobody has signed: `certificate.pem` and `key.pem`."""
+    command = [_binary("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
+    command += ["-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "certificate.pem"]
+    _run(command, cwd=directory)
+
+
+def _run(command, **options):
+    """Run what a server needs before it starts."""
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, **options)
+    if run.returncode:
+        raise MissingError(f"{command[0]} failed: {run.stderr.decode(errors='replace').strip()}")
+
+
+_SSHD = """
+ListenAddress {host}
+Port {port}
+HostKey {directory}/host
+AuthorizedKeysFile {directory}/client.pub
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+Subsystem sftp internal-sftp
+"""
+
+
+@contextlib.contextmanager
+def sshd(python):
+    """OpenSSH's server, with keys of its own; this user gets in with the private one of them."""
+    binary, port = _binary("sshd"), free_port()
+    Path("/run/sshd").mkdir(exist_ok=True)  # without it, sshd does not start
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("host", "client"):
+            key = str(Path(directory, name))
+            _run([_binary("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", key])
+        settings = Path(directory, "sshd_config")
+        text = _SSHD.format(host=LOOPBACK, port=port, directory=directory)
+        settings.write_text(text, encoding="utf-8")
+        with _process([binary, "-D", "-f", str(settings)], port):
+            names = {"user": getpass.getuser(), "key": str(Path(directory, "client"))}
+            yield {"host": LOOPBACK, "port": port, **names}
+
+
+_KRB5 = """
+[libdefaults]
+default_realm = EXAMPLE.ORG
+dns_lookup_kdc = false
+dns_lookup_realm = false
+dns_canonicalize_hostname = false
+rdns = false
+[realms]
+EXAMPLE.ORG = {{ }}
+"""
+_KDC = """
+[kdcdefaults]
+kdc_listen = ""
+kdc_tcp_listen = {host}:{port}
+[realms]
+EXAMPLE.ORG = {{
+    database_name = {directory}/principal
+    key_stash_file = {directory}/stash
+    acl_file = {directory}/acl
+}}
+"""
+
+
+@contextlib.contextmanager
+def kdc(python):
+    """MIT's Kerberos server for EXAMPLE.ORG, over TCP, with a `user` and an `HTTP/localhost`."""
+    binary, port = _binary("krb5kdc"), free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        texts = {"krb5.conf": _KRB5, "kdc.conf": _KDC}
+        for name, text in texts.items():
+            filled = text.format(host=LOOPBACK, port=port, directory=directory)
+            Path(directory, name).write_text(filled, encoding="utf-8")
+        environment = {
+            **os.environ,
+            "KRB5_CONFIG": str(Path(directory, "krb5.conf")),
+            "KRB5_KDC_PROFILE": str(Path(directory, "kdc.conf")),
+        }
+        _run([_binary("kdb5_util"), "create", "-s", "-P", "master"], env=environment)
+        for principal in ("-pw secret user", "-randkey HTTP/localhost"):
+            command = [_binary("kadmin.local"), "-q", f"addprinc {principal}"]
+            _run(command, env=environment)
+        with _process([binary, "-n"], port, env=environment):
+            yield {"host": LOOPBACK, "port": port, "user": "user", "password": "secret"}
 
 
 _FIREBIRD = """
@@ -198,6 +291,13 @@ def black_hole(python):
     """Accepts every connection, and never answers."""
     with _listening(lambda connection, over: _swallow(connection)) as port:
         yield {"host": LOOPBACK, "port": port}
+
+
+@contextlib.contextmanager
+def pulsar_broker(python):
+    """A Pulsar broker that confirms everything, and has no messages: see `pulsar.py`."""
+    with _listening(pulsar.serve) as port:
+        yield {"host": LOOPBACK, "port": port, "url": f"pulsar://{LOOPBACK}:{port}"}
 
 
 def _swallow(connection):
@@ -284,6 +384,7 @@ def _speaking(serve, **names):
 _GRPC = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 import grpc
 
 def wait(request, context):
@@ -298,13 +399,32 @@ def stream(request, context):
 def together(requests, context):
     return wait(b"".join(requests), context)
 
+def each(requests, context):
+    for request in requests:
+        yield wait(request, context)
+
 handlers = {
     "Wait": grpc.unary_unary_rpc_method_handler(wait),
     "Stream": grpc.unary_stream_rpc_method_handler(stream),
     "Together": grpc.stream_unary_rpc_method_handler(together),
+    "Each": grpc.stream_stream_rpc_method_handler(each),
 }
+
+class Others(grpc.GenericRpcHandler):
+    def service(self, details):
+        answers = Path(sys.argv[2], details.method.rpartition("/")[2])
+
+        def answer(requests, context):
+            next(requests)
+            message = answers.read_bytes() if answers.exists() else b""
+            time.sleep(0.5)
+            yield message
+
+        return grpc.stream_stream_rpc_method_handler(answer)
+
 server = grpc.server(ThreadPoolExecutor(16))
-server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("evidence.Slow", handlers),))
+known = grpc.method_handlers_generic_handler("evidence.Slow", handlers)
+server.add_generic_rpc_handlers((known, Others()))
 server.add_insecure_port("127.0.0.1:" + sys.argv[1])
 server.start()
 server.wait_for_termination()
@@ -312,12 +432,21 @@ server.wait_for_termination()
 
 
 @contextlib.contextmanager
-def grpc(python):
-    """`/evidence.Slow/Wait`, `/Stream` and `/Together` take seconds as bytes and wait so long."""
+def grpc_server(python):
+    """A gRPC server for every method there is.
+
+    `/evidence.Slow/Wait`, `/Stream`, `/Together` and `/Each` take seconds as bytes and wait so
+    long. Any other method answers after half a second with an empty message, or with the one
+    that `answer(grpc_server, method, message)` gave; so does a stream, and ends.
+    """
     port = free_port()
     _check(python, "grpc")
-    with _process([python, "-c", _GRPC, str(port)], port):
-        yield {"host": LOOPBACK, "port": port, "target": f"{LOOPBACK}:{port}"}
+    with (
+        tempfile.TemporaryDirectory() as answers,
+        _process([python, "-c", _GRPC, str(port), answers], port),
+    ):
+        names = {"target": f"{LOOPBACK}:{port}", "answers": answers}
+        yield {"host": LOOPBACK, "port": port, **names}
 
 
 _ZEROMQ = """
@@ -415,8 +544,9 @@ KNOWN = {
     "couchbase": _speaking(databases.couchbase),
     "drda": _speaking(databases.drda),
     "firebird": firebird,
-    "grpc": grpc,
+    "grpc-server": grpc_server,
     "hang-up": hang_up,
+    "kdc": kdc,
     "mariadb": _service(3306, user="root", password="", database="test"),
     "memcached": memcached,
     "mosquitto": _service(1883),
@@ -425,11 +555,13 @@ KNOWN = {
         5432, user="postgres", database="test",
         dsn="host=127.0.0.1 port=5432 user=postgres dbname=test",
     ),
+    "pulsar-broker": pulsar_broker,
     "rabbitmq": _service(5672, user="guest", password="guest", url="amqp://127.0.0.1:5672/"),
     "redis": _service(6379, url="redis://127.0.0.1:6379/0"),
     "slapd": slapd,
     "slow-http": slow_http,
     "snowflake": _speaking(databases.snowflake),
+    "sshd": sshd,
     "tds": _speaking(databases.tds),
     "unreachable": unreachable,
     "zeromq": zeromq,
