@@ -336,8 +336,10 @@ class Run:
             inspection = self._inspection(triage)
         if inspection is None:
             return None, []
-        looked = {*readable, *noted} & marked
-        remarked = inspection.remark(self._remarks, [p for p in self.reported if p in looked])
+        looked = marked.intersection((*readable, *noted))
+        paths = [path for path in self.reported if path in looked] if looked else []
+        # Where none is marked, what the rules look for need not be known.
+        remarked = inspection.remark(self._remarks, paths) if paths else ()
         noted = [p for p in noted if p in remarked or b"gblock:" in self.modules.data(p)]
         return inspection, [*readable, *noted]
 

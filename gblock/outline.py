@@ -177,7 +177,7 @@ def read(path: str = BUILT_IN) -> Outline:
         raise UserError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UserError(path, "is not UTF-8; save it as UTF-8") from None
-    return Outline(data.replace(b"\r\n", b"\n"), path)
+    return Outline(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
 
 
 def _strings(text: str) -> list[str]:

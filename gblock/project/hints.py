@@ -10,8 +10,8 @@ from gblock.project.tree import LARGEST, Tree
 _TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
 """What says of a file that it is a template."""
 _MAYBE = re.compile(
-    r"^[^.]*$|^setup\.py$|file|uwsgi|"
-    r"\.(?:ya?ml|json|sh|bash|conf|ini|service|cfg|supervisor|toml|mk)$",
+    r"^[^.]*$|^setup\.py$|file|uwsgi|^(?:app|package)\.json$|task.?def|"
+    r"\.(?:ya?ml|sh|bash|conf|ini|service|cfg|supervisor|toml|mk)$",
     re.IGNORECASE | re.DOTALL,
 )
 """What every name of a file that is read has in it."""

@@ -108,8 +108,10 @@ class Remarks:
 
 def _any(finders: Iterable[Finder]) -> re.Pattern[bytes] | None:
     """One pattern for the marks of several rules."""
-    marks = [b"(?:%s)" % finder.MARKS.pattern for finder in finders]
-    return re.compile(b"|".join(marks)) if marks else None
+    marks = [finder.MARKS for finder in finders]
+    if len(marks) < 2:
+        return marks[0] if marks else None
+    return re.compile(b"|".join(b"(?:%s)" % one.pattern for one in marks))
 
 
 def pointed_at(
