@@ -27,10 +27,13 @@ def drafts(observed: Observations, known: Catalog) -> str:
     """
     by_symbol: dict[str, list[Site]] = {}
     unnamed = 0
+    unpatched: set[str] = set()
     for site in observed.blamed:
         if site.blockers or site.kind not in _KINDS:
             continue
-        if site.symbol and _SYMBOL.fullmatch(site.symbol):
+        if site.is_cooperative and site.symbol:
+            unpatched.add(site.symbol)
+        elif site.symbol and _SYMBOL.fullmatch(site.symbol):
             by_symbol.setdefault(site.symbol, []).append(site)
         else:
             unnamed += 1
@@ -45,6 +48,9 @@ def drafts(observed: Observations, known: Catalog) -> str:
         what = "call site" if unnamed == 1 else "call sites"
         reason = "the probe could not name what was called"
         parts.append(f"# {unnamed} {what} without a draft: {reason}.\n")
+    # An entry would be about every call of that name, also where it is patched.
+    for symbol in sorted(unpatched):
+        parts.append(f"# No draft of {symbol}: it is known to cooperate once gevent has patched.\n")
     if not parts:
         return "# The catalog knows every call that was seen to block.\n"
     return "\n".join(parts)

@@ -222,16 +222,18 @@ class Run:
 
     @cached_property
     def _remarks(self) -> Remarks:
+        """What the rules about processes that can report something look for."""
         from gblock.project.remarks import Remarks
 
-        return Remarks(name for name in rules.OF_PROCESSES if self.selection.runs_named(name))
+        names = rules.OF_PROCESSES if self._speaks_of_gevent else (rules.OF_DRIVERS,)
+        return Remarks(name for name in names if self.selection.runs_named(name))
 
     def _marked(self) -> set[str]:
         """The files in which a rule about processes may find something."""
         if self.modules.is_frugal or not any(map(self.selection.runs_named, rules.OF_PROCESSES)):
             return set()
-        data, in_code = self.modules.data, self._speaks_of_gevent()
-        found = {p for p in self.reported if self._remarks.may_be_in(data(p), in_code=in_code)}
+        data = self.modules.data
+        found = {path for path in self.reported if self._remarks.may_be_in(data(path))}
         if found:
             self.complete()
         return set(self.reported) if self._is_marked_elsewhere() else found
@@ -239,11 +241,12 @@ class Run:
     def _is_marked_elsewhere(self) -> bool:
         """Whether what stands in some file makes a rule about processes look at all of them."""
         pattern, data = self._remarks.scattered, self.modules.data
-        if pattern is None or not self._speaks_of_gevent():
+        if pattern is None:
             return False
         self.complete()
         return any(pattern.search(data(path)) for path in self.modules.mentioning(WORDS[0]))
 
+    @cached_property
     def _speaks_of_gevent(self) -> bool:
         """Whether a file of the project does, or one that starts its processes.
 
@@ -262,9 +265,11 @@ class Run:
     @cached_property
     def _is_started_on_gevent(self) -> bool:
         """Whether a file that may start a process names what runs on gevent."""
-        from gblock.project.deployment import mention
+        if not self.is_project:
+            return False
+        from gblock.project.hints import mention
 
-        return self.is_project and mention(self.root, self.config.exclude, _GEVENT)
+        return mention(self.root, self.config.exclude, _GEVENT)
 
     def _may_call_unpatched(self) -> bool:
         """Whether a file that was named may call what blocks only without gevent's patch."""
@@ -331,8 +336,10 @@ class Run:
             inspection = self._inspection(triage)
         if inspection is None:
             return None, []
-        looked = {*readable, *noted} & marked
-        remarked = inspection.remark(self._remarks, [p for p in self.reported if p in looked])
+        looked = marked.intersection((*readable, *noted))
+        paths = [path for path in self.reported if path in looked] if looked else []
+        # Where none is marked, what the rules look for need not be known.
+        remarked = inspection.remark(self._remarks, paths) if paths else ()
         noted = [p for p in noted if p in remarked or b"gblock:" in self.modules.data(p)]
         return inspection, [*readable, *noted]
 

@@ -126,6 +126,8 @@ class Site(NamedTuple):
     """Whether it was C code that gevent itself called, so that no line of Python ran."""
     is_spawned: bool = False
     """Whether line and stack are those that spawned the greenlet."""
+    is_cooperative: bool = False
+    """Whether the catalog knows the call to cooperate once gevent has patched: no gap of it."""
 
     @property
     def kind(self) -> str:
@@ -421,6 +423,7 @@ def _site(group: Sequence[_Seen], stories: Sequence[_Story], catalog: Catalog) -
         is_other=shown is not None and shown.other,
         is_frameless=shown is not None and not shown.other and not shown.stack,
         is_spawned=shown is not None and shown.spawned,
+        is_cooperative=symbol is not None and symbol in catalog.cooperative,
         python=process.python,
         gevent=process.gevent,
     )
@@ -439,6 +442,8 @@ def sentence(site: Site) -> str:
         known = site.blockers[0]
         hint = f"; --select {known.id}" if known.level == "opt-in" else ""
         return f"{text}; the catalog knows it as {known.id}{hint}"
+    if site.is_cooperative:
+        return f"{text}; the catalog knows it to cooperate once gevent has patched"
     if site.symbol:
         return f"{text}; the catalog does not know it: try gblock report --suggest"
     return text

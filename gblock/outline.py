@@ -59,6 +59,11 @@ class Chunk:
         return "opt-in" in self._value(b"\nlevel", b"\n")
 
     @property
+    def has_whole(self) -> bool:
+        """Whether a symbol stands for all that is below a package."""
+        return b'.**"' in self._block
+
+    @property
     def unpatched(self) -> bool:
         """Whether a blocker blocks only where gevent's patch is missing."""
         return b"\npatched_by" in self._block
@@ -172,7 +177,7 @@ def read(path: str = BUILT_IN) -> Outline:
         raise UserError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UserError(path, "is not UTF-8; save it as UTF-8") from None
-    return Outline(data.replace(b"\r\n", b"\n"), path)
+    return Outline(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
 
 
 def _strings(text: str) -> list[str]:

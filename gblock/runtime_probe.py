@@ -110,7 +110,11 @@ class _Watch:
         self.monitor = monitor
         if self.probe.owns_monitor:
             _quieten(monitor)
-        monitor.add_monitoring_function(self.sampler.look, self.probe.settings.period)
+        self.at_pace(self.probe.settings.period)
+
+    def at_pace(self, period: float) -> None:
+        """Look at the hub so often, in seconds; gevent's thread sleeps for the shortest period."""
+        self.monitor.add_monitoring_function(self.sampler.look, period)
 
     def leave(self) -> None:
         """Look no longer; what only the hub's own thread may undo is left where it is another."""
@@ -234,13 +238,14 @@ class _Probe:
         for key, watch in list(self.watches.items()):
             if watch.hub() is None:
                 del self.watches[key]
+                self.recorder.forget(key)
         found = self.watches.get(id(hub))
         if found is None:
             sampler = Sampler(hub, self.settings, self.recorder, self.collections, self.library)
             if self.watchdog is not None:
                 sampler.on_look = self.watchdog.feed
             found = self.watches[id(hub)] = _Watch(self, hub, sampler)
-            sampler.on_fork = found.begin_again
+            sampler.on_fork, sampler.on_pace = found.begin_again, found.at_pace
             sampler.restart(self.config.max_blocking_time or 0.0)
             self.tell_start(hub, found)
         found.join(monitor)
@@ -307,8 +312,18 @@ def settle() -> None:
     """Let the hub turn until the probe has seen it: what blocks in its first turn is seen, too."""
     import gevent
 
-    if _probe is not None:
-        gevent.sleep(4 * _probe.settings.period)
+    enough = None
+    for _ in range(40):
+        if _probe is None:
+            return
+        gevent.sleep(_probe.settings.period / 4)
+        watch = _probe.watches.get(id(gevent.get_hub()))
+        if watch is None:
+            continue  # its monitor thread has just been started
+        if enough is None:
+            enough = watch.sampler.samples + 2
+        elif watch.sampler.samples >= enough:
+            return
 
 
 def stop() -> None:

@@ -13,8 +13,8 @@ from gblock.config import Config
 from gblock.diagnostics import Severity
 from gblock.engine import check
 from gblock.errors import UserError
-from gblock.project.deployment.tree import Tree
 from gblock.project.requirements import Requirements
+from gblock.project.tree import Tree
 
 LANGUAGES = {chooser.language for chooser in CATALOG.choosers}
 SERVICE = """\

@@ -11,6 +11,7 @@ from probing import ACME, POLL, T, block, end, fleet, heartbeat, progress, start
 
 from gblock import observations, records
 from gblock.diagnostics import Diagnostic, Location, Observed, Severity
+from gblock.drafts import drafts
 from gblock.output import report
 from gblock.output.report_html import render as html
 
@@ -295,6 +296,19 @@ class TestFacts:
 
         assert "Python code of its own" in facts["calls"]
         assert "catalog" not in facts
+
+    def test_a_call_that_cooperates_where_it_is_patched_is_no_gap_of_the_catalog(self, tmp_path):
+        line = {**ACME, "symbol": "asyncio.run", "callable": "asyncio.run"}
+        seen = written(tmp_path, start(), line, block(T, 1.0, 2))
+        told = dict(report.facts(seen.sites[0]))["catalog"]
+        drafted = drafts(seen, CATALOG)
+
+        assert "known to cooperate once gevent has patched; here it did not" == told
+        assert (
+            "# No draft of asyncio.run: it is known to cooperate once gevent has patched.\n"
+            == drafted
+        )
+        assert "--suggest" not in observations.sentence(seen.sites[0])
 
     def test_an_unknown_call_can_be_drafted(self, tmp_path):
         assert "not known; --suggest drafts an entry" == self.facts(tmp_path)["catalog"]

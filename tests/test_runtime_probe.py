@@ -9,10 +9,12 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import probed
 import pytest
 
+ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.probe
 
 
@@ -53,6 +55,26 @@ def test_without_the_variable_nothing_of_it_is_loaded(tmp_path):
     assert "['gblock', 'gblock.probing', 'gblock.probing.hook']" == loaded
     assert "False None" == monitor
     assert not result.directory.exists()
+
+
+def test_gevents_plug_ins_import_nothing_but_os(tmp_path):
+    script = """
+        import os, sys
+        before = set(sys.modules)
+        from gblock.probing import hook
+        hook.did_patch_all(None)
+        hook.monitor_thread_started(None)
+        print(sorted(set(sys.modules) - before))
+    """
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", textwrap.dedent(script)],
+        env=probed.environment(PYTHONPATH=ROOT),
+        capture_output=True,
+        text=True,
+    )
+
+    ours = "['__future__', 'gblock', 'gblock.probing', 'gblock.probing.hook']\n"
+    assert (ours, "") == (done.stdout, done.stderr)
 
 
 KINDS = """
@@ -152,11 +174,22 @@ if os.environ["TRAFFIC"] == "busy":
     for _ in range(4):
         gevent.spawn(client, server.server_port)
 
+def unserved():
+    # Seconds that each thread has waited for a processor.
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/schedstat") as file:
+            found[thread] = int(file.read().split()[1]) / 1e9
+    return found
+
 def timed(name, function):
     gevent.sleep(0.1)
+    before = unserved()
     wall, start = time.time(), time.perf_counter()
     function()
-    print(name, wall, time.perf_counter() - start, flush=True)
+    end = time.perf_counter()
+    waited = max(value - before.get(thread, value) for thread, value in unserved().items())
+    print(name, wall, end - start, waited, flush=True)
     gevent.sleep(0.1)
 
 def all_kinds():
@@ -169,7 +202,7 @@ def all_kinds():
                 timed(name, function)
     junk = [[] for _ in range(2_000_000)]
     timed("block_collection", block_collection)
-    print("answered", 0, answered)
+    print("answered", 0, 0, answered)
 gevent.spawn(all_kinds).get()
 """
 EXPECTED = {
@@ -194,7 +227,8 @@ EXPECTED = {
     "block_hub": ({"waits"}, "time.sleep"),
     "block_watcher_in_c": ({"waits"}, "time.sleep"),
     "block_turns": ({"cpu"}, None),
-    "block_in_the_pool": ({"thread"}, None),
+    # Whoever has the GIL and no processor is starved: nobody is blamed for the one or the other.
+    "block_in_the_pool": ({"thread", "starved"}, None),
     "block_stopped": ({"starved"}, None),
     "block_stopped_in_a_call": ({"starved"}, None),
 }
@@ -208,12 +242,15 @@ _FRAMES = {
 
 
 def judge(result):
-    """What the script did and the probe saw: by kind, a list of (true seconds, block, site)."""
+    """What the script did and the probe saw: by kind, (true seconds, starved?, block, site).
+
+    Starved is a block during which a thread waited for a processor for half of the time.
+    """
     seen = {name: [] for name in EXPECTED}
     blocks = result.blocks()
     for line in result.stdout.splitlines():
-        name, start, seconds = line.split()
-        start, seconds = float(start), float(seconds)
+        name, *figures = line.split()
+        start, seconds, waited = map(float, figures)
         if name not in seen or seconds < 0.1:
             continue
         inside = [
@@ -221,30 +258,29 @@ def judge(result):
             for number, (block, _) in enumerate(blocks)
         ]
         overlap, number = max(inside, default=(0, 0))
-        seen[name].append((seconds, *(blocks[number] if overlap > 0.02 else (None, None))))
+        pair = blocks[number] if overlap > 0.02 else (None, None)
+        seen[name].append((seconds, waited >= seconds / 2, *pair))
     return seen
 
 
-def flaws(name, observed):
+def flaw(name, seconds, block, site):
     classes, symbol = EXPECTED[name]
-    found = []
-    if not observed:
-        found.append("it took less than the threshold")
-    for seconds, block, site in observed:
-        frame = _FRAMES.get(name, name)
-        if block is None:
-            found.append(f"{seconds:.3f} s were not seen")
-        elif block["class"] not in classes:
-            found.append(f"class {block['class']}: {seconds:.3f} s, {block} {site}")
-        elif name in _BLAMELESS:
-            found += ["a call site is blamed"] * (site is not None)
-        elif site is None:
-            found.append("no site")
-        elif frame and frame not in [each["function"].split(".")[-1] for each in site["stack"]]:
-            found.append(f"the stack is {site['stack']}")
-        elif symbol is not None and site["symbol"] != symbol:
-            found.append(f"symbol {site['symbol']}")
-    return found
+    frame = _FRAMES.get(name, name)
+    if block is None:
+        return f"{seconds:.3f} s were not seen"
+    if name in _BLAMELESS and site is not None:
+        return f"a call site is blamed: {block} {site}"
+    if block["class"] not in classes:
+        return f"class {block['class']}: {seconds:.3f} s, {block} {site}"
+    if name in _BLAMELESS:
+        return None
+    if site is None:
+        return f"no site: {block}"
+    if frame and frame not in [each["function"].split(".")[-1] for each in site["stack"]]:
+        return f"the stack is {site['stack']}"
+    if symbol is not None and site["symbol"] != symbol:
+        return f"symbol {site['symbol']}"
+    return None
 
 
 @pytest.fixture(scope="module", params=["idle", "busy"])
@@ -260,7 +296,16 @@ def matrix(request, tmp_path_factory):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_kind_of_block_is_seen_and_named(matrix, name):
-    assert [] == flaws(name, matrix[name])
+    assert matrix[name], "it took less than the threshold"
+    flaws = [
+        (found, starved)
+        for seconds, starved, *pair in matrix[name]
+        if (found := flaw(name, seconds, *pair))
+    ]
+    # Without a processor of its own a thread cannot see what another one does meanwhile.
+    assert [] == [found for found, starved in flaws if not starved or "not seen" in found]
+    if len(flaws) == len(matrix[name]):
+        pytest.skip(f"the host gave the process no time: {flaws[0][0]}")
 
 
 def test_durations_are_true(matrix):
@@ -268,7 +313,7 @@ def test_durations_are_true(matrix):
         abs(block["duration"] - seconds)
         for name, observed in matrix.items()
         if name not in (*_BLAMELESS, "block_turns")
-        for seconds, block, _ in observed
+        for seconds, _, block, _ in observed
         if block
     ]
 
@@ -356,11 +401,12 @@ def test_c_functions_that_nothing_tells_the_name_of_are_seen(tmp_path):
         tmp_path,
     )
 
-    blocks = [pair for pair in result.blocks() if pair[0]["class"] != "gc"]
+    blocks = [pair for pair in result.blocks() if pair[0]["class"] not in ("gc", "starved")]
     assert [("waits", None, True)] * 2 == [
         (block["class"], site["symbol"], block["duration"] > 0.19) for block, site in blocks
     ]
-    assert "clock_nanosleep" == blocks[1][0]["syscall"]
+    # What time.sleep is made of, from 3.11 on and before.
+    assert blocks[1][0]["syscall"] in ("clock_nanosleep", "pselect6")
 
 
 def test_what_keeps_the_gil_without_a_frame_is_not_taken_for_what_follows(tmp_path):
@@ -444,7 +490,13 @@ def test_a_block_that_lasts_is_told_while_it_lasts_and_survives_a_kill(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "end", ["os.kill(os.getpid(), 15)", "os.kill(os.getpid(), 9)", "os._exit(3)"]
+    "end",
+    [
+        "os.kill(os.getpid(), 15)",
+        "os.kill(os.getpid(), 9)",
+        "os._exit(3)",
+        "import ctypes; ctypes.string_at(0)",
+    ],
 )
 def test_records_are_whole_however_the_process_ends(tmp_path, end):
     result = probed.run(
@@ -671,7 +723,9 @@ def test_without_a_directory_a_block_is_one_line_on_stderr(tmp_path):
         GBLOCK_PROBE_DIR="",
     )
 
-    (line,) = result.stderr.splitlines()
+    # A busy host may give the process no time before or after it.
+    lines = [line for line in result.stderr.splitlines() if "gave this process no time" not in line]
+    (line,) = lines
     assert line.startswith("gblock: blocked for 0.2")
     assert line.endswith(f"(waits): time.sleep at {tmp_path}/script.py:19 in blocks")
 
@@ -914,7 +968,7 @@ def test_it_starts_and_stops_by_hand_where_nothing_is_patched(tmp_path):
     )
 
     assert (0, "None False\nNone []\n", "") == (result.returncode, result.stdout, result.stderr)
-    assert ["blocks"] == [site["user"]["function"] for _, site in result.blocks()]
+    assert ["blocks"] == [site["user"]["function"] for _, site in result.blocks() if site]
     assert ["stopped"] == [end["reason"] for end in result.records("end")]
 
 
@@ -1062,6 +1116,104 @@ def test_a_command_that_is_no_python_runs_with_a_warning(tmp_path):
 
     assert (0, "1\n") == (result.returncode, result.stdout)
     assert "cannot be told" in result.stderr
+
+
+def test_no_module_that_gevent_patches_is_imported_for_it(tmp_path):
+    result = probed.run(
+        """
+        import os, sys
+        asked = os.environ.pop("GBLOCK_PROBE")
+        from gevent import monkey; monkey.patch_all()
+        import gevent; gevent.sleep(0.01)
+        before = set(sys.modules)
+        os.environ["GBLOCK_PROBE"] = asked
+        from gblock.probing import hook
+        hook.did_patch_all(None)
+        gevent.sleep(0.1)
+        new = set(sys.modules) - before
+        print("gblock.probing.sampler" in new, sorted(new & {*monkey.saved, "logging"}))
+        """,
+        tmp_path,
+        prelude="",
+    )
+
+    assert (0, "True []\n", "") == (result.returncode, result.stdout, result.stderr)
+    assert 1 == len(result.records("start"))
+
+
+METERED = """
+def blocks(): pause(0.2)
+def other():
+    settle()
+    gevent.get_hub().destroy(destroy_loop=True)
+settle()
+blocks(); settle()
+get_original("_thread", "start_new_thread")(other, ())
+settle(0.5)
+blocks(); settle()
+"""
+
+
+def test_metrics_are_counted_once_however_many_hubs_there_are(tmp_path):
+    pytest.importorskip("prometheus_client")
+    script = """
+import prometheus_client
+for line in prometheus_client.generate_latest().decode().splitlines():
+    if line.startswith(("gblock_blocks_total", "gblock_blocked_seconds_count")):
+        print(line.partition("{")[0], "time.sleep" in line, line.rpartition(" ")[2])
+"""
+    result = probed.run(METERED + script, tmp_path, GBLOCK_PROBE_METRICS="prometheus")
+
+    assert (0, "") == (result.returncode, result.stderr)
+    assert {"gblock_blocks_total True 2.0", "gblock_blocked_seconds_count True 2.0"} <= set(
+        result.stdout.splitlines()
+    )
+    assert 2 == len(result.at("blocks"))
+
+
+def test_metrics_that_cannot_be_had_are_one_warning_and_the_probe_goes_on(tmp_path):
+    result = probed.run(METERED, tmp_path, GBLOCK_PROBE_METRICS="graphite")
+
+    (line,) = result.stderr.splitlines()
+    assert "graphite is neither prometheus nor opentelemetry" in line
+    assert "did not start" not in line
+    assert 2 == len(result.at("blocks"))
+
+
+def test_a_test_that_freezes_the_hub_fails_and_its_neighbour_does_not(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        textwrap.dedent("""
+        import time
+        import gevent, pytest
+
+        @pytest.mark.gblock(max_block=0.1)
+        def test_freezes():
+            time.sleep(0.25)
+
+        @pytest.mark.gblock(max_block=0.1)
+        def test_waits():
+            gevent.sleep(0.25)
+
+        def test_sees(hub_watch):
+            time.sleep(0.25)
+            gevent.sleep(0.1)
+            (block,) = [each for each in hub_watch.blocks if each["seen"].get("symbol")]
+            assert "time.sleep" == block["seen"]["symbol"]
+            hub_watch.forgive()
+        """),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"],
+        env=probed.environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert "time.sleep blocked the hub for 0.2" in done.stdout
 
 
 def test_records_are_given_to_code_that_asks_for_them():

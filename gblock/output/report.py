@@ -155,6 +155,8 @@ def facts(site: Site) -> list[tuple[str, str]]:
         lines.append(("spawned", "on this line, as the greenlet's target"))
     if site.blockers:
         lines.append(("catalog", ", ".join(blocker.id for blocker in site.blockers)))
+    elif site.is_cooperative:
+        lines.append(("catalog", "known to cooperate once gevent has patched; here it did not"))
     elif site.symbol and site.is_blamed:
         lines.append(("catalog", "not known; --suggest drafts an entry"))
     if site.checked:

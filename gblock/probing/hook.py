@@ -39,22 +39,28 @@ def monitor_thread_started(event: object) -> None:
         _say(error)
 
 
+_sinks: list[Callable[[dict[str, object]], object] | None] = []
+"""What counts blocks for a metrics library: one for the process, once it was asked for."""
+
+
 def _sink() -> Callable[[dict[str, object]], object] | None:
-    """What counts blocks for a metrics library, where the environment asks for that."""
+    """Return what counts blocks for a metrics library, where the environment asks for that."""
     if not os.environ.get("GBLOCK_PROBE_METRICS"):
         return None
-    try:
-        from gblock import metrics
+    if not _sinks:
+        _sinks.append(None)
+        try:
+            from gblock import metrics
 
-        return metrics.from_environment()
-    except Exception as error:  # noqa: BLE001 - as above
-        _say(error)
-    return None
+            _sinks[0] = metrics.from_environment()
+        except Exception as error:  # noqa: BLE001 - as above
+            _say(error, "counts for no metrics library")
+    return _sinks[0]
 
 
-def _say(error: Exception) -> None:
+def _say(error: Exception, what: str = "did not start") -> None:
     try:
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        os.write(2, f"gblock: the probe did not start: {text}\n".encode("ascii", "replace"))
+        os.write(2, f"gblock: the probe {what}: {text}\n".encode("ascii", "replace"))
     except Exception:  # noqa: BLE001, S110 - a closed stderr is no reason either
         pass

@@ -40,6 +40,17 @@ _HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
 LINUX = sys.platform.startswith("linux")
 
 
+class Schedule:
+    """What a thread was given since it began."""
+
+    __slots__ = ("turns", "waiting")
+
+    def __init__(self, waiting: float, turns: int) -> None:
+        """Say how many seconds it waited for a processor, and how often it was put on one."""
+        self.waiting = waiting
+        self.turns = turns
+
+
 class Thread:
     """One native thread, by the number that the kernel gave it."""
 
@@ -49,12 +60,12 @@ class Thread:
         machine = os.uname().machine if LINUX else ""
         self._names = _NAMES.get(machine, {})
 
-    def schedule(self) -> tuple[float, float] | None:
-        """Return the seconds on a processor, and those of waiting for one."""
+    def schedule(self) -> Schedule | None:
+        """Return what it was given so far, or None where the kernel does not tell."""
         text = _text(self._folder + "schedstat", 128)
         try:
-            cpu, waiting = text.split()[:2]
-            return int(cpu) / 1e9, int(waiting) / 1e9
+            _, waiting, turns = text.split()[:3]
+            return Schedule(int(waiting) / 1e9, int(turns))
         except ValueError:
             return None
 

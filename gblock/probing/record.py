@@ -36,7 +36,7 @@ OTHER = 0
 """The number of the site that stands for all above the limit."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0)
-_NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)\.jsonl(\.1)?")
+_NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.stacks\.txt)")
 
 
 class Site:
@@ -57,6 +57,19 @@ class Site:
         self.spawned = False
         """The frames are those that spawned the greenlet: its target is the callable itself."""
         self.native: list[str] | None = None
+
+    def without_call(self) -> Site:
+        """Return the same place, where nothing is known of what it calls."""
+        site = self.without_entry()
+        site.callable, site.entered = None, self.entered
+        return site
+
+    def without_entry(self) -> Site:
+        """Return the same place, as if no package had been entered there."""
+        site = Site()
+        site.callable, site.frames, site.user = self.callable, self.frames, self.user
+        site.spawned, site.native = self.spawned, self.native
+        return site
 
     @property
     def symbol(self) -> str | None:
@@ -123,7 +136,7 @@ class Recorder:
             "argv": _argv(),
             "python": ".".join(map(str, sys.version_info[:3])),
             "threshold": self._settings.threshold,
-            "period": self._settings.period,
+            "period": round(self._settings.period, 6),
             "heartbeat": self._settings.heartbeat,
             **details,
         }
@@ -132,6 +145,10 @@ class Recorder:
         self._starts[hub] = line
         if self.path is not None:
             self._write([line])
+
+    def forget(self, hub: int) -> None:
+        """Leave a hub that is gone out of the files to come."""
+        self._starts.pop(hub, None)
 
     def site(self, site: Site) -> Site:
         """Return the known site that is the same, or this one with a number of its own."""

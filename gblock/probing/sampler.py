@@ -45,17 +45,28 @@ _PROGRESS = (1.0, 5.0, 30.0)
 _LOOKS = 32
 """So many different stacks are told apart during one block."""
 _DEPTH = 64
-_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+"""All of gblock: what of it runs in a host is never the host's own code."""
 _ERRORS = 10
 _TURNING = 8
 """So many turns of the loop follow a block at once, beside those that are usual between two looks:
 if there were more, it cannot have been blocked all the time."""
-_SCHEDULE_EVERY = 0.1
+_SCHEDULE_EVERY, _SCHEDULE_IDLE = 0.1, 1.0
+"""Seconds between two looks at how long the hub's thread has waited for a processor."""
 _LATE = 0.02
 """Seconds: a look that comes later than that was kept from coming."""
 _WORKED = 0.005
 """Seconds on a processor that no loop needs to wake up."""
-_POLLS = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "select", "pselect6")
+_POLLS = {
+    "epoll": ("epoll_wait", "epoll_pwait", "epoll_pwait2"),
+    "poll": ("poll", "ppoll"),
+    "select": ("select", "pselect6"),
+}
+"""How each of libev's backends waits: by any other system call it is a callback that waits."""
+_SPOTS = 4
+"""So many instructions of one stack are told apart."""
+_ELSEWHERE = -2
+"""Stands for all others."""
 
 
 class Collections:
@@ -91,18 +102,46 @@ class _Mark:
         self.at = _perf_counter()
 
 
-class _Look:
-    """One stack that was seen during a block, and for how long."""
+class _Spot:
+    """One instruction at which a stack was seen, and for how long."""
 
-    __slots__ = ("begins", "is_call", "last", "root", "seconds", "site")
+    __slots__ = ("begins", "is_call", "seconds", "site")
 
-    def __init__(self, site: Site, root: str, last: int, *, is_call: bool, begins: bool) -> None:
+    def __init__(self, site: Site, *, is_call: bool, begins: bool) -> None:
         self.site = site
-        self.root = root
-        self.last = last
         self.is_call = is_call
         self.begins = begins
         self.seconds = 0.0
+
+
+class _Look:
+    """One stack that was seen during a block, and for how long."""
+
+    __slots__ = ("now", "root", "seconds", "spots")
+
+    def __init__(self, root: str, last: int, spot: _Spot) -> None:
+        self.root = root
+        self.now = spot
+        """Where it was seen last."""
+        self.spots = {last: spot}
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count time for where it was seen last."""
+        self.seconds += seconds
+        self.now.seconds += seconds
+
+    def spot(self, kind: str) -> _Spot:
+        """Return where the time went, without a call if it went into the function itself.
+
+        A thread that waits does so at the place where it was seen for most of the time. One that
+        works moves on between the calls that it makes, and none of them is the long one.
+        """
+        most = max(self.spots.values(), key=lambda each: each.seconds)
+        share = 0.5 if kind == "waits" else 0.9
+        if len(self.spots) == 1 or most.seconds >= share * self.seconds:
+            return most
+        return _Spot(most.site.without_call(), is_call=False, begins=False)
 
 
 class _Incident:
@@ -124,7 +163,7 @@ class _Incident:
         self.running = 0
         self.syscall: str | None = None
         self.progress = 0
-        self.schedule: tuple[float, float] | None = None
+        self.schedule: kernel.Schedule | None = None
         self.opened = 0.0
         self.asked = 0.0
         """The thread's time on a processor when the loop was asked."""
@@ -155,15 +194,17 @@ class Sampler:
         self.on_fork: Callable[[], None] = self.restart
         self.name = f"{type(hub).__name__}-{getattr(hub, 'minimal_ident', None) or 0}"
         self._collections = collections
-        self._period = settings.period
+        self.on_pace: Callable[[float], None] | None = None
+        self._period = self._pace = settings.period
         self._threshold = settings.threshold
-        self._suspicious = settings.threshold / 3
+        self._suspicious, self._in_doubt = settings.suspicious, settings.threshold / 3
         self.errors = 0
         self._errors = 0
         self._idle_codes = _loop_codes(hub)
         self.hub_code = type(hub).run.__code__
         self._frameless = Frameless(hub)
         self._asks = kernel.LINUX and self._frameless.is_compiled
+        self._polls_by = _POLLS.get(getattr(hub.loop, "backend", ""), sum(_POLLS.values(), ()))
         self.restart()
 
     def restart(self, first: float = 0.0) -> None:
@@ -173,7 +214,8 @@ class Sampler:
             first: Seconds that the monitor thread sleeps before it looks for the first time.
         """
         now = _perf_counter()
-        self._sleep = max(first, self._period)
+        self._pace = self._period
+        self._sleep = max(first, self._pace)
         self.pid = os.getpid()
         self._kernel = kernel.Thread(self.native)
         self._clock = _clock_of(self.ident)
@@ -191,8 +233,8 @@ class Sampler:
         self._still_before = self._last
         self._incident: _Incident | None = None
         self._beat = now
-        self._schedule: tuple[float, float] | None = None
-        self._schedule_at = 0.0
+        self._schedule: kernel.Schedule | None = self._kernel.schedule()
+        self._schedule_at, self._schedule_cpu = now, self._last[0]
         self._state = "idle"
 
     def look(self, hub: Any) -> None:
@@ -204,6 +246,10 @@ class Sampler:
                 self.on_fork()
             self._look(hub)
             self._errors = 0
+            pace = self._period if self._incident is None else self.settings.pace
+            if pace != self._pace and self.on_pace is not None:
+                self.on_pace(pace)
+                self._pace = pace
             if self.on_look is not None:
                 self.on_look()
         except BaseException as error:  # noqa: BLE001 - gevent's thread would die of it
@@ -217,7 +263,7 @@ class Sampler:
                 self.recorder.end("error", self.disabled)
                 self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
         finally:
-            self._left, self._sleep = _perf_counter(), self._period
+            self._left, self._sleep = _perf_counter(), self._pace
             if self._left - self._since < _LATE:
                 self._waits = _waits()
             else:
@@ -294,7 +340,13 @@ class Sampler:
         if idle:
             self._busy = False
             if self._asks and self._incident is None:
-                self._suspect(loop, now, self._pass(now, wall, stamp, since), stamp)
+                if stamp != self._stamp:
+                    self._still, self._still_before = (
+                        self._pass(now, wall, stamp, since),
+                        self._last,
+                    )
+                elif stamp != self._polls and now - self._still >= self._in_doubt:
+                    self._suspect(loop, now)
         else:
             if not self._busy or turned:
                 self._began = self._pass(now, wall, stamp, since)
@@ -322,27 +374,27 @@ class Sampler:
         self._turn, self._stamp = turn, stamp
         self._last = clocks
         if self._incident is None:
-            if now - self._schedule_at >= _SCHEDULE_EVERY:
+            # A thread that does nothing waits for no processor.
+            worked = clocks[0] - self._schedule_cpu >= _WORKED
+            if now - self._schedule_at >= (_SCHEDULE_EVERY if worked else _SCHEDULE_IDLE):
                 self._schedule, self._schedule_at = self._kernel.schedule(), now
+                self._schedule_cpu = clocks[0]
             if now - self._beat >= self.settings.heartbeat:
                 self._beat = now
                 self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
                 self.lag = 0.0
 
-    def _suspect(self, loop: Any, now: float, began: float, stamp: float) -> None:
+    def _suspect(self, loop: Any, now: float) -> None:
         """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
 
         The one cannot be told from the other by a frame. The loop's time does not change in either,
         so one answer holds until it does.
         """
-        if stamp != self._stamp:
-            self._still, self._still_before = began, self._last
-        elif stamp != self._polls and now - self._still >= self._suspicious:
-            incident = _Incident(self._still, self._still_before, in_poll=True)
-            incident.opened, incident.asked = now, self._cpu_now()
-            self._incident = incident
-            loop.run_callback_threadsafe(incident.mark)
-            incident.schedule = self._kernel.schedule()
+        incident = _Incident(self._still, self._still_before, in_poll=True)
+        incident.opened, incident.asked = now, self._cpu_now()
+        self._incident = incident
+        loop.run_callback_threadsafe(incident.mark)
+        incident.schedule = self._kernel.schedule()
 
     def _question(self, incident: _Incident, hub: Any, now: float, cpu: float) -> None:
         """Find out why a loop does not call back although it seems to wait for events."""
@@ -352,7 +404,9 @@ class Sampler:
                 name, _ = self._kernel.syscall()
                 # It may wait for the GIL, which is a futex, too, but never for long.
                 unclear = name is None or name == "futex"
-                if name in _POLLS or (unclear and now - incident.opened < self._threshold / 2):
+                if name in self._polls_by or (
+                    unclear and now - incident.opened < self._threshold / 2
+                ):
                     return
             elif cpu - incident.asked < _WORKED:
                 return  # it has no processor
@@ -385,9 +439,9 @@ class Sampler:
         if look is None:
             return
         if incident.last is not None:
-            look.seconds += now - max(self._left, incident.began)
+            look.add(now - max(self._left, incident.began))
         else:
-            look.seconds += now - incident.began
+            look.add(now - incident.began)
         incident.last = look
         elapsed = now - incident.began
         if elapsed >= incident.next_state:
@@ -400,12 +454,13 @@ class Sampler:
             incident.running += state == "R"
             if state in ("S", "D"):
                 incident.syscall = name or incident.syscall
-                if pointer and look.site.native is None and elapsed >= self._threshold:
-                    look.site.native = kernel.native_modules(pointer)
+                site = look.now.site
+                if pointer and site.native is None and elapsed >= self._threshold:
+                    site.native = kernel.native_modules(pointer)
         if incident.progress < len(_PROGRESS) and elapsed >= _PROGRESS[incident.progress]:
             while incident.progress < len(_PROGRESS) and elapsed >= _PROGRESS[incident.progress]:
                 incident.progress += 1
-            self.recorder.progress(elapsed, self.recorder.site(look.site))
+            self.recorder.progress(elapsed, self.recorder.site(look.now.site))
 
     def _close(self, incident: _Incident, end: float, cpu: float) -> None:
         if incident.in_poll and incident.last is None:
@@ -415,14 +470,15 @@ class Sampler:
         if duration < self._threshold:
             return
         look = max(incident.looks.values(), key=lambda each: each.seconds, default=None)
-        kind = self._kind(incident, duration, cpu - incident.cpu, look)
+        spot = look.now if look is not None else None
+        kind = self._kind(incident, duration, cpu - incident.cpu, spot)
         if incident.in_poll and look is None and kind == "waits":
             kind = "starved"
         blamed = look if kind not in ("thread", "starved") else None
         self._record(kind, end, duration, incident.syscall if kind == "waits" else None, blamed,
                      is_late=incident.late >= duration / 2)  # fmt: skip
 
-    def _kind(self, incident: _Incident, duration: float, cpu: float, look: _Look | None) -> str:
+    def _kind(self, incident: _Incident, duration: float, cpu: float, spot: _Spot | None) -> str:
         half = duration / 2
         if self._collections.seconds - incident.collected >= half:
             return "gc"
@@ -449,42 +505,62 @@ class Sampler:
         if not is_late:
             return "cpu" if cpu >= duration / 5 else "waits"
         if is_held:
-            return "gil"
+            return "thread" if self._stood_by(incident, duration, cpu, process) else "gil"
         # Nobody worked and nobody else was let in: a call that waits and keeps the GIL, or a
         # process that was stopped.
-        return "gil" if look is not None and look.is_call and look.site.callable else "starved"
+        return "gil" if spot is not None and spot.is_call and spot.site.callable else "starved"
+
+    def _stood_by(self, incident: _Incident, duration: float, cpu: float, process: float) -> bool:
+        """Tell whether the hub's thread waited for the GIL itself, so that another one had it.
+
+        Who has the GIL and waits for something else sleeps on, who works is on a processor or in
+        line for one; who waits for the GIL comes up for a moment in every switch interval.
+        """
+        others = process - cpu
+        if others >= max(duration / 5, cpu):
+            return True
+        now, (before, _) = self._kernel.schedule(), self._baseline(incident)
+        if now is None or before is None or others < cpu:
+            return False
+        turns = duration / sys.getswitchinterval()
+        worked = cpu + now.waiting - before.waiting
+        return now.turns - before.turns >= turns / 5 and worked < duration / 2
+
+    def _baseline(self, incident: _Incident) -> tuple[kernel.Schedule | None, float]:
+        """Return what the kernel had counted before a block, or soon after it began, and when."""
+        if self._left - incident.opened < self._threshold / 2:
+            return self._schedule, self._schedule_at
+        return incident.schedule, incident.opened
 
     def _waited(self, incident: _Incident) -> float:
         """Return which share of a block the hub's thread waited for a processor."""
-        if self._left - incident.opened < self._threshold / 2:
-            return self._run_queue(self._schedule, self._schedule_at)
-        return self._run_queue(incident.schedule, incident.opened)
+        return self._run_queue(*self._baseline(incident))
 
     def _queued(self) -> float:
         """Return the seconds for which the hub's thread waited for a processor, lately."""
         now, before = self._kernel.schedule(), self._schedule
-        return now[1] - before[1] if now is not None and before is not None else 0.0
+        return now.waiting - before.waiting if now is not None and before is not None else 0.0
 
-    def _run_queue(self, before: tuple[float, float] | None, since: float) -> float:
+    def _run_queue(self, before: kernel.Schedule | None, since: float) -> float:
         """Return which share of the time since then the hub's thread waited for a processor."""
         now = self._kernel.schedule()
         if now is None or before is None:
             return 0.0
-        return (now[1] - before[1]) / max(_perf_counter() - since, 0.001)
+        return (now.waiting - before.waiting) / max(_perf_counter() - since, 0.001)
 
     def _overslept(self, late: float, clocks: Clocks) -> None:
         """Record that nothing of the process ran, or only somebody else."""
         half = late / 2
         cpu, process, collected = (a - b for a, b in zip(clocks, self._last, strict=True))
+        is_held = _is_held(late, _waits() - self._waits)
         if collected >= half:
             kind = "gc"
-        elif cpu >= half:
-            kind = "gil"
         elif process - cpu >= half:
             kind = "thread"
-        elif cpu >= self._threshold:
-            kind = "gil"
-        elif _is_held(late, _waits() - self._waits):
+        elif cpu >= min(half, self._threshold):
+            # This thread may have had no processor itself, while nobody kept the GIL from it.
+            kind = "cpu" if is_held is False else "gil"
+        elif is_held:
             # Whoever had the GIL waited, or had no processor for much of the time.
             if self._run_queue(self._schedule, self._schedule_at) >= 0.5:
                 kind = "starved"
@@ -504,15 +580,20 @@ class Sampler:
         *,
         is_late: bool,
     ) -> None:
-        if look is not None and is_late and look.begins:
-            # What kept the GIL was over when this function was entered: an operator, or a C
-            # function without a frame. This one did not do it.
-            look.site.entered = None
-        site = self.recorder.site(look.site) if look is not None else None
-        if look is not None and site is not None and site.native is None:
-            site.native = look.site.native
-        confidence = "exact" if look is not None and look.is_call else "near"
-        if look is None or (is_late and not look.is_call):
+        spot = look.spot(kind) if look is not None else None
+        site = spot.site if spot is not None else None
+        if spot is not None and site is not None:
+            if is_late and spot.begins:
+                # What kept the GIL was over when this function was entered: an operator, or a C
+                # function without a frame. This one did not do it.
+                site = site.without_entry()
+            native = site.native
+            site = self.recorder.site(site)
+            if site.native is None:
+                site.native = native
+        is_call = spot is not None and spot.is_call
+        confidence = "exact" if is_call else "near"
+        if spot is None or (is_late and not is_call):
             confidence = "late"
         self.recorder.block(
             {
@@ -600,17 +681,23 @@ class Library:
         key = tuple(map(id, codes[:_DEPTH]))
         known = looks.get(key)
         if known is not None:
-            if known.last != frame.f_lasti:
-                # It moves on: the time goes into the function, not into one of its calls.
-                known.is_call, known.site.callable, known.begins = False, None, False
+            last = frame.f_lasti
+            if last not in known.spots and len(known.spots) >= _SPOTS:
+                last = _ELSEWHERE
+            spot = known.spots.get(last)
+            if spot is None:
+                if last == _ELSEWHERE:
+                    spot = _Spot(known.now.site.without_call(), is_call=False, begins=False)
+                else:
+                    spot = self._spot(frame)
+                known.spots[last] = spot
+            known.now = spot
             return known
         if len(looks) >= _LOOKS:
             return next(iter(looks.values()))
-        site, is_call = self._site(frame)
         root = codes[-1]
         name = "Hub" if root is hub_code else "main" if root.co_name == "<module>" else _named(root)
-        begins = callee.begins(frame)
-        looks[key] = look = _Look(site, name, frame.f_lasti, is_call=is_call, begins=begins)
+        looks[key] = look = _Look(name, frame.f_lasti, self._spot(frame))
         return look
 
     def frameless(self, name: str | None, lines: list[Line]) -> _Look:
@@ -625,9 +712,9 @@ class Library:
                 site.user = site.frames[-1]
         site.frames.reverse()
         root = (name or "?").rpartition(".")[2]
-        return _Look(site, root, -1, is_call=name is not None, begins=False)
+        return _Look(root, -1, _Spot(site, is_call=name is not None, begins=False))
 
-    def _site(self, frame: types.FrameType) -> tuple[Site, bool]:
+    def _spot(self, frame: types.FrameType) -> _Spot:
         site = Site()
         stack: list[Frame] = []
         each: types.FrameType | None = frame
@@ -653,7 +740,7 @@ class Library:
             del entered, each
         stack.reverse()
         site.frames = stack
-        return site, is_call
+        return _Spot(site, is_call=is_call, begins=callee.begins(frame))
 
 
 def _waits() -> int:

@@ -45,8 +45,21 @@ class Settings:
 
     @property
     def period(self) -> float:
-        """Seconds between two looks at the hub; gevent's monitor sleeps 5 ms at least."""
-        return min(0.025, max(0.005, self.threshold / 4))
+        """Seconds between two looks at a healthy hub; gevent's monitor sleeps 5 ms at least."""
+        return min(0.05, max(0.005, 0.4 * self.threshold))
+
+    @property
+    def pace(self) -> float:
+        """Seconds between two looks while the hub may be blocked."""
+        return min(0.025, max(0.005, 0.2 * self.threshold))
+
+    @property
+    def suspicious(self) -> float:
+        """Seconds of one turn after which it is looked at closely.
+
+        With the period before it and a late look, it must stay below the threshold.
+        """
+        return 0.2 * self.threshold
 
 
 def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Settings:

@@ -27,6 +27,7 @@ class Watchdog:
     def __init__(self, settings: Settings, recorder: Recorder) -> None:
         """Start hungry."""
         self._bound = settings.watchdog
+        self._max_bytes = settings.max_bytes
         self._recorder = recorder
         self._handle = -1
         self._fed = 0.0
@@ -39,6 +40,8 @@ class Watchdog:
         self._fed = now
         if self._handle < 0:
             self._handle = self._open()
+        elif self._handle > 2 and _system.fstat(self._handle).st_size > self._max_bytes:
+            _system.ftruncate(self._handle, 0)  # the last stacks tell more than the first
         faulthandler.dump_traceback_later(self._bound, file=self._handle)
 
     def after_fork(self) -> None:

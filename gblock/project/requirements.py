@@ -6,7 +6,7 @@ import os
 import re
 from functools import cached_property
 
-from gblock.project.deployment.tree import Tree
+from gblock.project.tree import Tree
 
 _LISTS = re.compile(
     r"(?:.*requirements?.*|constraints?.*)\.(?:txt|in|pip)|.*\.(?:requirements|reqs)"

@@ -10,12 +10,12 @@ from gblock.project import summary as tags
 from gblock.project import values as v
 from gblock.project.calling import ALLOWANCE
 from gblock.project.deployment.command import Command
-from gblock.project.deployment.tree import Tree
 from gblock.project.expressions import Place, dotted, last_name
 from gblock.project.inference import Inference
 from gblock.project.program import Program, option
 from gblock.project.reach import Reach
 from gblock.project.summary import Expr
+from gblock.project.tree import Tree
 from gblock.project.values import Value
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"

@@ -192,25 +192,27 @@ class Triage:
             return True
         if len(paths) < _FEW:
             # Compiling all names into patterns takes longer than a file or two.
-            words = {word.encode() for word in self.vocabulary.words()}
-            paths = [p for p in paths if not words.isdisjoint(_words(self.modules.data(p)))]
+            paths = [
+                path for path in paths if self.vocabulary.names_one_of(self._identifiers(path))
+            ]
         paths = [path for path in paths if path not in self._matters]
         return self._may_matter or self._any_may_matter(paths)
 
     def _any_may_matter(self, paths: list[str]) -> bool:
         if not paths:
             return False
-        methods = {
-            name.encode()
-            for package in self.vocabulary.packages.values()
-            for name in package.methods
-        }
+        packages = self.vocabulary.packages.values()
         for path in paths:
             if self.calls_function(path) or (self.imported(path) and self.names_method(path)):
                 return True
-            if not methods.isdisjoint(re.findall(_ATTRIBUTE, self.modules.data(path))):
+            found = re.findall(_ATTRIBUTE, self.modules.data(path))
+            names = {name.decode(errors="replace") for name in found}
+            if any(not package.methods.isdisjoint(names) for package in packages):
                 return True
         return False
+
+    def _identifiers(self, path: str) -> set[str]:
+        return {word.decode(errors="replace") for word in _words(self.modules.data(path))}
 
     def calls_function(self, path: str) -> bool:
         """Whether a file imports a package and names a function of it that can be reported."""

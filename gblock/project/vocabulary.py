@@ -36,9 +36,11 @@ class Package:
 
     def add(self, symbol: str) -> None:
         """Take in the symbol of a blocker."""
-        _, *owners, name = symbol.split(".")
-        self.prefixes.add(".".join(symbol.removesuffix(".**").split(".")[:2]))
-        self.makers.update(owners)
+        root, *owners, name = symbol.split(".")
+        second = owners[0] if owners else name
+        self.prefixes.add(root if second == "**" else f"{root}.{second}")
+        if owners:
+            self.makers.update(owners)
         if name in _WILD:
             self.anything = True
             self.whole |= name == "**"
@@ -78,21 +80,26 @@ class Vocabulary:
         found: dict[str, Package] = {}
         for chunk in self._on:
             for symbol in chunk.symbols:
-                found.setdefault(symbol.partition(".")[0], Package()).add(symbol)
-        for library in self._libraries:
-            for root, other in self._other_roots(library):
-                if other in found:
-                    found.setdefault(root, Package()).merge(found[other])
+                root = symbol[: symbol.find(".")]
+                package = found.get(root)
+                if package is None:
+                    package = found[root] = Package()
+                package.add(symbol)
+        for root, other in self._other_roots:
+            if other in found:
+                found.setdefault(root, Package()).merge(found[other])
         return found
 
     @cached_property
     def has_whole(self) -> bool:
         """Whether a package is looked for whose methods have no names."""
-        return any(s.endswith(".**") for chunk in self._on for s in chunk.symbols)
+        return any(chunk.has_whole for chunk in self._on)
 
-    def _other_roots(self, library: Chunk) -> list[tuple[str, str]]:
+    @cached_property
+    def _other_roots(self) -> list[tuple[str, str]]:
         """A package may be imported by another name than that of its blockers."""
-        pairs = [(n.partition(".")[0], other.partition(".")[0]) for n, other in library.aliases]
+        aliases = [pair for library in self._libraries for pair in library.aliases]
+        pairs = [(name.partition(".")[0], other.partition(".")[0]) for name, other in aliases]
         return [(root, other) for root, other in pairs if root != other]
 
     def learn_makers(self) -> None:
@@ -121,21 +128,30 @@ class Vocabulary:
             return None
         return frozenset().union(*(p.functions | p.methods | p.operators for p in packages))
 
-    def words(self) -> set[str]:
-        """Every name that a file may call; a file with none of them has nothing to report."""
-        symbols = [symbol for chunk in self._on for symbol in chunk.symbols]
-        last = {symbol[symbol.rfind(".") + 1 :] for symbol in symbols}
-        special = {name for name in last if name in _WILD or name.startswith("__")}
+    def names_one_of(self, words: set[str]) -> bool:
+        """Whether a file may call something that is looked for.
+
+        Args:
+            words: All identifiers that stand in it.
+        """
+        unnamed = set()
+        for chunk in self._on:
+            for symbol in chunk.symbols:
+                name = symbol[symbol.rfind(".") + 1 :]
+                if name in words:
+                    return True
+                if name in _WILD or name.startswith("__"):
+                    unnamed.add(symbol[: symbol.find(".")])
         # What has no name where it is called is told by how its object is made.
-        roots = {
-            symbol.partition(".")[0]
+        unnamed.update(root for root, other in self._other_roots if other in unnamed)
+        if not unnamed.isdisjoint(words):
+            return True
+        symbols = (symbol for chunk in self._on for symbol in chunk.symbols)
+        return any(
+            not words.isdisjoint(symbol.split(".")[:-1])
             for symbol in symbols
-            if symbol.endswith(("*", "__")) and symbol[symbol.rfind(".") + 1 :] in special
-        }
-        for library in self._libraries:
-            roots.update(root for root, other in self._other_roots(library) if other in roots)
-        makers = [s.split(".")[:-1] for s in symbols if s.partition(".")[0] in roots]
-        return (last - special).union(roots, *makers)
+            if symbol[: symbol.find(".")] in unnamed
+        )
 
 
 def pattern(words: Iterable[str]) -> re.Pattern[bytes]:

@@ -21,7 +21,8 @@ OF_PROCESSES: tuple[str, ...] = (
     "partial-monkey-patch",
     *OF_UNPATCHED,
 )
-"""Rules about processes: each has a module of its name in `gblock.project.remarks`."""
+"""Rules about processes: each has a module of its name in `gblock.project.remarks`. All but that
+of drivers report nothing where neither code nor what starts it names gevent."""
 OF_CALLS = (
     "blocking-call",
     "false-offload",

@@ -18,11 +18,11 @@ from gblock.project.deployment import (
 )
 from gblock.project.deployment.command import Command, EntryPoint, Note, UnreadableError
 from gblock.project.deployment.shell import Script
-from gblock.project.deployment.tree import LARGEST, Tree
+from gblock.project.hints import bare_name, may_start
+from gblock.project.tree import LARGEST, Tree
 
-__all__ = ["Command", "Deployment", "EntryPoint", "Note", "mention"]
+__all__ = ["Command", "Deployment", "EntryPoint", "Note"]
 
-_TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
 _DOCKERFILE = re.compile(
     r"(?:(?:docker|container)file(?:[._-].+)?|.+\.(?:docker|container)file)", re.IGNORECASE
 )
@@ -35,12 +35,6 @@ _NAMES_COMMAND = re.compile(
 _SECTIONS = re.compile(
     rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\]|Service\])", re.MULTILINE
 )
-_MAYBE = re.compile(
-    r"^[^.]*$|^setup\.py$|file|uwsgi|"
-    r"\.(?:ya?ml|json|sh|bash|conf|ini|service|cfg|supervisor|toml|mk)$",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What every name of a file that is read has in it."""
 _XML = re.compile(r"<([a-z][\w-]*)>([^<]*)</\1>|<([a-z][\w-]*)\s*/>")
 _REQUIREMENTS = re.compile(
     r"(?:requirements[^/]*|/requirements/[^/]*)\.(?:txt|in)$"
@@ -51,37 +45,6 @@ _YAML_FILES = 2000
 """So many YAML files are parsed."""
 _LARGE_YAML = 200_000
 """Bytes: a larger YAML file holds data."""
-
-
-def mention(root: str, exclude: tuple[str, ...], words: tuple[bytes, ...]) -> bool:
-    """Whether a file that may start a process holds one of some words; nothing is parsed.
-
-    Args:
-        root: The repository's directory.
-        exclude: Patterns as in `.gitignore`.
-        words: What is looked for.
-    """
-    for path in Tree(root, exclude).files:
-        if _MAYBE.search(_without_template(os.path.basename(path))) is None:
-            continue
-        try:
-            if os.path.getsize(path) > LARGEST:
-                continue
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError:
-            continue
-        if any(word in data for word in words):
-            return True
-    return False
-
-
-def _without_template(name: str) -> str:
-    """A file's name without what says that it is a template."""
-    if name.endswith(_TEMPLATES):
-        for ending in _TEMPLATES:
-            name = name.removesuffix(ending)
-    return name
 
 
 class Deployment:
@@ -158,8 +121,8 @@ class Deployment:
     # -- which file is what
 
     def _read(self, path: str) -> None:
-        name = _without_template(os.path.basename(path))
-        if _MAYBE.search(name) is None:  # nearly all files, told at once
+        name = bare_name(path)
+        if not may_start(name):  # nearly all files, told at once
             return
         if name.startswith("Procfile"):
             self._add(path, procfile.read)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         """Whether that holds of the project and not of each file: one with the marks is enough."""
         IN_PROCESSES: bool
         """Whether there is nothing to say where no process is known to run on gevent."""
-        IN_CODE: bool
-        """Whether only a project whose code names gevent holds something."""
 
         def find(self, processes: Processes, paths: Collection[str], /) -> Iterable[Remark]:
             """The remarks on some files, each of which holds the marks, and on others."""
@@ -74,11 +72,7 @@ class Remarks:
         }
 
     @cached_property
-    def _everywhere(self) -> re.Pattern[bytes] | None:
-        return _any(one for one in self._finders.values() if not (one.SCATTERED or one.IN_CODE))
-
-    @cached_property
-    def _in_code(self) -> re.Pattern[bytes] | None:
+    def _marks(self) -> re.Pattern[bytes] | None:
         return _any(one for one in self._finders.values() if not one.SCATTERED)
 
     @cached_property
@@ -86,15 +80,9 @@ class Remarks:
         """What some file must hold, where that is enough for any file to hold something."""
         return _any(one for one in self._finders.values() if one.SCATTERED)
 
-    def may_be_in(self, data: bytes, *, in_code: bool) -> bool:
-        """Whether a file may hold something by itself, told from its bytes.
-
-        Args:
-            data: The bytes.
-            in_code: Whether the project's code names gevent.
-        """
-        marks = self._in_code if in_code else self._everywhere
-        return marks is not None and marks.search(data) is not None
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether a file may hold something by itself, told from its bytes."""
+        return self._marks is not None and self._marks.search(data) is not None
 
     def of(
         self, processes: Processes, paths: Collection[str]
@@ -120,8 +108,10 @@ class Remarks:
 
 def _any(finders: Iterable[Finder]) -> re.Pattern[bytes] | None:
     """One pattern for the marks of several rules."""
-    marks = [b"(?:%s)" % finder.MARKS.pattern for finder in finders]
-    return re.compile(b"|".join(marks)) if marks else None
+    marks = [finder.MARKS for finder in finders]
+    if len(marks) < 2:
+        return marks[0] if marks else None
+    return re.compile(b"|".join(b"(?:%s)" % one.pattern for one in marks))
 
 
 def pointed_at(

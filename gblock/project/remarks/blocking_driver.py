@@ -19,7 +19,6 @@ MARKS = re.compile(
 """How such strings are written, or where: schemes that are not the web's, names of backends."""
 SCATTERED = False
 IN_PROCESSES = True
-IN_CODE = False
 
 
 def find(processes: Processes, paths: Collection[str]) -> Iterable[Remark]:

@@ -21,7 +21,6 @@ else:
 MARKS = re.compile(rb"\bimport\b")
 SCATTERED = False
 IN_PROCESSES = True
-IN_CODE = True
 
 
 class Captured(NamedTuple):

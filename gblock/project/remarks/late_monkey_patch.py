@@ -20,7 +20,6 @@ else:
 MARKS = re.compile(rb"\bimport\b")
 SCATTERED = False
 IN_PROCESSES = True
-IN_CODE = True
 
 
 class Late(NamedTuple):

@@ -20,7 +20,6 @@ else:
 MARKS = re.compile(rb"\bget_original\b|\bmonkey\.saved\b|import\s+saved\b")
 SCATTERED = True
 IN_PROCESSES = False
-IN_CODE = True
 
 
 class Original(NamedTuple):

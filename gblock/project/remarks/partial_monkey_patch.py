@@ -19,7 +19,6 @@ else:
 MARKS = re.compile(rb"\b(?:gevent|monkey|patch_all)\b")
 SCATTERED = False
 IN_PROCESSES = True
-IN_CODE = True
 
 _HARMLESS = frozenset({"os", "queue", "signal"})
 """What may be left as it is: ``queue.Queue`` waits on what ``threading`` gives, and of ``os``

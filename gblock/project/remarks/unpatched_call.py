@@ -20,7 +20,6 @@ MARKS = re.compile(rb"(?:from|import)[ \t]+gevent\b|\basync_mode\b")
 SCATTERED = True
 """A process that runs on gevent, and that no server patches, imports it somewhere."""
 IN_PROCESSES = True
-IN_CODE = True
 
 
 class Lack(NamedTuple):
