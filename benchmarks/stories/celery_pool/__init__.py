@@ -77,7 +77,7 @@ def _remove(queue: str) -> None:
 
 def result(quick: bool) -> Result:
     """Measure the story."""
-    orders, latency = (20, 0.3) if quick else (400, LATENCY)
+    orders, latency = (20, 0.3) if quick else (200, LATENCY)
     names = QUICK if quick else tuple(WORKERS)
     found = {name: measured(name, orders, latency) for name in names}
     rates = {name: one["done"] / one["elapsed"] for name, one in found.items()}
