@@ -24,10 +24,12 @@ BLAMED = {
 }
 
 
-STORIES = [
-    pytest.param(name, marks=pytest.mark.siege) if name == "worker_types" else name
-    for name in page.NAMES
-]
+MARKS = {
+    "celery_pool": pytest.mark.slow,
+    "kafka_consumer": pytest.mark.slow,
+    "worker_types": pytest.mark.siege,
+}
+STORIES = [pytest.param(name, marks=MARKS.get(name, ())) for name in page.NAMES]
 
 
 @pytest.fixture(scope="module", params=STORIES)
