@@ -25,7 +25,7 @@ gblock comes from five articles by teams whose services on gevent stood still.
 Each is told again here on real components, with naive and corrected code that stands in [benchmarks/stories](../benchmarks/stories).
 `gblock check` reports the naive code and is silent about the corrected; the probe, with a threshold of 100 ms, names the line that blocked, and sees none in the corrected code.
 
-`python -m benchmarks.stories --update` measures all of it again, about ten minutes, and writes this page.
+`python -m benchmarks.stories --update` measures all of it again, about fifteen minutes, and writes this page.
 """
 
 
