@@ -33,12 +33,11 @@ def main(argv=None):
                 chosen.append(scenario)
     if not chosen:
         raise UserError("evidence", f"no scenario is called {' or '.join(options.only)}")
-    if options.venv:
-        environment = environments.prepared(options.venv, chosen, _say)
-    else:
-        environment = environments.here()
+    prepared = environments.Environments(options.venv, _say) if options.venv else None
+    here = environments.here()
     results = []
     for number, scenario in enumerate(chosen, 1):
+        environment = prepared.of(scenario) if prepared else here
         results.append(_result(scenario, subjects, environment, options))
         _say(f"[{number}/{len(chosen)}] {scenario.blocker}: {_word(results[-1], subjects)}")
     if options.json:
@@ -62,7 +61,11 @@ def _parser():
     add("--update", action="store_true", help="write the figures into the catalog")
     add("--json", action="store_true", help="write the results as JSON")
     add("--quick", action="store_true", help="leave out what is slow")
-    add("--venv", metavar="DIR", help="run there, and install there what is required")
+    add(
+        "--venv",
+        metavar="DIR",
+        help="run in environments below it, made as required",
+    )
     add("--repeat", type=int, default=1, metavar="N", help="take the median of N processes: 1")
     return parser
 

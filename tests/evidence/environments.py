@@ -1,8 +1,9 @@
-"""A virtual environment for the packages that scenarios require."""
+"""Virtual environments for the packages that scenarios require."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -12,34 +13,53 @@ from gblock.errors import UserError
 from .measuring import Environment
 
 
-def prepared(directory, scenarios, say):
-    """Create the environment if it is missing, and install what is missing in it.
+class Environments:
+    """An environment for each set of distributions: what some require others cannot bear.
 
     Args:
-        directory: Where it is, or will be.
-        scenarios: What is going to be run.
+        directory: Where they are, or will be.
         say: Takes a line for whoever waits.
-
-    Raises:
-        UserError: if there can be no such environment.
     """
-    python = os.path.join(directory, "bin", "python")
-    if not os.path.exists(python):
-        say(f"creating {directory}")
-        venv.create(directory, with_pip=True)
-        reason = _installed(python, ["gevent", "setuptools", "psycogreen"])
-        if reason:
-            raise UserError(directory, f"gevent cannot be installed: {reason}")
-    environment = Environment(python)
-    for requires in sorted({one.requires for one in scenarios if one.requires}):
-        lacking = [name for name in requires if not environment.has(name)]
+
+    def __init__(self, directory, say):
+        self.directory = directory
+        self._say = say
+        self._known = {}
+
+    def of(self, scenario):
+        """The environment of a scenario, created if it is missing.
+
+        Raises:
+            UserError: if there can be no such environment.
+        """
+        name = _name(scenario.requires)
+        if name not in self._known:
+            self._known[name] = self._prepared(name, scenario.requires)
+        return self._known[name]
+
+    def _prepared(self, name, requires):
+        directory = os.path.join(self.directory, name)
+        python = os.path.join(directory, "bin", "python")
+        if not os.path.exists(python):
+            self._say(f"creating {directory}")
+            venv.create(directory, with_pip=True)
+            reason = _installed(python, ["gevent", "setuptools", "psycogreen"])
+            if reason:
+                raise UserError(directory, f"gevent cannot be installed: {reason}")
+        environment = Environment(python)
+        lacking = [one for one in requires if not environment.has(one)]
         if lacking:
-            say(f"installing {', '.join(lacking)}")
-            # One at a time: what cannot be had must not stop the others.
+            self._say(f"installing {', '.join(lacking)}")
             reason = _installed(python, lacking)
             if reason:
-                say(f"{', '.join(lacking)} cannot be installed: {reason}")
-    return Environment(python)
+                self._say(f"{', '.join(lacking)} cannot be installed: {reason}")
+        return Environment(python)
+
+
+def _name(requires):
+    """A directory's name for some requirements."""
+    text = "+".join(sorted(requires)) or "python"
+    return re.sub(r"[^\w.+-]", "_", text)
 
 
 def here():
