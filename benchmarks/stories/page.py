@@ -55,7 +55,10 @@ def _plain(result: Result) -> dict[str, Any]:
 
 def _result(plain: dict[str, Any]) -> Result:
     return Result(
-        tables=[Table(**table) for table in plain["tables"]],
+        tables=[
+            Table(table["title"], tuple(table["head"]), [tuple(row) for row in table["rows"]])
+            for table in plain["tables"]
+        ],
         pictures=[
             Picture(**{**one, "series": [Series(**series) for series in one["series"]]})
             for one in plain["pictures"]

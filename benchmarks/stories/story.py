@@ -206,18 +206,14 @@ def kafka(round_trip: float = 0) -> Iterator[Broker]:
     Args:
         round_trip: Seconds that each request takes.
     """
-    process = subprocess.Popen(
-        [sys.executable, str(HERE / "broker.py"), str(int(round_trip * 1000))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        yield Broker(process, process.stdout.readline().strip())
-    finally:
-        process.kill()
-        process.wait()
+    command = [sys.executable, str(HERE / "broker.py"), str(int(round_trip * 1000))]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Broker(process, process.stdout.readline().strip())
+        finally:
+            process.kill()
 
 
 def after(seconds: float, action: Callable[[], object]) -> threading.Timer:
