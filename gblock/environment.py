@@ -14,6 +14,7 @@ import sys
 from importlib.metadata import DistributionFinder, MetadataPathFinder
 from typing import NamedTuple
 
+from gblock.distribution import normalized
 from gblock.errors import UserError
 
 TYPE_CHECKING = False
@@ -81,11 +82,6 @@ class _Listed(NamedTuple):
 
     distribution: Distribution
     modules: frozenset[tuple[str, ...]]
-
-
-def normalized(name: str) -> str:
-    """A distribution's name as PEP 503 compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def read(python: str | None = None) -> Environment:

@@ -145,11 +145,14 @@ class Inspection:
 
     def _worded(self, path: str) -> list[tuple[Diagnostic, tuple[int, int]]]:
         """What the rules about processes say of one file, each with the rows of its statement."""
-        found = []
-        for name, remark in self._remarked.get(path, ()):
-            rule = rules.load(name)
-            from gblock.rule import ProcessRule
+        remarks = self._remarked.get(path, ())
+        if not remarks:
+            return []
+        from gblock.rule import ProcessRule
 
+        found = []
+        for name, remark in remarks:
+            rule = rules.load(name)
             assert issubclass(rule, ProcessRule)
             span = remark.span
             rows = remark.statement or (span.row, span.end_row)

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog import Blocker, Catalog, Harmless
-from gblock.environment import Distribution, Environment, normalized
+from gblock.distribution import normalized
+from gblock.environment import Distribution, Environment
 from gblock.outline import Outline
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from installed import environment, install
 
-from gblock.environment import normalized, read
+from gblock.distribution import normalized
+from gblock.environment import read
 from gblock.errors import UserError
 
 SO = "cpython-311-x86_64-linux-gnu.so"

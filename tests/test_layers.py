@@ -13,7 +13,17 @@ PACKAGE = Path(gblock.__file__).parent
 # From the ground up. A layer may import those above it in this list, and its own modules where
 # the name is that of a folder; what the plain values need, they have to bring themselves.
 LAYERS = (
-    {"diagnostics", "errors", "suggestion", "progress", "decoding", "options", "jobs", "__init__"},
+    {
+        "diagnostics",
+        "errors",
+        "suggestion",
+        "progress",
+        "decoding",
+        "options",
+        "jobs",
+        "distribution",
+        "__init__",
+    },
     {"trial_child"},
     {"patterns", "trial", "outline", "writing", "records", "metrics", "environment"},
     {"files", "config", "catalog", "suppressions", "baseline", "output"},

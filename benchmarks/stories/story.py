@@ -49,7 +49,6 @@ class Picture(NamedTuple):
     kind: str
     """``lines`` or ``bars``."""
     series: list[Series]
-    logarithmic: bool = False
 
 
 class Seen(NamedTuple):

@@ -133,7 +133,6 @@ class Modules:
             self.files.append(path)
             self._mentions.clear()
             vars(self).pop("serving", None)
-            vars(self).pop("_served", None)
 
     def summary(self, path: str) -> ModuleSummary | None:
         """A file's summary, or None where it cannot be parsed, which is noted as a problem."""
@@ -219,10 +218,6 @@ class Modules:
     def serving(self) -> list[str]:
         """The files that are no tests."""
         return [path for path in self.files if not self.is_test(path)]
-
-    @cached_property
-    def _served(self) -> frozenset[str]:
-        return frozenset(self.serving)
 
     # -- imports
 

@@ -6,6 +6,7 @@ import os
 import re
 from functools import cached_property
 
+from gblock.distribution import normalized
 from gblock.project.tree import Tree
 
 _LISTS = re.compile(
@@ -46,11 +47,6 @@ class Requirements:
             elif _LISTS.fullmatch(name) or (in_folder and name.endswith((".txt", ".in", ".pip"))):
                 found.update(_WORD.findall(_COMMENT.sub("", _text(path))))
         return frozenset(map(normalized, found))
-
-
-def normalized(name: str) -> str:
-    """A distribution's name as the packaging standard compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _text(path: str) -> str:

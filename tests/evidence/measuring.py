@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gblock import catalog, trial
+from gblock.distribution import normalized
 from gblock.errors import UserError
 
 from . import servers
@@ -50,7 +51,7 @@ class Environment:
         )
         told = subprocess.run([python, "-c", code], capture_output=True, check=True)
         self.version, found = json.loads(told.stdout)
-        self.distributions = {_normal(name): version for name, version in found.items() if name}
+        self.distributions = {normalized(name): version for name, version in found.items() if name}
 
     def missing(self, scenario):
         """Why the scenario cannot run with this Python; empty if it can."""
@@ -62,7 +63,7 @@ class Environment:
     def has(self, requirement):
         """Whether a distribution is installed in a version that will do."""
         name, bound = re.match(r"([\w.-]+)(.*)", requirement).groups()
-        version = self.distributions.get(_normal(name))
+        version = self.distributions.get(normalized(name))
         return version is not None and _fits(version, bound)
 
     def version_of(self, subject, scenario):
@@ -70,12 +71,8 @@ class Environment:
         if subject.distribution == "stdlib":
             return self.version
         names = (subject.distribution, *scenario.requires)
-        found = (self.distributions.get(_normal(re.match(r"[\w.-]+", n)[0])) for n in names)
+        found = (self.distributions.get(normalized(re.match(r"[\w.-]+", n)[0])) for n in names)
         return next((version for version in found if version), "")
-
-
-def _normal(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _fits(version, bounds):

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Any
 
+from gblock.distribution import normalized
 from gblock.project.deployment.command import Command, EntryPoint, UnreadableError
 from gblock.project.deployment.shell import Script
 
@@ -70,8 +71,7 @@ def _after_opening(text: str, start: int, place: int, mark: str) -> int:
 
 def requirements(text: str) -> frozenset[str]:
     """The distributions that a file may need: the first words of its lines and quoted texts."""
-    found = (match[1].lower() for match in _REQUIRED.finditer(text))
-    return frozenset(re.sub(r"[-_.]+", "-", name) for name in found)
+    return frozenset(normalized(match[1]) for match in _REQUIRED.finditer(text))
 
 
 def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command]]:
