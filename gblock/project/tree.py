@@ -108,24 +108,24 @@ class Tree:
             written: The path.
         """
         wanted = _parts(written)
+        near = self._directories.get(wanted[-1], ()) if wanted else ()
         ranked = sorted(
-            ((shared_ending(wanted, path.split("/")), path) for path in self._directories),
-            reverse=True,
+            ((shared_ending(wanted, path.split("/")), path) for path in near), reverse=True
         )[:2]
-        if not ranked or not ranked[0][0]:
-            return None
-        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
+        if not ranked or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
             return None
         return ranked[0][1]
 
     @cached_property
-    def _directories(self) -> set[str]:
-        """Every directory below the root that holds files, or directories that do."""
-        found: set[str] = set()
+    def _directories(self) -> dict[str, list[str]]:
+        """Every directory below the root that holds files, or directories that do, by its name."""
+        seen: set[str] = set()
+        found: dict[str, list[str]] = {}
         for path in self.files:
             directory = os.path.dirname(path)
-            while len(directory) > len(self.root) and directory not in found:
-                found.add(directory)
+            while len(directory) > len(self.root) and directory not in seen:
+                seen.add(directory)
+                found.setdefault(os.path.basename(directory), []).append(directory)
                 directory = os.path.dirname(directory)
         return found
 
