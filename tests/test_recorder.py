@@ -88,11 +88,11 @@ def test_the_stacks_of_a_host_that_freezes_often_stay_bounded(tmp_path):
         watchdog.feed()
         (path,) = tmp_path.iterdir()
         path.write_bytes(b"x" * 9_000)
-        watchdog._fed = 0.0
+        watchdog._fed = float("-inf")
         watchdog.feed()
         assert 9_000 == path.stat().st_size
         path.write_bytes(b"x" * 11_000)
-        watchdog._fed = 0.0
+        watchdog._fed = float("-inf")
         watchdog.feed()
         assert 0 == path.stat().st_size
     finally:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gblock.probing.record import Recorder
     from gblock.probing.settings import Settings
 
+_NEVER = float("-inf")
+"""The clock starts with the machine: 0.0 may be less than half a bound ago."""
+
 
 class Watchdog:
     """Armed again at every meal, half a bound apart."""
@@ -30,7 +33,7 @@ class Watchdog:
         self._max_bytes = settings.max_bytes
         self._recorder = recorder
         self._handle = -1
-        self._fed = 0.0
+        self._fed = _NEVER
 
     def feed(self) -> None:
         """Put the end off, if it is time."""
@@ -49,7 +52,7 @@ class Watchdog:
         if self._handle > 2:
             _system.close(self._handle)
         self._handle = -1
-        self._fed = 0.0
+        self._fed = _NEVER
 
     def stop(self) -> None:
         """Disarm it."""
