@@ -6,11 +6,13 @@ import gc
 import os
 from functools import cached_property
 
-from gblock import files, outline, rules
+from gblock import files, rules
 from gblock.decoding import is_utf_8
+from gblock.outline import Outlines
 from gblock.project.modules import WORDS, Modules
 from gblock.project.triage import Triage
 from gblock.project.vocabulary import Vocabulary
+from gblock.project.words import written
 from gblock.selection import GROUPS, Selection
 
 TYPE_CHECKING = False
@@ -79,19 +81,26 @@ class Run:
         self._number_of_jobs = jobs
         self.all_processes = all_processes
         self.on_progress = on_progress
-        self.outlines = [outline.read(), *(outline.read(path) for path in config.extend_catalog)]
+        self.outlines = Outlines(config.extend_catalog)
         asked = {rules.OF_PACKAGES, "all"}.intersection(select or config.select)
         if asked and rules.OF_PACKAGES not in (*ignore, *config.ignore):
-            self.outlines.append(self._unknown_packages(python or config.python))
-        chunks = [c for one in self.outlines for c in one.chunks if c.kind in ("blocker", "driver")]
-        self.selection = Selection(select or config.select, (*ignore, *config.ignore), chunks)
+            self.outlines.add(self._unknown_packages(python or config.python))
+        selection = Selection(select or config.select, (*ignore, *config.ignore), self.outlines)
+        self.selection = selection
         self._verify(select, ignore)
-        chunks = [chunk for chunk in chunks if self.selection.may_report(chunk)]
-        self.chunks = [chunk for chunk in chunks if not chunk.unpatched]
-        self.unpatched = [chunk for chunk in chunks if chunk.unpatched]
+        known = written() if selection.is_plain and self.outlines.is_built_in else None
+        self.vocabulary = Vocabulary(
+            self.outlines,
+            lambda chunk: not chunk.unpatched and selection.may_report(chunk),
+            known.on if known else None,
+        )
+        self.unpatched = Vocabulary(
+            self.outlines,
+            lambda chunk: chunk.unpatched and selection.may_report(chunk),
+            known.unpatched if known else None,
+        )
         """What blocks only without gevent's patch: ordinary runs look for none of it."""
-        on = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
-        self.vocabulary = Vocabulary(on, [c for one in self.outlines for c in one.chunks])
+        self._originals = known.originals if known else None
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
@@ -122,7 +131,7 @@ class Run:
     def _unknown_packages(self, python: str | None) -> Outline:
         from gblock import catalog, environment, verdicts
 
-        known = catalog.merged([catalog.parse(one) for one in self.outlines])
+        known = catalog.merged([catalog.parse(one) for one in self.outlines.all])
         return verdicts.unknown(environment.read(python), known)
 
     def _verify(self, select: Sequence[str], ignore: Sequence[str]) -> None:
@@ -207,7 +216,7 @@ class Run:
 
     def _chosen(self, triage: Triage) -> set[str]:
         """The files to inspect. The rest of the project is found only if there may be some."""
-        if not triage.any_may_matter(self.reported):
+        if not triage.any_may_matter(self.reported, self.complete):
             return set()
         self.complete()
         roots = triage.roots(self.modules.files)
@@ -255,7 +264,7 @@ class Run:
         """
         if not self.covers_project and not self._is_complete:
             data = self.modules.data
-            words = {*_GEVENT, *(name for one in self.outlines for name in one.originals)}
+            words = {*_GEVENT, *self.originals}
             named = any(word in data(path) for path in self.reported for word in words)
             if not named and not self._may_call_unpatched():
                 return False
@@ -273,9 +282,12 @@ class Run:
 
     def _may_call_unpatched(self) -> bool:
         """Whether a file that was named may call what blocks only without gevent's patch."""
-        chunks = [chunk for one in self.outlines for chunk in one.chunks]
-        triage = Triage(self.modules, Vocabulary(self.unpatched, chunks))
-        return triage.any_may_matter(self.reported)
+        return Triage(self.modules, self.unpatched).any_may_matter(self.reported, self.complete)
+
+    @property
+    def originals(self) -> list[bytes]:
+        """The last names of what is stale where it was taken before monkey patching."""
+        return self.outlines.originals if self._originals is None else self._originals
 
     @property
     def is_project(self) -> bool:

@@ -60,9 +60,9 @@ class Inspection:
             for pattern, names in run.config.per_file_ignores
         ]
         # A project need import nothing else of the catalog than what runs code elsewhere.
-        roots = triage.roots(self.modules.files).union(*(o.offloading for o in run.outlines))
-        kept = {chunk.id for chunk in run.chunks}
-        loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines])
+        roots = triage.roots(self.modules.files).union(run.outlines.offloading)
+        kept = {chunk.id for chunk in run.vocabulary.blockers}
+        loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines.all])
         if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}

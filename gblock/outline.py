@@ -12,6 +12,10 @@ from functools import cached_property
 
 from gblock.errors import UserError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
@@ -57,11 +61,6 @@ class Chunk:
     def opt_in(self) -> bool:
         """Whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
-
-    @property
-    def has_whole(self) -> bool:
-        """Whether a symbol stands for all that is below a package."""
-        return b'.**"' in self._block
 
     @property
     def unpatched(self) -> bool:
@@ -125,18 +124,6 @@ class Outline:
         self.head = head[1:].decode()
         self.chunks = [Chunk(block, parts, number) for number, block in enumerate(blocks, 1)]
 
-    @property
-    def originals(self) -> list[bytes]:
-        """The last names of what is stale where it was taken before monkey patching."""
-        chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
-        return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
-
-    @property
-    def offloading(self) -> frozenset[str]:
-        """The packages that run code elsewhere."""
-        chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
-        return frozenset[str]().union(*(chunk.roots for chunk in chunks))
-
     def about(self, roots: frozenset[str], *, unpatched: bool = False) -> list[Chunk]:
         """The blocks that speak of these packages, and of those that share a library with them.
 
@@ -160,6 +147,60 @@ class Outline:
                 and (chunk.kind != "blocker" or chunk.unpatched == unpatched)
             )
         ]
+
+
+class Outlines:
+    """The catalog files of one run; most clean runs end before the built-in one is read.
+
+    Args:
+        extensions: The project's own files.
+
+    Raises:
+        UserError: if one of these cannot be read or is not UTF-8.
+    """
+
+    def __init__(self, extensions: Sequence[str] = ()) -> None:
+        self._others = [read(path) for path in extensions]
+
+    def add(self, outline: Outline) -> None:
+        """Take in blocks that no file holds."""
+        self._others.append(outline)
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether there is nothing but the built-in catalog."""
+        return not self._others
+
+    @cached_property
+    def _built_in(self) -> Outline:
+        return read()
+
+    @property
+    def all(self) -> list[Outline]:
+        """Each file's."""
+        return [self._built_in, *self._others]
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """All blocks of all files."""
+        return [chunk for one in self.all for chunk in one.chunks]
+
+    @cached_property
+    def named(self) -> list[Chunk]:
+        """The blockers and the drivers, which can be selected."""
+        return [chunk for chunk in self.chunks if chunk.kind in _NAMED]
+
+    @property
+    def originals(self) -> list[bytes]:
+        """The last names of what is stale where it was taken before monkey patching."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
+        return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
+
+    @property
+    def offloading(self) -> frozenset[str]:
+        """The packages that run code elsewhere."""
+        chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
+        return frozenset[str]().union(*(chunk.roots for chunk in chunks))
 
 
 def read(path: str = BUILT_IN) -> Outline:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gblock.catalog import Blocker, Driver
-    from gblock.outline import Chunk
+    from gblock.outline import Chunk, Outlines
     from gblock.rule import Rule
 
 GROUPS = ("default", "all")
@@ -25,18 +25,18 @@ class Selection:
     Args:
         select: Names of rules, ids of blockers, ``default`` or ``all``; none means ``default``.
         ignore: Names of rules and ids of blockers.
-        chunks: All blockers, for the names that may be used.
+        outlines: The catalog, for the names that may be used.
     """
 
-    def __init__(self, select: Iterable[str], ignore: Iterable[str], chunks: list[Chunk]) -> None:
+    def __init__(self, select: Iterable[str], ignore: Iterable[str], outlines: Outlines) -> None:
         self.select = frozenset(select) or frozenset({"default"})
         self.ignore = frozenset(ignore)
-        self._chunks = chunks
+        self._outlines = outlines
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Everything that can be selected, ignored or suppressed."""
-        return (*NAMES, *(chunk.id for chunk in self._chunks))
+        return (*NAMES, *(chunk.id for chunk in self._outlines.named))
 
     def verify(self, named: Iterable[str], origin: str, allowed: Iterable[str] = ()) -> None:
         """Make sure that names exist.
@@ -110,7 +110,7 @@ class Selection:
         return any(
             (name == OF_DRIVERS and chunk.kind == "driver")
             or (name in OF_UNPATCHED and chunk.unpatched)
-            for chunk in self._chunks
+            for chunk in self._outlines.named
             if chunk.id in self.select
         )
 

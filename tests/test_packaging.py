@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import gblock
+from gblock.outline import Outlines
+from gblock.project import vocabulary, words
 
 ROOT = Path(__file__).parents[1]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -38,6 +40,12 @@ def test_the_wheel_carries_the_package_whole_and_nothing_else(wheel):
     assert {"gblock/known_blockers.toml", "gblock/py.typed"} <= expected
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert expected == packed
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_the_words_of_its_catalog(wheel):
+    expected = words.module(vocabulary.told(Outlines()))
+    assert expected == wheel.read(f"gblock/project/{words.MODULE}.py").decode()
 
 
 @pytest.mark.slow

@@ -186,17 +186,36 @@ class Triage:
 
     # -- what matters by itself
 
-    def any_may_matter(self, paths: list[str]) -> bool:
-        """Whether any of these files may matter, whatever the rest of the project is."""
-        if self.vocabulary.has_whole:
+    def any_may_matter(self, paths: list[str], complete: Callable[[], None]) -> bool:
+        """Whether any of these files may matter, whatever the rest of the project is.
+
+        Args:
+            paths: The files.
+            complete: Finds the rest of the project.
+        """
+        words = self.vocabulary.words
+        if words.has_whole:
             return True
         if len(paths) < _FEW:
-            # Compiling all names into patterns takes longer than a file or two.
-            paths = [
-                path for path in paths if self.vocabulary.names_one_of(self._identifiers(path))
-            ]
+            # Compiling all names into patterns takes longer than to look at a few files' words.
+            data, packages = self.modules.data, set()
+            for path in paths:
+                packages |= words.packages(self._identifiers(path), data(path))
+            if not packages:
+                return False
+            complete()
+            if not self._imports_any(packages):
+                return False
         paths = [path for path in paths if path not in self._matters]
         return self._may_matter or self._any_may_matter(paths)
+
+    def _imports_any(self, packages: set[str]) -> bool:
+        """Whether one of these packages may be imported anywhere in the project."""
+        if "builtins" in packages:
+            return True
+        names = [name.encode() for name in packages]
+        data = self.modules.data
+        return any(name in data(path) for path in self.modules.files for name in names)
 
     def _any_may_matter(self, paths: list[str]) -> bool:
         if not paths:

@@ -13,7 +13,7 @@ import msgspec
 
 from gblock import catalog
 from gblock.catalog import Blocker, Catalog, Library
-from gblock.outline import Chunk, Outline
+from gblock.outline import Outlines
 from gblock.project import values as v
 from gblock.project.cooperation import Cooperation
 from gblock.project.expressions import Place, last_name, passed, same
@@ -34,20 +34,20 @@ class Unpatched:
     Args:
         modules: The project's files.
         outlines: The catalog's files.
-        chunks: The blockers that can be reported.
+        vocabulary: The blockers that can be reported.
         assumed: Symbols, or names of distributions, that the configuration declares cooperative.
     """
 
     def __init__(
         self,
         modules: Modules,
-        outlines: Collection[Outline],
-        chunks: Collection[Chunk],
+        outlines: Outlines,
+        vocabulary: Vocabulary,
         assumed: tuple[str, ...] = (),
     ) -> None:
         self.modules = modules
         self._outlines = outlines
-        self._chunks = chunks
+        self._vocabulary = vocabulary
         self._assumed = assumed
         self._sites: dict[bool, Sites] = {}
         self._found: dict[tuple[str, bool], list[Site]] = {}
@@ -55,8 +55,7 @@ class Unpatched:
     @cached_property
     def triage(self) -> Triage:
         """Which files can matter."""
-        chunks = [chunk for one in self._outlines for chunk in one.chunks]
-        return Triage(self.modules, Vocabulary(self._chunks, chunks))
+        return Triage(self.modules, self._vocabulary)
 
     def chosen(self, paths: Collection[str]) -> list[str]:
         """Of some files those that may call something."""
@@ -68,9 +67,11 @@ class Unpatched:
 
     @cached_property
     def _catalog(self) -> Catalog:
-        roots = self._roots.union(*(one.offloading for one in self._outlines))
-        kept = {chunk.id for chunk in self._chunks}
-        loaded = catalog.merged([catalog.parse(o, roots, unpatched=True) for o in self._outlines])
+        roots = self._roots.union(self._outlines.offloading)
+        kept = {chunk.id for chunk in self._vocabulary.blockers}
+        loaded = catalog.merged(
+            [catalog.parse(o, roots, unpatched=True) for o in self._outlines.all]
+        )
         return loaded.only(lambda blocker: blocker.id in kept)
 
     def of(self, path: str, *, native_threads: bool) -> list[Site]:
@@ -93,10 +94,12 @@ class Unpatched:
 
     def originals(self, paths: Iterable[str]) -> dict[str, list[Site]]:
         """The calls, in some files, of what gevent has kept of the standard library."""
-        captured = [chunk for chunk in self._chunks if chunk.captured]
+        captured = [chunk for chunk in self._vocabulary.blockers if chunk.captured]
         roots = frozenset[str]().union(*(chunk.roots for chunk in captured), {"gevent"})
         kept = {chunk.id for chunk in captured}
-        loaded = catalog.merged([catalog.parse(o, roots, unpatched=True) for o in self._outlines])
+        loaded = catalog.merged(
+            [catalog.parse(o, roots, unpatched=True) for o in self._outlines.all]
+        )
         inference = Inference(
             self.modules, _as_originals(loaded.only(lambda blocker: blocker.id in kept))
         )

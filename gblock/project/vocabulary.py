@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from gblock.project.words import Words, Written
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from gblock.outline import Chunk
+    from gblock.outline import Chunk, Outlines
 
 _WILD = ("*", "**")
 """What stands for all methods of a class, and for all that is below a package."""
@@ -66,19 +68,34 @@ class Vocabulary:
     """All packages of which something can be reported.
 
     Args:
-        on: The blockers that can be reported.
-        chunks: All blocks of the catalog: libraries tell other names and what makes objects.
+        outlines: The catalog's files.
+        is_on: Whether a blocker can be reported.
+        words: What `words` would find out, where that is known already.
     """
 
-    def __init__(self, on: Iterable[Chunk], chunks: Iterable[Chunk]) -> None:
-        self._on = list(on)
-        self._libraries = [chunk for chunk in chunks if chunk.kind == "library"]
+    def __init__(
+        self, outlines: Outlines, is_on: Callable[[Chunk], bool], words: Words | None = None
+    ) -> None:
+        self._outlines = outlines
+        self._is_on = is_on
+        self._known = words
+
+    @cached_property
+    def blockers(self) -> list[Chunk]:
+        """What can be reported."""
+        named = self._outlines.named
+        return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
+
+    @cached_property
+    def _libraries(self) -> list[Chunk]:
+        """They tell other names and what makes objects."""
+        return [chunk for chunk in self._outlines.chunks if chunk.kind == "library"]
 
     @cached_property
     def packages(self) -> dict[str, Package]:
         """The packages by the names that code imports them by; not needed by most clean runs."""
         found: dict[str, Package] = {}
-        for chunk in self._on:
+        for chunk in self.blockers:
             for symbol in chunk.symbols:
                 root = symbol[: symbol.find(".")]
                 package = found.get(root)
@@ -89,11 +106,6 @@ class Vocabulary:
             if other in found:
                 found.setdefault(root, Package()).merge(found[other])
         return found
-
-    @cached_property
-    def has_whole(self) -> bool:
-        """Whether a package is looked for whose methods have no names."""
-        return any(chunk.has_whole for chunk in self._on)
 
     @cached_property
     def _other_roots(self) -> list[tuple[str, str]]:
@@ -128,30 +140,34 @@ class Vocabulary:
             return None
         return frozenset().union(*(p.functions | p.methods | p.operators for p in packages))
 
-    def names_one_of(self, words: set[str]) -> bool:
-        """Whether a file may call something that is looked for.
+    @cached_property
+    def words(self) -> Words:
+        """The words with which a file says that it calls something that is looked for."""
+        if self._known is not None:
+            return self._known
+        functions: dict[str, set[str]] = {}
+        methods: dict[str, set[str]] = {}
+        owners: dict[str, set[str]] = {}
+        for root, package in self.packages.items():
+            for names, among in ((package.functions, functions), (package.methods, methods)):
+                for name in names:
+                    among.setdefault(name, set()).add(root)
+            if package.anything or package.operators:
+                for name in (root, *package.makers):
+                    owners.setdefault(name, set()).add(root)
+        has_whole = any(package.whole for package in self.packages.values())
+        return Words(_joined(functions), _joined(methods), _joined(owners), has_whole)
 
-        Args:
-            words: All identifiers that stand in it.
-        """
-        unnamed = set()
-        for chunk in self._on:
-            for symbol in chunk.symbols:
-                name = symbol[symbol.rfind(".") + 1 :]
-                if name in words:
-                    return True
-                if name in _WILD or name.startswith("__"):
-                    unnamed.add(symbol[: symbol.find(".")])
-        # What has no name where it is called is told by how its object is made.
-        unnamed.update(root for root, other in self._other_roots if other in unnamed)
-        if not unnamed.isdisjoint(words):
-            return True
-        symbols = (symbol for chunk in self._on for symbol in chunk.symbols)
-        return any(
-            not words.isdisjoint(symbol.split(".")[:-1])
-            for symbol in symbols
-            if symbol[: symbol.find(".")] in unnamed
-        )
+
+def told(outlines: Outlines) -> Written:
+    """What a run with nothing selected or ignored asks of these files first."""
+    on = Vocabulary(outlines, lambda chunk: not chunk.unpatched and not chunk.opt_in)
+    unpatched = Vocabulary(outlines, lambda chunk: chunk.unpatched and not chunk.opt_in)
+    return Written(on.words, unpatched.words, outlines.originals)
+
+
+def _joined(names: dict[str, set[str]]) -> dict[str, str]:
+    return {word: " ".join(sorted(names[word])) for word in sorted(names)}
 
 
 def pattern(words: Iterable[str]) -> re.Pattern[bytes]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ class Remarks:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._finders: dict[str, Finder] = {
-            name: import_module(f"gblock.project.remarks.{name.replace('-', '_')}")
+            # importlib, which would say it plainer, costs a hundredth of a clean run.
+            name: __import__(f"{__package__}.{name.replace('-', '_')}", fromlist=["MARKS"])
             for name in names
         }
 

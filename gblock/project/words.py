@@ -1,0 +1,114 @@
+"""The words with which files say what is looked for, each with the packages that it may lead to.
+
+Those of the built-in catalog are written down when gblock is installed: a run whose files hold
+none of them, such as most runs of a hook, need not read the catalog.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gblock.outline import BUILT_IN
+
+MODULE = "written_words"
+"""The module of this package that holds them, where gblock was installed."""
+
+
+class Words:
+    """What is looked for in a file. Each word has the packages' names, with blanks between them.
+
+    Args:
+        functions: What is called on the package itself, or imported from it.
+        methods: What is called on objects, which may come from anywhere in the project.
+        owners: The packages, and where their objects come from, of which methods have no names.
+        has_whole: Whether a package is looked for that nothing at all tells.
+    """
+
+    __slots__ = ("functions", "has_whole", "methods", "owners")
+
+    def __init__(
+        self,
+        functions: dict[str, str],
+        methods: dict[str, str],
+        owners: dict[str, str],
+        has_whole: bool,
+    ) -> None:
+        self.functions = functions
+        self.methods = methods
+        self.owners = owners
+        self.has_whole = has_whole
+
+    def packages(self, words: set[str], data: bytes) -> set[str]:
+        """The packages of which a file may call something, if the project imports them.
+
+        Args:
+            words: The identifiers in the file.
+            data: Its bytes.
+        """
+        functions, methods, owners = self.functions, self.methods, self.owners
+        found = {
+            name
+            for word in functions.keys() & words
+            for name in functions[word].split()
+            if name in words or name == "builtins"
+        }
+        for word in methods.keys() & words:
+            if f".{word}".encode() in data:
+                found.update(methods[word].split())
+        for word in owners.keys() & words:
+            found.update(owners[word].split())
+        return found
+
+
+class Written:
+    """What was written down of the built-in catalog, all rules being on that are by default."""
+
+    __slots__ = ("on", "originals", "unpatched")
+
+    def __init__(self, on: Words, unpatched: Words, originals: list[bytes]) -> None:
+        self.on = on
+        self.unpatched = unpatched
+        """Of what blocks only without gevent's patch."""
+        self.originals = originals
+        """The last names of what is stale where it was taken before monkey patching."""
+
+
+def written() -> Written | None:
+    """What is written down, None where nothing is, or where the catalog has changed since."""
+    try:
+        found = vars(__import__(f"{__package__}.{MODULE}", fromlist=["CATALOG"]))
+        if found["CATALOG"] != fingerprint():
+            return None
+    except (ImportError, KeyError, OSError):
+        return None
+    return Written(Words(*found["ON"]), Words(*found["UNPATCHED"]), found["ORIGINALS"])
+
+
+def fingerprint() -> tuple[int, int]:
+    """The built-in catalog's size and checksum.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    from binascii import crc32
+
+    descriptor = os.open(BUILT_IN, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        data = os.read(descriptor, os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)
+    return len(data), crc32(data)
+
+
+def module(found: Written) -> str:
+    """The text of the module."""
+
+    def literal(words: Words) -> str:
+        return repr((words.functions, words.methods, words.owners, words.has_whole))
+
+    return f"""# Made from known_blockers.toml when gblock was installed; never edited.
+CATALOG = {fingerprint()}
+ON = {literal(found.on)}
+UNPATCHED = {literal(found.unpatched)}
+ORIGINALS = {found.originals}
+"""
