@@ -14,7 +14,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from gblock.diagnostics import Location
 from gblock.project.expressions import Place, last_name
-from gblock.project.repetition import handled, repeated
+from gblock.project.repetition import goes_round, handled, repeated
 from gblock.project.sites import Found, Site, Sites
 from gblock.project.summary import Call, ModuleSummary
 
@@ -59,19 +59,47 @@ class Source:
     # -- what libcst reads
 
     def fragments(self) -> Iterator[MetadataWrapper]:
-        """The statements that hold sites, in order.
+        """What holds sites, in order: statements, or what is around where that tells more.
 
         Raises:
             libcst.ParserSyntaxError: where libcst cannot read what ``ast`` can.
         """
-        sites = [*self._sites.values(), *self._quoted_sites.values()]
-        rows = sorted({self._statement_around(site) for site in sites})
+        wide: set[tuple[int, int]] = set()
+        narrow: dict[tuple[int, int], str] = {}
+        for site in (*self._sites.values(), *self._quoted_sites.values()):
+            rows = site.call.statement
+            if rows in narrow:
+                continue
+            text = None
+            # A decorator stands outside the header that it belongs to.
+            if rows[0] <= _row(site.call) <= rows[1] and not goes_round(self.summary, site.call):
+                text = self._alone(*rows)
+            if text is None:
+                wide.add(self._statement_around(site))
+            else:
+                narrow[rows] = text
         last = 0
-        for first, end in rows:
-            if first <= last:  # two statements on one line
+        for first, end in sorted({*wide, *narrow}, key=lambda rows: (rows[0], -rows[1])):
+            if first <= last:  # two statements on one line, or one in the other
                 continue
             last = end
-            yield self._fragment(first, end)
+            text = narrow.get((first, end)) or "".join(self.lines[first - 1 : end])
+            yield self._fragment(text, first, end)
+
+    def _alone(self, first: int, last: int) -> str | None:
+        """A simple statement, or a compound one's header with nothing in its body.
+
+        None for what is no statement by itself, such as ``else`` with what follows on its line.
+        """
+        lines = self.lines[first - 1 : last]
+        blank = lines[0][: len(lines[0]) - len(lines[0].lstrip(" \t"))]
+        for text in ("".join(lines), "".join([*lines, f"{blank} pass\n"])):
+            try:
+                cst.parse_module(_unindented(text))
+            except cst.ParserSyntaxError:
+                continue
+            return text
+        return None
 
     def _statement_around(self, site: Site) -> tuple[int, int]:
         """The statement in the body of the nearest class that is in no function, or the module."""
@@ -98,11 +126,9 @@ class Source:
                 return first, last
         return site.call.statement
 
-    def _fragment(self, first: int, last: int) -> MetadataWrapper:
-        text = "".join(self.lines[first - 1 : last])
+    def _fragment(self, text: str, first: int, last: int) -> MetadataWrapper:
         shift = first - 1
-        if text.lstrip("\f")[:1] in (" ", "\t"):
-            text = "if 1:\n" + text  # keeps the columns as they are
+        if text != (text := _unindented(text)):
             shift -= 1
         feeds = len(text) - len(text.lstrip("\f"))  # libcst leaves them out of the columns
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
@@ -259,6 +285,11 @@ class Source:
         if line.isascii():
             return offset + 1
         return len(line.encode()[:offset].decode(errors="ignore")) + 1
+
+
+def _unindented(text: str) -> str:
+    """A statement's text as a module's, its columns as they are."""
+    return "if 1:\n" + text if text.lstrip("\f")[:1] in (" ", "\t") else text
 
 
 class _InStrings(cst.CSTVisitor):

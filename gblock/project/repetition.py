@@ -20,6 +20,15 @@ def repeated(summary: ModuleSummary, call: Call) -> str:
     return ""
 
 
+def goes_round(summary: ModuleSummary, call: Call) -> bool:
+    """Whether a call is made in a ``while`` loop of its function, or in one's condition."""
+    index, path = call.scope, call.path
+    while summary.scopes[index].kind in ("comprehension", "lambda"):
+        index, path = summary.scopes[index].parent, summary.scopes[index].path
+    branches = summary.scopes[index].branches
+    return any(branches.get(path[:depth]) == "while" for depth in range(1, len(path) + 1, 2))
+
+
 def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
     """``task`` or ``request`` where the function around a call runs once for each, else ''."""
     scopes = summary.scopes
