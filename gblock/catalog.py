@@ -624,7 +624,7 @@ def parse(
     for chunk in text.chunks if roots is None else text.about(roots, unpatched=unpatched):
         if chunk.kind not in outline.ON_DEMAND:
             blocks[chunk.kind].append(_block(chunk, text.filename))
-    head = _tables(text.head, text.filename, 0)
+    head = _tables(text.head, text.filename, lambda: 0)
     try:
         measured_on = msgspec.convert(head, _Head).measured_on
     except msgspec.ValidationError as error:
@@ -641,17 +641,18 @@ def parse(
     )
 
 
-def _tables(text: str, filename: str, rows_before: int) -> dict[str, Any]:
+def _tables(text: str, filename: str, rows_before: Callable[[], int]) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
         message = f"this is not TOML: {message}"
-        raise UserError(filename, message, rows_before + row, column) from None
+        raise UserError(filename, message, rows_before() + row, column) from None
 
 
 def _block(chunk: outline.Chunk, filename: str) -> Any:
-    block = _tables(chunk.text, filename, chunk.rows_before)[chunk.kind][0]
+    # To count them takes as long as to parse the block.
+    block = _tables(chunk.text, filename, lambda: chunk.rows_before)[chunk.kind][0]
     shape = _SHAPES[chunk.kind]
     try:
         return msgspec.convert(block, shape)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
-    from gblock.inspection import Inspection
+    from gblock.inspection import Inspection, Searched
     from gblock.jobs import Jobs
     from gblock.observations import Confirmation, Observations
     from gblock.outline import Outline
@@ -39,6 +39,8 @@ _VERY_MANY = 1000
 """Files: in a larger project two processes look at half of them each, before any is parsed."""
 _MANY = 300
 """Files: in a larger project it pays to spare memory and time by other means."""
+_OTHERS = (1, 3)
+"""Of five files that do not hang together, those that another process looks at."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
 
@@ -173,7 +175,7 @@ class Run:
             for path in inspected:
                 diagnostics += inspection.diagnostics(path)
             suppressed, elsewhere = inspection.suppressed, inspection.elsewhere
-            unresolved = inspection.unresolved
+            unresolved = inspection.unresolved(inspected)
             self.notes += inspection.notes
         self.note_problems()
         unexplained: tuple[Related, ...] = ()
@@ -313,36 +315,36 @@ class Run:
         self._is_frugal = self.modules.is_frugal
         marked = self._marked()
         taken = [path for path in self.reported if path in chosen]
-        # Another process summarizes more of them: this one has to load a catalog meanwhile.
-        first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
         dropped = [path for path in self.reported if path not in chosen]
         if self._is_frugal:
             dropped = [path for path in dropped if path not in triage.plain]
         known = dict(self.modules.problems)
-        summaries = checked = None
 
         def check() -> tuple[list[str], dict[str, Trouble]]:
             return self._checked(dropped, marked, known)
 
-        if len(second) > _FEW:
-            summaries = self.jobs.add(lambda: self.modules.summaries(second))
-        if chosen and len(dropped) > _FEW:
-            checked = self.jobs.add(check)
-        readable = [path for path in first if self._readable(path, chosen=True)]
-        inspection = self._inspection(triage) if readable else None
-        if inspection is not None and marked:
-            inspection.prepare()
-        if summaries is not None and summaries.is_elsewhere:
-            self.modules.summarized(summaries.result())
-        readable += [path for path in second if self._readable(path, chosen=True)]
-        if readable:
-            inspection = inspection or self._inspection(triage)
-            for number, path in enumerate(readable):
-                if self.on_progress:
-                    self.on_progress(number, len(readable))
-                inspection.look(path)
-                self.jobs.tend()
-        noted, problems = checked.result() if checked else check()
+        checked = check
+        if self._is_frugal:
+            inspection, readable = self._looked_apart(triage, taken)
+        else:
+            # Another process summarizes more of them: this one has to load a catalog meanwhile.
+            first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
+            ahead = None
+            if len(second) > _FEW:
+                ahead = self.jobs.add(lambda: self.modules.summaries(second))
+            if chosen and len(dropped) > _FEW:
+                checked = self.jobs.add(check).result
+            readable = [path for path in first if self._readable(path, chosen=True)]
+            inspection = self._inspection(triage) if readable else None
+            if inspection is not None and marked:
+                inspection.prepare()
+            if ahead is not None and ahead.is_elsewhere:
+                self.modules.summarized(ahead.result())
+            readable += [path for path in second if self._readable(path, chosen=True)]
+            if readable:
+                inspection = inspection or self._inspection(triage)
+                self._look(inspection, readable)
+        noted, problems = checked()
         self.modules.problems.update(problems)
         if noted and inspection is None:
             inspection = self._inspection(triage)
@@ -355,10 +357,54 @@ class Run:
         noted = [p for p in noted if p in remarked or b"gblock:" in self.modules.data(p)]
         return inspection, [*readable, *noted]
 
+    def _looked_apart(
+        self, triage: Triage, taken: list[str]
+    ) -> tuple[Inspection | None, list[str]]:
+        """Look at files that do not hang together, half of which another process searches.
+
+        Where they do it cannot: what inference remembers, and how far it may go, depends on the
+        files before.
+        """
+        if not taken:
+            return None, []
+        mine, others = taken, list[str]()
+        searched = None
+        if len(taken) > 2 * _FEW:
+            # The other process gets less, since it has to be started.
+            mine = [path for number, path in enumerate(taken) if number % 5 not in _OTHERS]
+            others = [path for number, path in enumerate(taken) if number % 5 in _OTHERS]
+            searched = self.jobs.add(lambda: self._searched(triage, others))
+            if not searched.is_elsewhere:
+                mine, searched = taken, None
+        readable = [path for path in mine if self._readable(path, chosen=True)]
+        inspection = self._inspection(triage)
+        promising = inspection.search(readable).promising
+        if searched is not None:
+            inspection.take(searched.result())
+            promising += searched.result().promising
+            readable += searched.result().readable
+        self._look(inspection, sorted(promising))
+        return inspection, sorted(readable)
+
+    def _look(self, inspection: Inspection, paths: list[str]) -> None:
+        for number, path in enumerate(paths):
+            if self.on_progress:
+                self.on_progress(number, len(paths))
+            inspection.look(path)
+            self.jobs.tend()
+
+    def _searched(self, triage: Triage, paths: list[str]) -> Searched:
+        """What there is in some files; for another process, which has no other work to hand out."""
+        from gblock.inspection import Inspection
+        from gblock.jobs import Jobs
+
+        readable = [path for path in paths if self._readable(path, chosen=True)]
+        return Inspection(self, triage, Jobs(1)).search(readable)
+
     def _inspection(self, triage: Triage) -> Inspection:
         from gblock.inspection import Inspection
 
-        return Inspection(self, triage)
+        return Inspection(self, triage, self.jobs)
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
 from gblock.diagnostics import Diagnostic, Location, Related, Severity
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from gblock.catalog import Driver
     from gblock.engine import Run
-    from gblock.jobs import Job
+    from gblock.jobs import Job, Jobs
+    from gblock.project.modules import Trouble
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remark, Remarks
     from gblock.project.surroundings import Surroundings
@@ -30,18 +31,30 @@ if TYPE_CHECKING:
 _UNUSED = "unused-ignore"
 
 
+class Searched(NamedTuple):
+    """What another process found out of some files."""
+
+    readable: list[str]
+    promising: list[str]
+    """Those of them in which something may have to be reported."""
+    unresolved: dict[str, list[Related]]
+    """The calls in them that could not be judged."""
+    problems: dict[str, Trouble]
+
+
 class Inspection:
     """Looks at one file after another of a project.
 
     Args:
         run: What was asked for.
         triage: What the project imports.
+        jobs: Who reads meanwhile what processes are told from.
 
     Raises:
         UserError: if a catalog is wrong.
     """
 
-    def __init__(self, run: Run, triage: Triage) -> None:
+    def __init__(self, run: Run, triage: Triage, jobs: Jobs) -> None:
         self.modules = run.modules
         self._triage = triage
         self.selection = run.selection
@@ -49,12 +62,14 @@ class Inspection:
         self.elsewhere = 0
         """Diagnostics in files that only processes without gevent run."""
         self._all_processes = run.all_processes or not run.is_project
-        self._jobs = run.jobs
+        self._jobs = jobs
         self._exclude = run.config.exclude
         self._remarked: dict[str, list[tuple[str, Remark]]] = {}
-        self.unresolved: list[Related] = []
+        self._unresolved: dict[str, list[Related]] = {}
         self._rules: list[type[Rule]] | None = None
         self._looked: dict[str, list[tuple[Diagnostic, tuple[int, int]]]] = {}
+        self._searched: dict[str, list[Site]] = {}
+        """What `search` has found here."""
         self._per_file = [
             (Patterns(run.config.root, [pattern]), frozenset(names))
             for pattern, names in run.config.per_file_ignores
@@ -93,6 +108,27 @@ class Inspection:
             self._looked[path] = self._found(path)
         except RecursionError:
             self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
+
+    def search(self, paths: list[str]) -> Searched:
+        """Inspect some files as far as libcst is not needed; another process may do that."""
+        promising = [path for path in paths if self._promises(path)]
+        return Searched(paths, promising, self._unresolved, self.modules.problems)
+
+    def _promises(self, path: str) -> bool:
+        try:
+            self._searched[path] = sites = self._sites_of(path, self._sites)
+        except RecursionError:
+            return True  # `look` tells
+        return bool(sites)
+
+    def take(self, searched: Searched) -> None:
+        """Take in what another process has found out."""
+        self._unresolved.update(searched.unresolved)
+        self.modules.problems.update(searched.problems)
+
+    def unresolved(self, paths: list[str]) -> list[Related]:
+        """The calls in some files that could not be judged."""
+        return [call for path in paths for call in self._unresolved.get(path, ())]
 
     def prepare(self) -> None:
         """Let what processes are told from be read meanwhile, where another process can."""
@@ -201,20 +237,28 @@ class Inspection:
     def _found(
         self, path: str, finder: Sites | None = None
     ) -> list[tuple[Diagnostic, tuple[int, int]]]:
-        summary = self.modules.summary(path)
+        sites = None if finder else self._searched.pop(path, None)
         finder = finder or self._sites
-        before = len(self._sites.unresolved)
-        sites = finder.of(path, self._triage.names(path))
-        for _, row, column, name in self._sites.unresolved[before:]:
-            place = Location(row, column + 1)
-            message = f"what {name} is called on cannot be told"
-            self.unresolved.append(Related(relative_name(path), place, message))
-        if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
+        if sites is None:
+            sites = self._sites_of(path, finder)
+        if not sites:
             return []
         if not self._all_processes:
             self.prepare()
         self._jobs.tend()
         return self._visited(path, sites, finder)
+
+    def _sites_of(self, path: str, finder: Sites) -> list[Site]:
+        """The sites of a file, none if nothing is to be reported of any."""
+        summary = self.modules.summary(path)
+        before = len(self._sites.unresolved)
+        sites = finder.of(path, self._triage.names(path))
+        unresolved = self._sites.unresolved[before:]
+        if unresolved:
+            self._unresolved[path] = [_unresolved(*call) for call in unresolved]
+        if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
+            return []
+        return sites
 
     def _visited(
         self, path: str, sites: list[Site], finder: Sites
@@ -267,3 +311,8 @@ class Inspection:
         known = self._sites.inference.catalog
         ids = {blocker.id for blocker in known.blockers}
         return frozenset(running) | ids | {driver.id for driver in known.drivers}
+
+
+def _unresolved(path: str, row: int, column: int, name: str) -> Related:
+    message = f"what {name} is called on cannot be told"
+    return Related(relative_name(path), Location(row, column + 1), message)
