@@ -40,7 +40,8 @@ _VERY_MANY = 1000
 _MANY = 300
 """Files: in a larger project it pays to spare memory and time by other means."""
 _OTHERS = (1, 3)
-"""Of five files that do not hang together, those that another process looks at."""
+"""Of five files that do not hang together those that the other process searches: starting it
+takes as long as to search a few."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: how much of what triage drops is parsed all the same, to tell of syntax errors."""
 
@@ -123,7 +124,7 @@ class Run:
         self.tests = [
             path
             for path in reported
-            if (force_exclude or path not in named) and self._is_test(path)
+            if "test" in path and (force_exclude or path not in named) and self._is_test(path)
         ]
         skipped = set(self.tests)
         self.reported = [path for path in reported if path not in skipped]
@@ -370,9 +371,8 @@ class Run:
         mine, others = taken, list[str]()
         searched = None
         if len(taken) > 2 * _FEW:
-            # The other process gets less, since it has to be started.
-            mine = [path for number, path in enumerate(taken) if number % 5 not in _OTHERS]
             others = [path for number, path in enumerate(taken) if number % 5 in _OTHERS]
+            mine = [path for number, path in enumerate(taken) if number % 5 not in _OTHERS]
             searched = self.jobs.add(lambda: self._searched(triage, others))
             if not searched.is_elsewhere:
                 mine, searched = taken, None

@@ -123,7 +123,7 @@ def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
         except OSError as error:
             _report(found, prefix or ".", f"this directory cannot be read: {error.strerror}")
             continue
-        if any(entry.name == ".gitignore" for entry in entries):
+        if ".gitignore" in [entry.name for entry in entries]:
             rules = _with_file(rules, directory, directory + ".gitignore", found)
         for entry in entries:
             name = entry.name

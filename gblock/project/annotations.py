@@ -102,8 +102,9 @@ class Annotations:
                 value = self._aliased(binding.value)
                 return (value, Place(path, 0, binding.path)) if value is not None else None
             module, name, level = binding.value
-            found = self.inference.modules.resolve(module, level, path) if name else None
-            if found is None:
+            modules = self.inference.modules
+            found = modules.resolve(module, level, path) if name else None
+            if found is None or modules.is_frugal:
                 return None
             path = found
         return None

@@ -7,6 +7,10 @@ import re
 
 from gblock.project.tree import LARGEST, Tree
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 _TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
 """What says of a file that it is a template."""
 _MAYBE = re.compile(
@@ -17,18 +21,27 @@ _MAYBE = re.compile(
 """What every name of a file that is read has in it."""
 
 
-def bare_name(path: str) -> str:
-    """A file's name without what says that it is a template."""
-    name = os.path.basename(path)
+def starters(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Of some files those that may start a process, each with its bare name.
+
+    That is the file's name without what says that it is a template.
+    """
+    known: dict[str, str] = {}  # in a large repository a few names come again and again
+    for path in paths:
+        name = path[path.rfind(os.sep) + 1 :]
+        bare = known.get(name)
+        if bare is None:
+            bare = _bare_name(name)
+            bare = known[name] = bare if _MAYBE.search(bare) else ""
+        if bare:
+            yield path, bare
+
+
+def _bare_name(name: str) -> str:
     if name.endswith(_TEMPLATES):
         for ending in _TEMPLATES:
             name = name.removesuffix(ending)
     return name
-
-
-def may_start(name: str) -> bool:
-    """Whether a file of this name may start a process."""
-    return _MAYBE.search(name) is not None
 
 
 def mention(root: str, exclude: tuple[str, ...], words: tuple[bytes, ...]) -> bool:
@@ -39,9 +52,7 @@ def mention(root: str, exclude: tuple[str, ...], words: tuple[bytes, ...]) -> bo
         exclude: Patterns as in `.gitignore`.
         words: What is looked for.
     """
-    for path in Tree(root, exclude).files:
-        if not may_start(bare_name(path)):
-            continue
+    for path, _ in starters(Tree(root, exclude).files):
         try:
             if os.path.getsize(path) > LARGEST:
                 continue

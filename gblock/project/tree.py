@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from functools import cached_property
 
 from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
 
+_NAME = operator.attrgetter("name")
 _MANY = 300_000
 """A repository with more files than this is read no further."""
 LARGEST = 1_000_000
@@ -30,24 +32,26 @@ class Tree:
 
     def _walk(self, rules: tuple[Patterns, ...]) -> None:
         waiting = [(self.root, rules)]
-        while waiting and len(self.files) < _MANY:
+        found = self.files
+        while waiting and len(found) < _MANY:
             directory, above = waiting.pop()
             try:
                 with os.scandir(directory) as scan:
-                    entries = sorted(scan, key=lambda entry: entry.name)
+                    entries = sorted(scan, key=_NAME)
             except OSError:
                 continue
             here = above
-            if any(entry.name == ".gitignore" for entry in entries):
+            if ".gitignore" in [entry.name for entry in entries]:
                 here = (*above, *_ignored(directory))
             prefix = os.path.join(directory, "")
             for entry in entries:
-                path = prefix + entry.name
+                name = entry.name
+                path = prefix + name
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in ALWAYS_EXCLUDED and not _is_out(f"{path}/", here):
+                    if name not in ALWAYS_EXCLUDED and not _is_out(f"{path}/", here):
                         waiting.append((path, here))
                 elif not (here and _is_out(path, here)) and _is_file(entry):
-                    self.files.append(path)
+                    found.append(path)
 
     def __getstate__(self) -> tuple[str, str]:
         """One text is handed to another process far faster than many."""

@@ -17,7 +17,7 @@ from gblock.project.vocabulary import Vocabulary, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from gblock.project.survey import Survey
 
@@ -51,7 +51,7 @@ class Triage:
         self._roots_of_line: dict[bytes, frozenset[str]] = {}
         self._imported: dict[str, frozenset[str]] = {}
         self._import_lines: dict[str, tuple[list[tuple[bytes, bytes]], list[bytes]]] = {}
-        self._functions: dict[frozenset[str], re.Pattern[bytes] | None] = {}
+        self._functions: dict[str, list[re.Pattern[bytes]]] = {}
         self._methods: dict[frozenset[str], re.Pattern[bytes] | None] = {}
         self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
         self._reached: dict[str, frozenset[str]] = {}
@@ -238,27 +238,31 @@ class Triage:
         roots = self.imported(path)
         if not roots:
             return False
-        if roots not in self._functions:
-            self._functions[roots] = self._function_pattern(roots)
-        found = self._functions[roots]
-        return found is not None and found.search(self.modules.data(path)) is not None
+        data = self.modules.data(path)
+        return any(one.search(data) for root in roots for one in self._function_patterns(root))
 
-    def _function_pattern(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
+    def _function_patterns(self, root: str) -> list[re.Pattern[bytes]]:
         """How functions are written; the name of ``os.read`` alone stands everywhere."""
-        parts = []
-        for root in roots:
-            package = self.vocabulary.packages[root]
-            names = "|".join(sorted(package.functions))
-            if root == "builtins":
-                if self._builtins is not None:
-                    parts.append(self._builtins.pattern.decode())
-            elif names:
-                parts.append(rf"\b{root}\s*\.\s*(?:{names})\b")
-                parts.append(rf"from[ \t]+{root}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])")
-                parts.append(rf"import[ \t]+{root}[ \t]+as\b")
-            if package.anything or (package.operators and not package.methods):
-                parts.append(rf"\b{root}\b")
-        return re.compile("|".join(parts).encode()) if parts else None
+        found = self._functions.get(root)
+        if found is None:
+            found = self._functions[root] = [
+                re.compile(one.encode()) for one in self._written(root)
+            ]
+        return found
+
+    def _written(self, root: str) -> Iterator[str]:
+        # Each begins with letters of its own, see above.
+        package = self.vocabulary.packages[root]
+        names = "|".join(sorted(package.functions))
+        if root == "builtins":
+            if self._builtins is not None:
+                yield self._builtins.pattern.decode()
+        elif names:
+            yield rf"{root}(?<!\w{root})\s*\.\s*(?:{names})\b"
+            yield rf"from[ \t]+{root}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])"
+            yield rf"import[ \t]+{root}[ \t]+as\b"
+        if package.anything or (package.operators and not package.methods):
+            yield rf"{root}(?<!\w{root})\b"
 
     def names_method(self, path: str) -> bool:
         """Whether a file imports a package, names a method of it, and what makes its objects."""

@@ -18,7 +18,7 @@ from gblock.project.deployment import (
 )
 from gblock.project.deployment.command import Command, EntryPoint, Note, UnreadableError
 from gblock.project.deployment.shell import Script
-from gblock.project.hints import bare_name, may_start
+from gblock.project.hints import starters
 from gblock.project.tree import LARGEST, Tree
 
 __all__ = ["Command", "Deployment", "EntryPoint", "Note"]
@@ -66,9 +66,9 @@ class Deployment:
         self._maps: dict[str, dict[str, str]] = {}
         self._charts: dict[str, manifests.Values] = {}
         self._texts: dict[str, str | None] = {}
-        for path in list(self.tree.files):
+        for path, name in starters(self.tree.files):
             try:
-                self._read(path)
+                self._read(path, name)
             except UnreadableError as error:
                 self.notes.append(Note(path, error.message, error.row))
         self.commands = [self._placed(self._with_maps(one)) for one in self.commands]
@@ -120,10 +120,7 @@ class Deployment:
 
     # -- which file is what
 
-    def _read(self, path: str) -> None:
-        name = bare_name(path)
-        if not may_start(name):  # nearly all files, told at once
-            return
+    def _read(self, path: str, name: str) -> None:
         if name.startswith("Procfile"):
             self._add(path, procfile.read)
         elif _DOCKERFILE.fullmatch(name):
