@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.project.launches import Launches
+from gblock.project.launches import launches
 from gblock.project.modules import Modules
 from gblock.project.wording import HOLE, Wording
 
@@ -22,7 +22,7 @@ def launched(tmp_path):
     def of(text, name="start.py"):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
-        found = Launches(Modules(str(tmp_path), [str(path)])).all()
+        found = launches(Modules(str(tmp_path), [str(path)]))
         return [(one.command.row, one.command.text, one.inside) for one in found]
 
     return of

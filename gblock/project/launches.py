@@ -52,39 +52,33 @@ class Launch(NamedTuple):
     """Whether it is this process itself that becomes the server: Celery's ``worker_main``."""
 
 
-class Launches:
-    """Finds what the project's code starts.
+def launches(modules: Modules) -> list[Launch]:
+    """Every command that the code of a project starts, tests left out.
 
     Args:
         modules: The project's files.
     """
+    paths = dict.fromkeys(path for name in _NAMES for path in modules.mentioning(name))
+    return [one for path in paths for one in _of(modules.data(path), path)]
 
-    def __init__(self, modules: Modules) -> None:
-        self.modules = modules
 
-    def all(self) -> list[Launch]:
-        """Every command, tests left out."""
-        paths = dict.fromkeys(path for name in _NAMES for path in self.modules.mentioning(name))
-        return [one for path in paths for one in self._of(path)]
-
-    def _of(self, path: str) -> list[Launch]:
-        data = self.modules.data(path)
-        if not _STARTS.search(data) or os.path.basename(path) == "setup.py":
-            return []
-        wording = Wording.of_file(data, path)
-        if wording is None:
-            return []
-        found = []
-        for call, function in wording.calls:
-            for words in _started(call, function, wording):
-                found += [Launch(one) for one in _commands(words, path, call.lineno)]
-            for words in _inside(call, function, wording):
-                found.append(Launch(Command(words, path, call.lineno), inside=True))
-        for target, value, function in wording.assigned:
-            if ast.unparse(target) == "sys.argv":
-                for spelled in wording.of(value, function):
-                    found += [Launch(one) for one in _commands(spelled, path, value.lineno)]
-        return found
+def _of(data: bytes, path: str) -> list[Launch]:
+    if not _STARTS.search(data) or os.path.basename(path) == "setup.py":
+        return []
+    wording = Wording.of_file(data, path)
+    if wording is None:
+        return []
+    found = []
+    for call, function in wording.calls:
+        for words in _started(call, function, wording):
+            found += [Launch(one) for one in _commands(words, path, call.lineno)]
+        for words in _inside(call, function, wording):
+            found.append(Launch(Command(words, path, call.lineno), inside=True))
+    for target, value, function in wording.assigned:
+        if ast.unparse(target) == "sys.argv":
+            for spelled in wording.of(value, function):
+                found += [Launch(one) for one in _commands(spelled, path, value.lineno)]
+    return found
 
 
 def _started(call: ast.Call, function: int, wording: Wording) -> list[Words]:

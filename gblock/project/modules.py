@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 from gblock.decoding import decode
 from gblock.project.testcode import is_test
@@ -28,7 +30,7 @@ _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 SPACED = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
 """Turns all that is not part of a word into blanks."""
 _SCANS = 25
-"""After so many searches it costs less to find each file's words than to search all of it again."""
+"""After so many searches it costs less to find the words of all files than to search all again."""
 
 
 class Modules:
@@ -56,7 +58,8 @@ class Modules:
         """Summaries that another process has made."""
         self._summaries: dict[str, ModuleSummary | None] = {}
         self._mentions: dict[tuple[str, bool], list[str]] = {}
-        self._words: dict[str, bytes] = {}
+        self._words: dict[bool, tuple[bytes, list[int]]] = {}
+        """The words of all files, or of all but the tests, once they are worth their making."""
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._directories: set[str] = set()
@@ -132,6 +135,7 @@ class Modules:
             self._known.add(path)
             self.files.append(path)
             self._mentions.clear()
+            self._words.clear()
             vars(self).pop("serving", None)
 
     def summary(self, path: str) -> ModuleSummary | None:
@@ -201,14 +205,20 @@ class Modules:
         files = self.files if tests else self.serving
         if len(self._mentions) <= _SCANS or not word.replace(b"_", b"").isalnum():
             return [path for path in files if word in self.data(path)]
-        words = self._words
-        return [path for path in files if word in (words.get(path) or self._words_of(path))]
-
-    def _words_of(self, path: str) -> bytes:
-        """The words of a file, each once: what stands in one of them stands in the file."""
-        words = set(self.data(path).translate(SPACED).split())
-        found = self._words[path] = b" ".join(words) or b" "
+        text, starts = self._words[tests] = self._words.get(tests) or self._words_of(files)
+        found = []
+        at = text.find(word)
+        while at >= 0:
+            after = bisect_right(starts, at)
+            found.append(files[after - 1])
+            at = text.find(word, starts[after])
         return found
+
+    def _words_of(self, files: list[str]) -> tuple[bytes, list[int]]:
+        """The words of files, each once for each file, and where those of each file start."""
+        parts = [b" ".join(set(self.data(path).translate(SPACED).split())) for path in files]
+        lengths = [len(part) + 1 for part in parts]
+        return b"\n".join(parts), [0, *accumulate(lengths)]
 
     def is_test(self, path: str) -> bool:
         """Whether a file is a test and no part of the service."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -111,7 +112,7 @@ class Patching:
         words = set(self._verbs)
         if self._is_used("gevent"):
             words.update(("monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS)))
-        self._marks = re.compile(rb"\b(?:%s)\b" % "|".join(sorted(words) or ["(?!)"]).encode())
+        self._words = words
         self._of: dict[str, tuple[Patch, ...]] = {}
 
     def of(self, path: str) -> tuple[Patch, ...]:
@@ -120,6 +121,11 @@ class Patching:
         if found is None:
             found = self._of[path] = self._direct(path)
         return (*found, *self._through.get(path, ()))
+
+    def among(self, paths: Iterable[str]) -> list[Patch]:
+        """The patches that stand in some files, file by file."""
+        may = self._marked.union(self._through)
+        return [patch for path in sorted(may.intersection(paths)) for patch in self.of(path)]
 
     def all(self) -> list[Patch]:
         """The patches of the whole project, tests left out."""
@@ -133,7 +139,12 @@ class Patching:
 
     def mentions(self, path: str) -> bool:
         """Whether a file may hold a patch, told from its bytes."""
-        return self._marks.search(self.modules.data(path)) is not None
+        return path in self._marked
+
+    @cached_property
+    def _marked(self) -> frozenset[str]:
+        mentioning = self.modules.mentioning
+        return frozenset[str]().union(*(mentioning(word, tests=True) for word in self._words))
 
     # -- what is called by its own name
 

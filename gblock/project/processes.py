@@ -230,8 +230,7 @@ class Processes:
 
     @cached_property
     def _all(self) -> list[Process]:
-        programs = self._around.programs
-        starts = Starts(self.modules, programs, self.servers, self.reach, self.marks).all()
+        starts = Starts(self.modules, self._around, self.servers, self.reach, self.marks).all()
         processes = [self._process(start) for start in starts]
         processes += [self._process(start) for start in self._unclaimed(processes)]
         shared = frozenset[str]().union(
@@ -283,7 +282,7 @@ class Processes:
         reached = self._reached.get(entries)
         if reached is None:
             reached = self._reached[entries] = self.reach.of(entries)
-        patches = [one for path in sorted(reached) for one in self.patching.of(path)]
+        patches = self.patching.among(reached)
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, entries, reached, effective)

@@ -79,6 +79,7 @@ class Reach:
         self.modules = modules
         self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
+        self._steps: dict[tuple[str, bool], frozenset[str]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
     def imports(self, path: str) -> tuple[Import, ...]:
@@ -95,16 +96,23 @@ class Reach:
             entries: Where it starts.
             eager: Whether to follow only what importing a module does by itself.
         """
-        found: set[str] = set()
-        waiting = list(entries)
+        found = {path for path in entries if self.modules.is_module(path)}
+        waiting = list(found)
         while waiting:
-            path = waiting.pop()
-            if path in found or not self.modules.is_module(path):
-                continue
-            found.add(path)
-            waiting += self.packages(path)
-            waiting += [one.target for one in self.imports(path) if not (eager and one.later)]
+            new = self._next(waiting.pop(), eager) - found
+            found |= new
+            waiting += new
         return frozenset(found)
+
+    def _next(self, path: str, eager: bool) -> frozenset[str]:
+        """The files to which one leads at once."""
+        found = self._steps.get((path, eager))
+        if found is None:
+            imported = [one.target for one in self.imports(path) if not (eager and one.later)]
+            steps = {*self.packages(path), *imported}
+            found = frozenset(step for step in steps if self.modules.is_module(step))
+            self._steps[path, eager] = found
+        return found
 
     def chain(
         self, entries: Iterable[str], target: str, *, eager: bool = False

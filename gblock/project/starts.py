@@ -7,12 +7,13 @@ import re
 from typing import NamedTuple
 
 from gblock.project.deployment import Command, EntryPoint
-from gblock.project.launches import Launches
+from gblock.project.launches import launches
 from gblock.project.marks import WORKER_CONFIG, Marks
 from gblock.project.modules import Modules
-from gblock.project.program import Program, Programs, option
+from gblock.project.program import Program, option
 from gblock.project.reach import Reach
 from gblock.project.servers import BY_CODE, UNKNOWN, YES, Server, Servers, names_application
+from gblock.project.surroundings import Surroundings
 
 _GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE)
 _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
@@ -48,7 +49,7 @@ class Starts:
 
     Args:
         modules: The project's files.
-        programs: What the files that start processes run.
+        around: What the files that start processes run, and what code starts.
         servers: Reads how servers are started.
         reach: What modules import.
         marks: What files say of gevent.
@@ -57,18 +58,19 @@ class Starts:
     def __init__(
         self,
         modules: Modules,
-        programs: Programs,
+        around: Surroundings,
         servers: Servers,
         reach: Reach,
         marks: Marks,
     ) -> None:
         self.modules = modules
-        self.deployment = programs.deployment
+        self.deployment = around.deployment
         self.servers = servers
         self.reach = reach
         self.marks = marks
         self.root = self.deployment.tree.root
-        self._programs = programs
+        self._programs = around.programs
+        self._launches = launches(modules) if around.launches is None else around.launches
         self._configs: set[str] = set()
         """Settings files of gunicorn that some command names."""
 
@@ -87,7 +89,7 @@ class Starts:
         told = [(program, False) for program in self._programs.all]
         launched = [
             (program, launch.inside)
-            for launch in Launches(self.modules).all()
+            for launch in self._launches
             for program in self._programs.of(launch.command)
         ]
         for program, inside in (*told, *launched):

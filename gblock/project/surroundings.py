@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gblock.project.deployment import Deployment
+from gblock.project.launches import Launch, launches
 from gblock.project.modules import WORDS, Modules
 from gblock.project.program import Programs
 from gblock.project.reach import Import, Reach
@@ -18,6 +19,8 @@ class Surroundings(NamedTuple):
     """Whether anything does: if not, no process runs on gevent."""
     imports: dict[str, tuple[Import, ...]]
     """What each file imports, where something speaks of gevent."""
+    launches: list[Launch] | None = None
+    """What the project's own code starts, likewise."""
 
     @property
     def deployment(self) -> Deployment:
@@ -40,7 +43,8 @@ def read(modules: Modules, root: str, exclude: tuple[str, ...] = ()) -> Surround
         return Surroundings(programs, False, {})
     _ = programs.all  # remembered
     reach = Reach(modules)
-    return Surroundings(programs, True, {path: reach.imports(path) for path in modules.files})
+    imports = {path: reach.imports(path) for path in modules.files}
+    return Surroundings(programs, True, imports, launches(modules))
 
 
 def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:

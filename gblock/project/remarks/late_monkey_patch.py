@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     from gblock.diagnostics import NamedTuple
 
-MARKS = re.compile(rb"\bimport\b")
+MARKS = re.compile(rb"import\b")
 SCATTERED = False
 IN_PROCESSES = True
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     from gblock.diagnostics import NamedTuple
 
-MARKS = re.compile(rb"\bget_original\b|\bmonkey\.saved\b|import\s+saved\b")
+MARKS = re.compile(rb"get_original\b|monkey\.saved\b|import\s+saved\b")
 SCATTERED = True
 IN_PROCESSES = False
 

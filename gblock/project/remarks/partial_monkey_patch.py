@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     from gblock.diagnostics import NamedTuple
 
-MARKS = re.compile(rb"\b(?:gevent|monkey|patch_all)\b")
+MARKS = re.compile(rb"(?:gevent|monkey|patch_all)\b")
 SCATTERED = False
 IN_PROCESSES = True
 
