@@ -146,3 +146,7 @@ def test_the_files_that_mention_a_word_are_the_same_by_their_words_and_by_their_
     names = [Path(path).name for path in expected["word", True]]
     assert names == ["a.py", "b.py", "test_c.py", "d.py", "e.py"]
     assert "test_c.py" not in [Path(path).name for path in expected["word", False]]
+    for modules in (by_text, by_words):
+        whole = modules.mentioning("word", tests=True, whole=True)
+        assert [Path(path).name for path in whole] == ["a.py", "test_c.py", "d.py"]
+        assert [Path(path).name for path in modules.mentioning("ord", whole=True)] == ["f.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 
 from gblock.project import values as v
 from gblock.project.expressions import Place, functions_named, last_name, originals, unwrapped
@@ -12,6 +13,8 @@ from gblock.project.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from gblock.project.inference import Inference
 
 _FEW = 12
@@ -33,7 +36,10 @@ class Calling:
         """How many files may still be read in search of callers."""
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._aliases: dict[str, dict[str | int, set[str]]] = {}
-        self._named: dict[tuple[str, bool], list[str]] = {}
+        self._written: dict[str, Callable[[bytes], object]] = {}
+        """For names: searches a text for what calls, hands over or renames what they name."""
+        self._named: dict[str, dict[str, bool]] = {}
+        """For names: whether files hold that."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._callers: dict[tuple[str, int], list[tuple[Call, Place]]] = {}
 
@@ -47,7 +53,7 @@ class Calling:
         written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
         derived = [
             other
-            for other in self.inference.modules.mentioning(name)
+            for other in self.inference.modules.mentioning(name, whole=True)
             if written.search(self.inference.modules.data(other))
         ]
         found = []
@@ -214,34 +220,36 @@ class Calling:
         if modules.is_frugal:
             return [path]
         tests = modules.is_test(path)  # they call the service with mocks, and one another
-        mentioning = self._naming(scope.name, tests)
-        if len(mentioning) <= _FEW:
-            return mentioning
+        naming = list(islice(self._naming(scope.name, tests), _FEW + 1))
+        if len(naming) <= _FEW:
+            return naming
         directory, name = os.path.split(path)
         stem = name.partition(".")[0]
-        near = {path, *modules.mentioning(os.path.basename(directory), tests=tests)}
+        near = {path, *modules.mentioning(os.path.basename(directory), tests=tests, whole=True)}
         if stem != "__init__":
-            near.update(modules.mentioning(stem, tests=tests))
-        mentioning = [other for other in mentioning if other in near]
-        if len(mentioning) > _MANY:
-            return [path] if path in mentioning else []
-        return mentioning
+            near.update(modules.mentioning(stem, tests=tests, whole=True))
+        naming = list(islice(self._naming(scope.name, tests, near), _MANY + 1))
+        if len(naming) > _MANY:
+            return [path] if self._names(scope.name, path) else []
+        return naming
 
-    def _naming(self, word: str, tests: bool) -> list[str]:
+    def _naming(self, word: str, tests: bool, among: set[str] | None = None) -> Iterator[str]:
         """The files that write a name as if to call it, to hand it over or to rename it."""
-        key = (word, tests)
-        found = self._named.get(key)
-        if found is None:
-            name = re.escape(word.encode())
-            # Literal first characters, and what stands before them later: see `triage`.
-            used = rb"(?:\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$)"
-            written = re.compile(rb"%s(?<!\w%s)%s" % (name, name, used), re.MULTILINE)
-            found = self._named[key] = [
-                path
-                for path in self.inference.modules.mentioning(word, tests=tests)
-                if written.search(self.inference.modules.data(path))
-            ]
-        return found
+        for path in self.inference.modules.mentioning(word, tests=tests, whole=True):
+            if (among is None or path in among) and self._names(word, path):
+                yield path
+
+    def _names(self, word: str, path: str) -> bool:
+        known = self._named.setdefault(word, {})
+        if path not in known:
+            if word not in self._written:
+                name = re.escape(word.encode())
+                # Literal first characters, and what stands before them later: see `triage`.
+                used = rb"(?:\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$)"
+                pattern = re.compile(rb"%s(?<!\w%s)%s" % (name, name, used), re.MULTILINE)
+                self._written[word] = pattern.search
+            known[path] = self._written[word](self.inference.modules.data(path)) is not None
+        return known[path]
 
     def calls_by_name(self, path: str) -> dict[str, list[Call]]:
         """A module's calls by the last name of what is called."""

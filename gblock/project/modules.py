@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate
 
 from gblock.decoding import decode
 from gblock.project.testcode import is_test
+from gblock.project.word_index import SPACED, WordIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes that are read of a file whose size nobody told."""
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
-SPACED = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
-"""Turns all that is not part of a word into blanks."""
 _SCANS = 25
 """After so many searches it costs less to find the words of all files than to search all again."""
 
@@ -53,13 +50,13 @@ class Modules:
         self._sizes: dict[str, int] = {}
         """The sizes of files that were surveyed."""
         self._speaking: set[str] = set()
-        """Those of them that mention gevent."""
+        """Those of them that are no tests and mention gevent."""
         self._ahead: dict[str, bytes] = {}
         """Summaries that another process has made."""
         self._summaries: dict[str, ModuleSummary | None] = {}
-        self._mentions: dict[tuple[str, bool], list[str]] = {}
-        self._words: dict[bool, tuple[bytes, list[int]]] = {}
-        """The words of all files, or of all but the tests, once they are worth their making."""
+        self._mentions: dict[tuple[str, bool, bool], list[str]] = {}
+        self._words: dict[bool, WordIndex] = {}
+        """Of all files, or of all but the tests."""
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._directories: set[str] = set()
@@ -106,20 +103,23 @@ class Modules:
     def is_frugal(self) -> bool:
         """Whether objects are followed in their own files only.
 
-        So it is in a tree above ten megabytes of which no file mentions gevent: there is much to
-        read and nothing at stake. To be asked once the files have been read.
+        So it is in a tree above ten megabytes of which no file but tests mentions gevent: there is
+        much to read and nothing at stake. To be asked once the files have been read.
         """
         if self.size <= _HUGE or self._speaking:
             return False
-        unknown = (path for path in self.files if path not in self._sizes)
-        return not any(b"gevent" in self.data(path) for path in unknown)
+        return not any(self.speaks(path) for path in self.files if path not in self._sizes)
+
+    def speaks(self, path: str) -> bool:
+        """Whether a file of the service mentions gevent."""
+        return b"gevent" in self.data(path) and not self.is_test(path)
 
     def told(self, sizes: dict[str, int], speaking: list[str]) -> None:
         """Take in what has been seen of some files.
 
         Args:
             sizes: The files, with the bytes of each.
-            speaking: Those of them that mention gevent.
+            speaking: Those of them for which `speaks` is true.
         """
         self._sizes.update(sizes)
         self._speaking.update(speaking)
@@ -191,34 +191,30 @@ class Modules:
             self.problems[path] = _explained(error)
         return None
 
-    def mentioning(self, word: str, *, tests: bool = False) -> list[str]:
-        """The files in whose bytes a word stands: those of the service, or all with tests."""
+    def mentioning(self, word: str, *, tests: bool = False, whole: bool = False) -> list[str]:
+        """The files in whose bytes a word stands: those of the service, or all with tests.
+
+        Args:
+            word: The word.
+            tests: Whether tests count, too.
+            whole: Whether parts of longer words do not.
+        """
         if vars(self).get("is_frugal"):
             return []
-        key = (word, tests)
+        key = (word, tests, whole)
         found = self._mentions.get(key)
         if found is None:
-            found = self._mentions[key] = self._find(word.encode(), tests)
+            found = self._mentions[key] = self._find(word.encode(), tests, whole)
         return found
 
-    def _find(self, word: bytes, tests: bool) -> list[str]:
+    def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
         files = self.files if tests else self.serving
-        if len(self._mentions) <= _SCANS or not word.replace(b"_", b"").isalnum():
+        if not word or word != word.translate(SPACED) or (not whole and len(self._mentions) <= _SCANS):
             return [path for path in files if word in self.data(path)]
-        text, starts = self._words[tests] = self._words.get(tests) or self._words_of(files)
-        found = []
-        at = text.find(word)
-        while at >= 0:
-            after = bisect_right(starts, at)
-            found.append(files[after - 1])
-            at = text.find(word, starts[after])
-        return found
-
-    def _words_of(self, files: list[str]) -> tuple[bytes, list[int]]:
-        """The words of files, each once for each file, and where those of each file start."""
-        parts = [b" ".join(set(self.data(path).translate(SPACED).split())) for path in files]
-        lengths = [len(part) + 1 for part in parts]
-        return b"\n".join(parts), [0, *accumulate(lengths)]
+        index = self._words.get(tests)
+        if index is None:
+            index = self._words[tests] = WordIndex(files, self.data)
+        return index.whole(word) if whole else index.part(word)
 
     def is_test(self, path: str) -> bool:
         """Whether a file is a test and no part of the service."""

@@ -15,6 +15,6 @@ class Survey(NamedTuple):
     """Whether each matters by itself."""
     sizes: list[int]
     speaks: list[bool]
-    """Whether each mentions gevent."""
+    """Whether each is no test and mentions gevent."""
     plain: list[bool]
     """Whether each is UTF-8 and there is nothing in it to be said or obeyed."""

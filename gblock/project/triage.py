@@ -12,8 +12,9 @@ import re
 from functools import cached_property
 
 from gblock.decoding import is_utf_8
-from gblock.project.modules import SPACED, Modules
+from gblock.project.modules import Modules
 from gblock.project.vocabulary import Vocabulary, pattern
+from gblock.project.word_index import SPACED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Triage:
             found.imported.append(self.imported(path))
             found.matters.append(path in reported and self._matters_by_itself(path))
             found.sizes.append(len(text))
-            found.speaks.append(b"gevent" in text)
+            found.speaks.append(self.modules.speaks(path))
             found.plain.append(
                 path not in self.modules.problems
                 and is_utf_8(text)
