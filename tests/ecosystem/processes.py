@@ -46,6 +46,7 @@ EXPLAINED_SHARED = {
     ("projectcalico/felix", "calico/etcddriver/driver.py"): LAUNCHER,
     ("projectcalico/felix", "calico/etcddriver/protocol.py"): "calico/felix/fetcd.py imports it",
     ("quay/quay", "buildman/orchestrator.py"): BY_WEB,
+    ("quay/quay", "workers/queueworker.py"): BY_WEB,
     ("uktrade/data-hub-api", "datahub/core/queues/retry.py"): BY_WEB,
     ("uktrade/data-hub-api", "datahub/export_win/export_wins_api.py"): "only tests lead to it",
 }
