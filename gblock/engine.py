@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Problem, Related, Report
     from gblock.inspection import Inspection, Searched
-    from gblock.jobs import Jobs
+    from gblock.jobs import Job, Jobs
     from gblock.observations import Confirmation, Observations
     from gblock.outline import Outline
     from gblock.project.modules import Trouble
     from gblock.project.processes import Processes
     from gblock.project.remarks import Remarks
+
+    Checked = tuple[list[str], dict[str, Trouble]]
+    """Of files that were dropped those to look at all the same, and what cannot be read."""
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 _GEVENT = tuple(word.encode() for word in WORDS)
@@ -321,31 +324,18 @@ class Run:
             dropped = [path for path in dropped if path not in triage.plain]
         known = dict(self.modules.problems)
 
-        def check() -> tuple[list[str], dict[str, Trouble]]:
+        def check() -> Checked:
             return self._checked(dropped, marked, known)
 
-        checked = check
         if self._is_frugal:
             inspection, readable = self._looked_apart(triage, taken)
+            noted, problems = check()
         else:
-            # Another process summarizes more of them: this one has to load a catalog meanwhile.
-            first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
-            ahead = None
-            if len(second) > _FEW:
-                ahead = self.jobs.add(lambda: self.modules.summaries(second))
-            if chosen and len(dropped) > _FEW:
-                checked = self.jobs.add(check).result
-            readable = [path for path in first if self._readable(path, chosen=True)]
-            inspection = self._inspection(triage) if readable else None
-            if inspection is not None and marked:
-                inspection.prepare()
-            if ahead is not None and ahead.is_elsewhere:
-                self.modules.summarized(ahead.result())
-            readable += [path for path in second if self._readable(path, chosen=True)]
-            if readable:
-                inspection = inspection or self._inspection(triage)
-                self._look(inspection, readable)
-        noted, problems = checked()
+            many = bool(chosen) and len(dropped) > _FEW
+            inspection, readable, checked = self._looked_in_order(
+                triage, taken, marked, check if many else None
+            )
+            noted, problems = checked.result() if checked else check()
         self.modules.problems.update(problems)
         if noted and inspection is None:
             inspection = self._inspection(triage)
@@ -357,6 +347,39 @@ class Run:
         remarked = inspection.remark(self._remarks, paths) if paths else ()
         noted = [p for p in noted if p in remarked or b"gblock:" in self.modules.data(p)]
         return inspection, [*readable, *noted]
+
+    def _looked_in_order(
+        self,
+        triage: Triage,
+        taken: list[str],
+        marked: set[str],
+        check: Callable[[], Checked] | None,
+    ) -> tuple[Inspection | None, list[str], Job[Checked] | None]:
+        """Look at files that hang together, some of which another process summarizes.
+
+        Args:
+            triage: What the project imports.
+            taken: The files.
+            marked: The files in which a rule about processes may find something.
+            check: What the other process is to do next.
+        """
+        # It summarizes more of them: this one has to load a catalog meanwhile.
+        first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
+        ahead = None
+        if len(second) > _FEW:
+            ahead = self.jobs.add(lambda: self.modules.summaries(second))
+        checked = self.jobs.add(check) if check else None
+        readable = [path for path in first if self._readable(path, chosen=True)]
+        inspection = self._inspection(triage) if readable else None
+        if inspection is not None and marked:
+            inspection.prepare()
+        if ahead is not None and ahead.is_elsewhere:
+            self.modules.summarized(ahead.result())
+        readable += [path for path in second if self._readable(path, chosen=True)]
+        if readable:
+            inspection = inspection or self._inspection(triage)
+            self._look(inspection, readable)
+        return inspection, readable, checked
 
     def _looked_apart(
         self, triage: Triage, taken: list[str]
@@ -424,9 +447,7 @@ class Run:
             self._itself = self  # a cycle, which nobody looks for any longer
             gc.freeze()
 
-    def _checked(
-        self, dropped: list[str], marked: set[str], known: dict[str, Trouble]
-    ) -> tuple[list[str], dict[str, Trouble]]:
+    def _checked(self, dropped: list[str], marked: set[str], known: dict[str, Trouble]) -> Checked:
         """Of what triage dropped, the files to look at all the same, and what cannot be read.
 
         Args:

@@ -209,7 +209,11 @@ class Modules:
 
     def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
         files = self.files if tests else self.serving
-        if not word or word != word.translate(SPACED) or (not whole and len(self._mentions) <= _SCANS):
+        if (
+            not word
+            or word != word.translate(SPACED)
+            or (not whole and len(self._mentions) <= _SCANS)
+        ):
             return [path for path in files if word in self.data(path)]
         index = self._words.get(tests)
         if index is None:
