@@ -68,12 +68,10 @@ class Source:
         narrow: dict[tuple[int, int], str] = {}
         for site in (*self._sites.values(), *self._quoted_sites.values()):
             rows = site.call.statement
-            if rows in narrow:
-                continue
             text = None
             # A decorator stands outside the header that it belongs to.
             if rows[0] <= _row(site.call) <= rows[1] and not goes_round(self.summary, site.call):
-                text = self._alone(*rows)
+                text = narrow.get(rows) or self._alone(*rows)
             if text is None:
                 wide.add(self._statement_around(site))
             else:
