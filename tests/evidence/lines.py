@@ -21,7 +21,16 @@ def pop3(connection):
 
 def smtp(connection):
     """Take every message."""
-    _converse(connection, "220 evidence", {"DATA": "354 go on", "QUIT": "221 bye"}, "250 done")
+    stream = connection.makefile("rw", encoding="utf-8", newline="\r\n")
+    _say(stream, "220 evidence")
+    answers = {"DATA": "354 go on", "QUIT": "221 bye"}
+    for line in stream:
+        command = line.split()[0].upper()
+        _say(stream, answers.get(command, "250 done"))
+        if command == "DATA":  # the message is answered once, at its end
+            while stream.readline() not in (".\r\n", ""):
+                pass
+            _say(stream, "250 taken")
 
 
 def _converse(connection, greeting, answers, otherwise):
