@@ -178,8 +178,11 @@ def unserved():
     # Seconds that each thread has waited for a processor.
     found = {}
     for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/schedstat") as file:
-            found[thread] = int(file.read().split()[1]) / 1e9
+        try:
+            with open(f"/proc/self/task/{thread}/schedstat") as file:
+                found[thread] = int(file.read().split()[1]) / 1e9
+        except OSError:
+            continue  # it has just ended
     return found
 
 def timed(name, function):

@@ -475,8 +475,16 @@ class Sampler:
         if incident.in_poll and look is None and kind == "waits":
             kind = "starved"
         blamed = look if kind not in ("thread", "starved") else None
-        self._record(kind, end, duration, incident.syscall if kind == "waits" else None, blamed,
-                     is_late=incident.late >= duration / 2)  # fmt: skip
+        is_late = incident.late >= duration / 2
+        self._record(
+            kind,
+            end,
+            duration,
+            incident.syscall if kind == "waits" else None,
+            blamed,
+            is_late=is_late,
+            is_let_go=is_late and _is_let_go(incident.late, incident.waits),
+        )
 
     def _kind(self, incident: _Incident, duration: float, cpu: float, spot: _Spot | None) -> str:
         half = duration / 2
@@ -485,7 +493,8 @@ class Sampler:
         is_late = incident.late >= half
         process = _process_time() - incident.process
         is_held = _is_held(incident.late, incident.waits)
-        works = "gil" if is_late and is_held is not False else "cpu"
+        is_kept = is_late and is_held is not False
+        works = "gil" if is_kept and not _is_let_go(incident.late, incident.waits) else "cpu"
         # Short work that waited for a processor is no block on a machine of its own.
         is_short = cpu < self._threshold and duration - self._queued() < self._threshold
         if cpu >= half:
@@ -559,7 +568,8 @@ class Sampler:
             kind = "thread"
         elif cpu >= min(half, self._threshold):
             # This thread may have had no processor itself, while nobody kept the GIL from it.
-            kind = "cpu" if is_held is False else "gil"
+            is_kept = is_held is not False and not _is_let_go(late, _waits() - self._waits)
+            kind = "gil" if is_kept else "cpu"
         elif is_held:
             # Whoever had the GIL waited, or had no processor for much of the time.
             if self._run_queue(self._schedule, self._schedule_at) >= 0.5:
@@ -579,8 +589,12 @@ class Sampler:
         look: _Look | None,
         *,
         is_late: bool,
+        is_let_go: bool = False,
     ) -> None:
         spot = look.spot(kind) if look is not None else None
+        if spot is not None and is_let_go:
+            # Much has run since, and whatever runs now is only what this thread came in at.
+            spot = _Spot(spot.site.without_call(), is_call=False, begins=False)
         site = spot.site if spot is not None else None
         if spot is not None and site is not None:
             if is_late and spot.begins:
@@ -756,6 +770,15 @@ def _is_held(late: float, waits: int) -> bool | None:
     """
     turns = late / sys.getswitchinterval()
     return waits >= turns / 5 if _COUNTS_WAITS and turns >= 8 else None
+
+
+def _is_let_go(late: float, waits: int) -> bool:
+    """Tell whether others let go of the GIL again and again, and had it back before this thread.
+
+    It is woken each time, and far more often than it asks by itself: Python that makes many short
+    calls into C can keep every other thread out for half a second, though no call of it is long.
+    """
+    return _COUNTS_WAITS and waits > 3 * late / sys.getswitchinterval() + 8
 
 
 def _told(error: BaseException) -> str:

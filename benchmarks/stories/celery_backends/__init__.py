@@ -53,7 +53,9 @@ def result(quick: bool) -> Result:
                 [sys.executable, "sender.py"],
                 120,
                 directory,
-                STORY_TASKS="3000",  # as many as last longer than the probe's threshold
+                # Many times the probe's threshold: they let go of the GIL so often, and so
+                # shortly, that another thread may get in only after 0.4 s.
+                STORY_TASKS="10000",
                 **environment,
                 **probing(folder),
             )
