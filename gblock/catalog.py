@@ -607,6 +607,20 @@ def merged(files: list[Catalog]) -> Catalog:
     )
 
 
+def parse_all(
+    outlines: outline.Outlines,
+    roots: frozenset[str] | None = None,
+    *,
+    unpatched: bool = False,
+) -> Catalog:
+    """Parse and validate all files of a run, as `parse` does with each.
+
+    Raises:
+        UserError: with the file, the block and the key.
+    """
+    return merged([parse(one, roots, unpatched=unpatched) for one in outlines.all])
+
+
 def parse(
     text: outline.Outline, roots: frozenset[str] | None = None, *, unpatched: bool = False
 ) -> Catalog:

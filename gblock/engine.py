@@ -11,7 +11,7 @@ from gblock.decoding import is_utf_8
 from gblock.outline import Outlines
 from gblock.project.modules import WORDS, Modules
 from gblock.project.triage import Triage
-from gblock.project.vocabulary import Vocabulary
+from gblock.project.vocabulary import both
 from gblock.project.words import written
 from gblock.selection import GROUPS, Selection
 
@@ -95,23 +95,13 @@ class Run:
         self.selection = selection
         self._verify(select, ignore)
         known = written() if selection.is_plain and self.outlines.is_built_in else None
-        self.vocabulary = Vocabulary(
-            self.outlines,
-            lambda chunk: not chunk.unpatched and selection.may_report(chunk),
-            known.on if known else None,
-        )
-        self.unpatched = Vocabulary(
-            self.outlines,
-            lambda chunk: chunk.unpatched and selection.may_report(chunk),
-            known.unpatched if known else None,
-        )
+        self.vocabulary, self.unpatched = both(self.outlines, selection.may_report, known)
         """What blocks only without gevent's patch: ordinary runs look for none of it."""
         self._originals = known.originals if known else None
         found = files.find(paths, config.exclude, config.root, force_exclude=force_exclude)
         self.problems: list[Problem] = list(found.problems)
         self._parsed = 0
         self._is_complete = False
-        self._is_frugal = False
         self.notes = found.notes
         reported = list(found.absolute)
         if stdin is not None:
@@ -137,7 +127,7 @@ class Run:
     def _unknown_packages(self, python: str | None) -> Outline:
         from gblock import catalog, environment, verdicts
 
-        known = catalog.merged([catalog.parse(one) for one in self.outlines.all])
+        known = catalog.parse_all(self.outlines)
         return verdicts.unknown(environment.read(python), known)
 
     def _verify(self, select: Sequence[str], ignore: Sequence[str]) -> None:
@@ -316,18 +306,17 @@ class Run:
     def _inspected(self, triage: Triage) -> tuple[Inspection | None, list[str]]:
         """Look at the files that triage chooses; and those that are looked at for any reason."""
         chosen = self._chosen(triage)
-        self._is_frugal = self.modules.is_frugal
         marked = self._marked()
         taken = [path for path in self.reported if path in chosen]
         dropped = [path for path in self.reported if path not in chosen]
-        if self._is_frugal:
+        if self.modules.is_frugal:
             dropped = [path for path in dropped if path not in triage.plain]
         known = dict(self.modules.problems)
 
         def check() -> Checked:
             return self._checked(dropped, marked, known)
 
-        if self._is_frugal:
+        if self.modules.is_frugal:
             inspection, readable = self._looked_apart(triage, taken)
             noted, problems = check()
         else:
@@ -403,9 +392,10 @@ class Run:
         inspection = self._inspection(triage)
         promising = inspection.search(readable).promising
         if searched is not None:
-            inspection.take(searched.result())
-            promising += searched.result().promising
-            readable += searched.result().readable
+            found = searched.result()
+            inspection.take(found)
+            promising += found.promising
+            readable += found.readable
         self._look(inspection, sorted(promising))
         return inspection, sorted(readable)
 
@@ -490,7 +480,7 @@ class Run:
     def _parses(self, path: str, data: bytes) -> bool:
         """Of what triage dropped, a little is parsed all the same, and all of it decoded."""
         self._parsed += len(data)
-        if self._parsed <= _PARSED_ANYWAY and not self._is_frugal:
+        if self._parsed <= _PARSED_ANYWAY and not self.modules.is_frugal:
             return self.modules.compiles(path)
         return is_utf_8(data) or self.modules.text(path) is not None
 

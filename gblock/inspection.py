@@ -77,7 +77,7 @@ class Inspection:
         # A project need import nothing else of the catalog than what runs code elsewhere.
         roots = triage.roots(self.modules.files).union(run.outlines.offloading)
         kept = {chunk.id for chunk in run.vocabulary.blockers}
-        loaded = catalog.merged([catalog.parse(one, roots) for one in run.outlines.all])
+        loaded = catalog.parse_all(run.outlines, roots)
         if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
@@ -65,26 +66,26 @@ class Source:
             libcst.ParserSyntaxError: where libcst cannot read what ``ast`` can.
         """
         wide: set[tuple[int, int]] = set()
-        narrow: dict[tuple[int, int], str] = {}
+        narrow: dict[tuple[int, int], _Piece] = {}
         for site in (*self._sites.values(), *self._quoted_sites.values()):
             rows = site.call.statement
-            text = None
+            piece = None
             # A decorator stands outside the header that it belongs to.
             if rows[0] <= _row(site.call) <= rows[1] and not goes_round(self.summary, site.call):
-                text = narrow.get(rows) or self._alone(*rows)
-            if text is None:
+                piece = narrow.get(rows) or self._alone(*rows)
+            if piece is None:
                 wide.add(self._statement_around(site))
             else:
-                narrow[rows] = text
+                narrow[rows] = piece
         last = 0
         for first, end in sorted({*wide, *narrow}, key=lambda rows: (rows[0], -rows[1])):
             if first <= last:  # two statements on one line, or one in the other
                 continue
             last = end
-            text = narrow.get((first, end)) or "".join(self.lines[first - 1 : end])
-            yield self._fragment(text, first, end)
+            piece = narrow.get((first, end)) or _piece("".join(self.lines[first - 1 : end]))
+            yield self._fragment(piece, first, end)
 
-    def _alone(self, first: int, last: int) -> str | None:
+    def _alone(self, first: int, last: int) -> _Piece | None:
         """A simple statement, or a compound one's header with nothing in its body.
 
         None for what is no statement by itself, such as ``else`` with what follows on its line.
@@ -93,10 +94,9 @@ class Source:
         blank = lines[0][: len(lines[0]) - len(lines[0].lstrip(" \t"))]
         for text in ("".join(lines), "".join([*lines, f"{blank} pass\n"])):
             try:
-                cst.parse_module(_unindented(text))
+                return _piece(text)
             except cst.ParserSyntaxError:
                 continue
-            return text
         return None
 
     def _statement_around(self, site: Site) -> tuple[int, int]:
@@ -124,12 +124,10 @@ class Source:
                 return first, last
         return site.call.statement
 
-    def _fragment(self, text: str, first: int, last: int) -> MetadataWrapper:
-        shift = first - 1
-        if text != (text := _unindented(text)):
-            shift -= 1
-        feeds = len(text) - len(text.lstrip("\f"))  # libcst leaves them out of the columns
-        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+    def _fragment(self, piece: _Piece, first: int, last: int) -> MetadataWrapper:
+        shift = first - 1 - piece.is_inner
+        wrapper = MetadataWrapper(piece.tree, unsafe_skip_copy=True)
+        feeds = piece.feeds
         for node, where in wrapper.resolve(PositionProvider).items():
             start, end = where.start, where.end
             self._positions[node] = (
@@ -285,9 +283,21 @@ class Source:
         return len(line.encode()[:offset].decode(errors="ignore")) + 1
 
 
-def _unindented(text: str) -> str:
-    """A statement's text as a module's, its columns as they are."""
-    return "if 1:\n" + text if text.lstrip("\f")[:1] in (" ", "\t") else text
+class _Piece(NamedTuple):
+    """What libcst has read of a file."""
+
+    tree: cst.Module
+    is_inner: bool
+    """Whether a line stands before it that keeps its columns as they are."""
+    feeds: int
+    """The form feeds at its start, which libcst leaves out of the columns."""
+
+
+def _piece(text: str) -> _Piece:
+    bare = text.lstrip("\f")
+    if bare[:1] in (" ", "\t"):
+        return _Piece(cst.parse_module("if 1:\n" + text), is_inner=True, feeds=0)
+    return _Piece(cst.parse_module(text), is_inner=False, feeds=len(text) - len(bare))
 
 
 class _InStrings(cst.CSTVisitor):

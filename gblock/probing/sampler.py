@@ -561,14 +561,15 @@ class Sampler:
         """Record that nothing of the process ran, or only somebody else."""
         half = late / 2
         cpu, process, collected = (a - b for a, b in zip(clocks, self._last, strict=True))
-        is_held = _is_held(late, _waits() - self._waits)
+        waits = _waits() - self._waits
+        is_held = _is_held(late, waits)
         if collected >= half:
             kind = "gc"
         elif process - cpu >= half:
             kind = "thread"
         elif cpu >= min(half, self._threshold):
             # This thread may have had no processor itself, while nobody kept the GIL from it.
-            is_kept = is_held is not False and not _is_let_go(late, _waits() - self._waits)
+            is_kept = is_held is not False and not _is_let_go(late, waits)
             kind = "gil" if is_kept else "cpu"
         elif is_held:
             # Whoever had the GIL waited, or had no processor for much of the time.

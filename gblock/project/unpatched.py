@@ -69,9 +69,7 @@ class Unpatched:
     def _catalog(self) -> Catalog:
         roots = self._roots.union(self._outlines.offloading)
         kept = {chunk.id for chunk in self._vocabulary.blockers}
-        loaded = catalog.merged(
-            [catalog.parse(o, roots, unpatched=True) for o in self._outlines.all]
-        )
+        loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
         return loaded.only(lambda blocker: blocker.id in kept)
 
     def of(self, path: str, *, native_threads: bool) -> list[Site]:
@@ -97,9 +95,7 @@ class Unpatched:
         captured = [chunk for chunk in self._vocabulary.blockers if chunk.captured]
         roots = frozenset[str]().union(*(chunk.roots for chunk in captured), {"gevent"})
         kept = {chunk.id for chunk in captured}
-        loaded = catalog.merged(
-            [catalog.parse(o, roots, unpatched=True) for o in self._outlines.all]
-        )
+        loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
         inference = Inference(
             self.modules, _as_originals(loaded.only(lambda blocker: blocker.id in kept))
         )

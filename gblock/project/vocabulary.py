@@ -159,10 +159,33 @@ class Vocabulary:
         return Words(_joined(functions), _joined(methods), _joined(owners), has_whole)
 
 
+def both(
+    outlines: Outlines, is_on: Callable[[Chunk], bool], known: Written | None = None
+) -> tuple[Vocabulary, Vocabulary]:
+    """What blocks whatever gevent has patched, and what blocks only without its patch.
+
+    Args:
+        outlines: The catalog's files.
+        is_on: Whether a blocker can be reported.
+        known: What was written down of them, if it holds for these blockers.
+    """
+    return (
+        Vocabulary(
+            outlines,
+            lambda chunk: not chunk.unpatched and is_on(chunk),
+            known.on if known else None,
+        ),
+        Vocabulary(
+            outlines,
+            lambda chunk: chunk.unpatched and is_on(chunk),
+            known.unpatched if known else None,
+        ),
+    )
+
+
 def told(outlines: Outlines) -> Written:
     """What a run with nothing selected or ignored asks of these files first."""
-    on = Vocabulary(outlines, lambda chunk: not chunk.unpatched and not chunk.opt_in)
-    unpatched = Vocabulary(outlines, lambda chunk: chunk.unpatched and not chunk.opt_in)
+    on, unpatched = both(outlines, lambda chunk: not chunk.opt_in)
     return Written(on.words, unpatched.words, outlines.originals)
 
 

@@ -6,8 +6,6 @@ none of them, such as most runs of a hook, need not read the catalog.
 
 from __future__ import annotations
 
-import os
-
 from gblock.outline import BUILT_IN
 
 MODULE = "written_words"
@@ -92,11 +90,8 @@ def fingerprint() -> tuple[int, int]:
     """
     from binascii import crc32
 
-    descriptor = os.open(BUILT_IN, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        data = os.read(descriptor, os.fstat(descriptor).st_size)
-    finally:
-        os.close(descriptor)
+    with open(BUILT_IN, "rb") as file:
+        data = file.read()
     return len(data), crc32(data)
 
 
