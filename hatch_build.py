@@ -18,9 +18,9 @@ class CustomBuildHook(BuildHookInterface):
         sys.path.insert(0, self.root)
         try:
             from gblock.outline import Outlines
-            from gblock.project import vocabulary, words
+            from gblock.project.triage import vocabulary, words
         finally:
             sys.path.remove(self.root)
-        path = Path(self.root, "gblock", "project", f"{words.MODULE}.py")
+        path = Path(self.root, "gblock", "project", "triage", f"{words.MODULE}.py")
         with suppress(OSError):  # without it a run is slower, and tells the same
             path.write_text(words.module(vocabulary.told(Outlines())), encoding="utf-8")

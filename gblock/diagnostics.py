@@ -9,24 +9,9 @@ from enum import IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
+    from typing import NamedTuple
 else:
-    from collections import namedtuple
-
-    class _Named(type):
-        """What `typing` has for named tuples; its import alone is a tenth of a clean run."""
-
-        def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> type:
-            if not bases:
-                return super().__new__(cls, name, bases, namespace)
-            fields = namespace["__annotations__"]
-            defaults = [namespace[field] for field in fields if field in namespace]
-            made = namedtuple(name, fields, defaults=defaults, module=__name__)  # noqa: PYI024
-            made.__doc__ = namespace["__doc__"]
-            return made
-
-    class NamedTuple(metaclass=_Named):
-        """The base class that makes a class a named tuple."""
+    from gblock.lean import NamedTuple
 
 
 class Severity(IntEnum):
@@ -88,6 +73,14 @@ class Diagnostic(NamedTuple):
     related: tuple[Related, ...] = ()
     observed: Observed | None = None
     """None where no probe saw it block, or none was asked."""
+
+
+class Candidate(NamedTuple):
+    """A diagnostic before the engine sorts it: reported, hidden, suppressed or known."""
+
+    diagnostic: Diagnostic
+    rows: tuple[int, int]
+    """The first and the last row of its statement, on which a comment may suppress it."""
 
 
 class Problem(NamedTuple):

@@ -1,34 +1,33 @@
-"""What a rule is: a libcst visitor with a name, a page of documentation and examples.
+"""What a rule is: a name, a page of documentation and examples.
 
 A rule's docstring is its page, with four headings: What it does, Why it blocks the hub, Use
-instead, Limits. Its examples are its tests, and the page shows them.
+instead, Limits. Its examples are its tests, and the page shows them. Rules about calls visit a
+libcst tree and stand upon `gblock.call_rule`; a rule about processes visits none, and its module
+is imported by clean runs: it must be light.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
-
-import libcst as cst
 
 from gblock.diagnostics import Diagnostic, Location, Related, Severity
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.project.remarks import Remark
-    from gblock.project.sites import Found, Site
-    from gblock.source import Source
+    from collections.abc import Callable, Collection, Iterable
+    from typing import ClassVar, NamedTuple
+
+    from gblock.project.calls.sites import Found
+    from gblock.project.remarks.remark import Remark
+    from gblock.project.remarks.service import Service
+else:
+    from gblock.lean import NamedTuple
 
 HEADINGS = ("What it does", "Why it blocks the hub", "Use instead", "Limits")
 
 
-class Rule(cst.CSTVisitor):
-    """Looks at one file; a fresh one is made for each.
-
-    Args:
-        source: The file, and every question that may be asked about it.
-    """
+class Rule:
+    """A name, a page and examples."""
 
     name: ClassVar[str]
     """Reads well behind ``ignore``: it names the pattern, never the remedy."""
@@ -40,94 +39,6 @@ class Rule(cst.CSTVisitor):
     """Titles and snippets in which it reports nothing."""
     INVALID: ClassVar[dict[str, str]]
     """Titles and snippets with ``# expect: name`` on each line that it reports."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__()
-        self.source = source
-        self.diagnostics: list[tuple[Diagnostic, tuple[int, int]]] = []
-        """What was reported, each with the rows of its statement."""
-
-    def report(
-        self,
-        node: cst.CSTNode,
-        severity: Severity,
-        message: str,
-        help: str,
-        *,
-        found: Found | None = None,
-        why: str = "",
-        related: tuple[Related, ...] = (),
-    ) -> None:
-        """Report a node of the tree that is being visited."""
-        start, end = self.source.range(node)
-        diagnostic = Diagnostic(
-            filename=self.source.filename,
-            location=start,
-            end_location=end,
-            code=self.name,
-            severity=severity,
-            message=message,
-            help=help,
-            why=why,
-            blocker=found.blocker.id if found else None,
-            symbol=found.symbol if found else None,
-            related=related,
-        )
-        self.diagnostics.append((diagnostic, self.source.statement(node)))
-
-    def severity_of(self, found: Found) -> Severity:
-        """What the catalog says of a blocker; one that is off by default is a warning."""
-        return Severity.ERROR if found.blocker.level == "error" else Severity.WARNING
-
-
-class BlockerRule(Rule):
-    """A rule that reports each call of a blocker of its kinds, where it is made."""
-
-    def visit_Call(self, node: cst.Call) -> None:
-        """A call that is written as one."""
-        self._look_at(node, self.source.site(node))
-
-    def visit_WithItem(self, node: cst.WithItem) -> None:
-        """``with`` calls the object's ``__enter__``."""
-        self._look_at(node.item, self.source.site(node.item, "with"))
-
-    def visit_For(self, node: cst.For) -> None:
-        """``for`` calls the object's ``__iter__``."""
-        self._look_at(node.iter, self.source.site(node.iter, "for"))
-
-    def _look_at(self, node: cst.BaseExpression, site: Site | None) -> None:
-        for found in site.found if site else ():
-            if found.blocker.kind not in self.kinds or found.wait.immediate:
-                continue
-            if not self.is_meant(found):
-                continue
-            keeps_gil = found.blocker.releases_gil is False
-            if site is None or (site.native and not keeps_gil):
-                continue
-            if self.source.handed_to_greenlet(site):
-                continue
-            code = self.source.code(node)
-            message = f"`{code}` {self.effect(found)}"
-            if site.native:
-                message += "; a native thread does not help, for it keeps the GIL"
-            message += self.source.lack(found)
-            self.report(
-                node,
-                self.severity_of(found),
-                message,
-                found.blocker.instead,
-                found=found,
-                why=found.blocker.why,
-            )
-            return
-
-    def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
-        """Whether a call of a blocker is one that the rule is about."""
-        return True
-
-    def effect(self, found: Found) -> str:
-        """The second half of the message: what the call does to the hub."""
-        return effect(found)
 
 
 def effect(found: Found) -> str:
@@ -152,21 +63,38 @@ class Wording(NamedTuple):
 
 
 class ProcessRule(Rule):
-    """A rule that words what the analysis of processes found; it needs no tree."""
+    """Reports what the analysis of the project's processes finds; it visits no syntax tree."""
+
+    marks: ClassVar[re.Pattern[bytes]]
+    """A file without them holds nothing that the rule reports."""
+    scattered: ClassVar[bool] = False
+    """Whether one file of the project with the marks is enough for any file to be reported."""
+    in_processes: ClassVar[bool] = True
+    """Whether there is nothing to report where no process is known to run on gevent."""
+
+    @classmethod
+    def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
+        """Yield the places to report.
+
+        Args:
+            service: The project's processes, their start-up order, and their unpatched calls.
+            paths: The files that hold the marks; where they are `scattered`, all files.
+        """
+        raise NotImplementedError
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """What is said of one place.
+        """Return what is reported of one place.
 
         Args:
-            remark: The place and its facts, from the rule's module in `gblock.project.remarks`.
+            remark: The place and its facts, as `find` gave them.
             name_of: Makes of a file's path the name to show.
         """
         raise NotImplementedError
 
     @classmethod
     def diagnostic(cls, remark: Remark, name_of: Callable[[str], str]) -> Diagnostic:
-        """One remark as a diagnostic."""
+        """Return one remark as a diagnostic."""
         span = remark.span
         return Diagnostic(
             filename=name_of(remark.path),
@@ -175,50 +103,6 @@ class ProcessRule(Rule):
             code=cls.name,
             **cls.worded(remark, name_of)._asdict(),
         )
-
-
-class Together(cst.CSTVisitor):
-    """Several rules in one pass over a tree.
-
-    libcst's own batches look for a visitor's methods with ``inspect`` each time they are started,
-    which takes longer than to parse a statement.
-    """
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        super().__init__()
-        self._visits: dict[str, list[Callable[[cst.CSTNode], object]]] = {}
-        for rule in rules:
-            for name in _visits_of(type(rule)):
-                self._visits.setdefault(name[6:], []).append(getattr(rule, name))
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        """Let each rule look that asks for nodes of this type."""
-        for visit in self._visits.get(type(node).__name__, ()):
-            visit(node)
-        return True
-
-    # What no rule asks for is not looked up, as libcst would for each node and attribute.
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        """Nothing."""
-
-    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
-        """Nothing."""
-
-    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
-        """Nothing."""
-
-
-@cache
-def _visits_of(rule: type[Rule]) -> tuple[str, ...]:
-    """The names of a rule's own methods that visit nodes."""
-    names = (name for name in dir(rule) if name.startswith("visit_"))
-    return tuple(name for name in names if _is_own(rule, name))
-
-
-def _is_own(rule: type[Rule], name: str) -> bool:
-    """Whether a method is a rule's, and not the empty one that libcst gives every visitor."""
-    return getattr(rule, name) is not getattr(cst.CSTVisitor, name, None)
 
 
 def name_of(class_name: str) -> str:

@@ -14,13 +14,12 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from gblock.diagnostics import Location
-from gblock.project.expressions import Place, last_name
-from gblock.project.repetition import goes_round, handled, repeated
-from gblock.project.sites import Found, Site, Sites
-from gblock.project.summary import Call, ModuleSummary
+from gblock.project.calls.repetition import goes_round, handled, repeated
+from gblock.project.calls.sites import Found, Site, Sites
+from gblock.project.names.expressions import Place, last_name
+from gblock.project.reading.positions import column, shortened
+from gblock.project.reading.summary import Call, ModuleSummary
 
-_SHORT = 60
-"""The longest excerpt of code in a message, in characters."""
 _FEW = 2
 """So many processes are named in a message."""
 
@@ -176,12 +175,11 @@ class Source:
 
     def code(self, node: cst.CSTNode) -> str:
         """A node's source on one line, shortened."""
-        (row, column), (end_row, end_column) = self._positions[node]
+        (row, start), (end_row, end) = self._positions[node]
         lines = self.lines[row - 1 : end_row]
-        lines[-1] = lines[-1][: end_column - 1]
-        lines[0] = lines[0][column - 1 :]
-        text = " ".join(line.strip() for line in lines)
-        return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+        lines[-1] = lines[-1][: end - 1]
+        lines[0] = lines[0][start - 1 :]
+        return shortened(" ".join(line.strip() for line in lines))
 
     def handed(self, site: Site) -> list[Found]:
         """The blockers that a site hands over to another thread."""
@@ -280,7 +278,7 @@ class Source:
         line = self.lines[row - 1]
         if line.isascii():
             return offset + 1
-        return len(line.encode()[:offset].decode(errors="ignore")) + 1
+        return column(line.encode(), offset)
 
 
 class _Piece(NamedTuple):

@@ -11,13 +11,12 @@ import re
 import textwrap
 from pathlib import Path
 
-from gblock import catalog
+from gblock import catalog, engine
 from gblock.config import Config
 from gblock.diagnostics import Report
-from gblock.engine import check
-from gblock.project.expressions import Place
-from gblock.project.inference import Inference
-from gblock.project.modules import Modules
+from gblock.project.names.expressions import Place
+from gblock.project.names.inference import Inference
+from gblock.project.reading.modules import Modules
 
 CATALOG = catalog.load()
 
@@ -25,6 +24,11 @@ INSTALLED = str(Path(__file__).parent / "fixtures" / "environment")
 """The packages that `unknown-native-call` finds installed."""
 
 _MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
+
+
+def check(paths, config: Config, **options: object) -> Report:
+    """Check some paths; the options are fields of a request."""
+    return engine.check(engine.Request(paths, config, **options))
 
 
 def expected(text: str) -> list[tuple[int, str]]:

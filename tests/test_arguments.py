@@ -7,8 +7,8 @@ import pytest
 from harness import inferring
 
 from gblock.catalog import Blocker
-from gblock.project.arguments import FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
-from gblock.project.expressions import Place
+from gblock.project.calls.arguments import FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
+from gblock.project.names.expressions import Place
 
 HEAD = "import a, flags\nFLAG = a.NB\nZERO = 0\nif x: MAYBE = 0\nelse: MAYBE = 5\n"
 

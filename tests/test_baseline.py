@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from gblock import baseline
 from gblock.cli import main
+from gblock.engine import baseline
 from gblock.errors import UserError
 
 ONE = 'import os\nos.system("sync")\n'

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 import gblock
-from gblock import argv as short_way
-from gblock import cli, parser
+from gblock import cli
+from gblock.commandline import argv as short_way
+from gblock.commandline import parser
 from gblock.config import Config
 from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, Severity
+from gblock.engine import Request
 from gblock.errors import UserError
 
 ROOT = Path(gblock.__file__).parents[1]
@@ -40,14 +42,17 @@ def engine(stand_in):
     class Engine:
         result = Report((), files_checked=1)
 
-        def check(self, paths, config, **options):
-            self.paths, self.config, self.options = paths, config, options
+        def check(self, request, on_progress=None):
+            self.request, self.on_progress = request, on_progress
+            return self
+
+        def report(self):
             if isinstance(self.result, BaseException):
                 raise self.result
             return self.result
 
     engine = Engine()
-    stand_in("engine", check=engine.check)
+    stand_in("engine", Check=engine.check, Request=Request)
     return engine
 
 
@@ -151,27 +156,22 @@ class TestArguments:
         argv += ["--min-severity", "error", "--baseline", "known.json", "--force-exclude"]
         argv += ["--", "-odd.py"]
         assert run(capsys, *argv)[0] == 0
-        assert engine.paths == ["src", "more.py", "-odd.py"]
-        assert engine.config.filename == f"{root}/gblock.toml"
-        assert engine.options == {
-            "stdin": None,
-            "select": ["a", "b", "c"],
-            "ignore": ["d"],
-            "min_severity": "error",
-            "baseline": "known.json",
-            "write_baseline": None,
-            "force_exclude": True,
-            "observed": None,
-            "all_processes": False,
-            "python": None,
-            "on_progress": None,
-            "jobs": 0,
-            "ends": True,
-        }
+        assert engine.request.config.filename == f"{root}/gblock.toml"
+        assert engine.request == Request(
+            ["src", "more.py", "-odd.py"],
+            engine.request.config,
+            select=["a", "b", "c"],
+            ignore=["d"],
+            min_severity="error",
+            baseline="known.json",
+            force_exclude=True,
+            jobs=0,
+        )
+        assert engine.on_progress is None
         run(capsys, "check", "--config", "strict.toml")
-        assert (["."], ("x",)) == (engine.paths, engine.config.ignore)
+        assert (["."], ("x",)) == (engine.request.paths, engine.request.config.ignore)
         run(capsys, "check", "--isolated")
-        assert engine.config.filename is None
+        assert engine.request.config.filename is None
 
     @pytest.mark.parametrize(
         ("argv", "name"),
@@ -184,8 +184,8 @@ class TestArguments:
     def test_standard_input_is_read(self, capsys, engine, monkeypatch, argv, name):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"f()\n")))
         assert run(capsys, "check", *argv)[0] == 0
-        assert engine.paths == []
-        assert engine.options["stdin"] == (name, b"f()\n")
+        assert engine.request.paths == []
+        assert engine.request.stdin == (name, b"f()\n")
 
     def test_a_closed_standard_input_is_an_error(self, capsys, engine, monkeypatch):
         monkeypatch.setattr("sys.stdin", None)
@@ -384,10 +384,10 @@ class TestProcess:
         program = (
             "import os, signal, sys, time\n"
             "from gblock import cli, engine\n"
-            "def check(*args, **options):\n"
+            "def check(*args):\n"
             "    os.kill(os.getpid(), signal.SIGINT)\n"
             "    time.sleep(20)\n"
-            "engine.check = check\n"
+            "engine.Check = check\n"
             "sys.exit(cli.main(['check', 'a.py']))\n"
         )
         run = python("-c", program, cwd=root)
@@ -423,7 +423,7 @@ class TestProcess:
         program = (
             "import sys; from gblock.cli import main; code = main(['check', 'a.py'])\n"
             "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomllib', 'json'}\n"
-            "heavy |= {'typing', 'gblock.jobs'}\n"
+            "heavy |= {'typing', 'gblock.engine.jobs'}\n"
             "print(code, heavy & set(sys.modules))"
         )
         assert python("-c", program, cwd=root).stdout == b"0 set()\n"
@@ -441,12 +441,16 @@ class TestProgress:
     def test_a_long_run_says_how_far_it_is_and_leaves_nothing(
         self, capsys, engine, monkeypatch, clock
     ):
-        def check(paths, config, *, on_progress, **options):
-            for done, clock.now in enumerate([100.5, 101.5, 101.55, 102.0]):
-                on_progress(done, 7000)
-            return Report((), files_checked=1)
+        class Check:
+            def __init__(self, request, on_progress):
+                self.on_progress = on_progress
 
-        monkeypatch.setattr("gblock.engine.check", check)
+            def report(self):
+                for done, clock.now in enumerate([100.5, 101.5, 101.55, 102.0]):
+                    self.on_progress(done, 7000)
+                return Report((), files_checked=1)
+
+        monkeypatch.setattr("gblock.engine.Check", Check)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
         err = run(capsys, "check")[2]
         assert err == (
@@ -458,12 +462,12 @@ class TestProgress:
     def test_there_is_none_where_nobody_looks(self, capsys, engine, monkeypatch, argv, terminal):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
         run(capsys, "check", *argv)
-        assert engine.options["on_progress"] is None
+        assert engine.on_progress is None
 
     def test_a_short_run_shows_none(self, capsys, engine, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
         assert run(capsys, "check")[2] == "No blocking calls found. 1 file checked.\n"
-        assert engine.options["on_progress"] is not None
+        assert engine.on_progress is not None
 
 
 class TestPages:
@@ -514,4 +518,4 @@ class TestPages:
 def test_the_defaults_of_the_configuration_are_those_of_an_isolated_run(capsys, engine, tree):
     tree({})
     run(capsys, "check", "--isolated")
-    assert isinstance(engine.config, Config)
+    assert isinstance(engine.request.config, Config)

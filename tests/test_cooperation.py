@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harness import assert_exactly, report_of
+from harness import assert_exactly, check, report_of
 
 from gblock.config import Config
-from gblock.engine import check
 
 COMMIT = "import psycopg2\nc = psycopg2.connect('')\nc.commit()\n"
 REMEDIES = {

@@ -6,10 +6,10 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from harness import check
 
 from gblock.config import Config
-from gblock.engine import check
-from gblock.project.summary import summarize
+from gblock.project.reading.summary import summarize
 
 ROOTS = {name: Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib")}
 UNREADABLE = 40

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from installed import environment, install
 
-from gblock import catalog, cli, dependencies, outline
-from gblock import environment as environments
+from gblock import catalog, cli, outline
 from gblock.config import Config
-from gblock.verdicts import Verdicts, unknown
+from gblock.packages import dependencies
+from gblock.packages import environment as environments
+from gblock.packages.verdicts import Verdicts, unknown
 
 DOCUMENTS = Path(__file__).parent.parent
 SO = "cpython-311-x86_64-linux-gnu.so"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.project.deployment import (
+from gblock.project.processes.deployment import (
     Deployment,
     dockerfile,
     makefile,
@@ -17,8 +17,8 @@ from gblock.project.deployment import (
     procfile,
     units,
 )
-from gblock.project.deployment.command import UnreadableError
-from gblock.project.deployment.shell import Script
+from gblock.project.processes.deployment.command import UnreadableError
+from gblock.project.processes.deployment.shell import Script
 
 BROKEN = Path(__file__).parent / "fixtures" / "deployments" / "broken"
 

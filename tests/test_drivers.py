@@ -6,15 +6,14 @@ import re
 import textwrap
 
 import pytest
-from harness import CATALOG
+from harness import CATALOG, check
 
 from gblock import catalog, explain
 from gblock.config import Config
 from gblock.diagnostics import Severity
-from gblock.engine import check
 from gblock.errors import UserError
-from gblock.project.requirements import Requirements
-from gblock.project.tree import Tree
+from gblock.project.reading.requirements import Requirements
+from gblock.project.reading.tree import Tree
 
 LANGUAGES = {chooser.language for chooser in CATALOG.choosers}
 SERVICE = """\

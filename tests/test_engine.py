@@ -8,10 +8,10 @@ import socket
 from typing import ClassVar
 
 import pytest
+from harness import check
 
 from gblock.config import Config
 from gblock.diagnostics import Severity
-from gblock.engine import check
 from gblock.errors import UserError
 
 BAD = 'import os\nos.system("sync")\n'
@@ -282,7 +282,7 @@ def test_a_test_that_is_asked_about_counts_as_service(run):
 
 @pytest.mark.parametrize(("word", "reported"), [("gevent", 2), ("nothing", 1)])
 def test_a_large_tree_that_never_mentions_gevent_is_read_frugally(run, monkeypatch, word, reported):
-    monkeypatch.setattr("gblock.project.modules._HUGE", 100)
+    monkeypatch.setattr("gblock.project.reading.modules._HUGE", 100)
     files = {
         "pyproject.toml": "",
         "kafka.py": "from confluent_kafka import Consumer\nconsumer = Consumer({})\n"

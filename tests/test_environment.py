@@ -13,8 +13,8 @@ import pytest
 from installed import environment, install
 
 from gblock.distribution import normalized
-from gblock.environment import read
 from gblock.errors import UserError
+from gblock.packages.environment import read
 
 SO = "cpython-311-x86_64-linux-gnu.so"
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_summary import PROGRAMS
 
-from gblock.project import values as v
-from gblock.project.expressions import Place, dotted, is_passed, last_name, passed, same
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, dotted, is_passed, last_name, passed, same
 
 HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
 FLUSH = "confluent_kafka.Producer.flush"

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from harness import check
 
-from gblock import jobs
 from gblock.config import Config
-from gblock.engine import check
-from gblock.jobs import Jobs
-from gblock.project.modules import Modules
+from gblock.engine import Check, Request, jobs
+from gblock.engine.jobs import Jobs
+from gblock.project.reading.modules import Modules
 
 PROJECTS = Path(__file__).parent / "fixtures" / "projects"
 
@@ -175,8 +175,8 @@ class TestCheck:
 
     @pytest.mark.parametrize("project", sorted(p.name for p in PROJECTS.iterdir()))
     def test_a_project(self, project, monkeypatch):
-        monkeypatch.setattr("gblock.engine._VERY_MANY", 0)
-        monkeypatch.setattr("gblock.engine._FEW", 0)
+        monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
+        monkeypatch.setattr("gblock.engine.plan._FEW", 0)
         monkeypatch.chdir(PROJECTS / project)
         alone, together = both(["."], PROJECTS / project)
         assert alone == together
@@ -191,9 +191,9 @@ class TestCheck:
             files["Procfile"] = "web: gunicorn app:app\n"
         root = tree(files)
         if huge:
-            monkeypatch.setattr("gblock.project.modules._HUGE", 0)
-        monkeypatch.setattr("gblock.engine._VERY_MANY", 0)
-        monkeypatch.setattr("gblock.engine._FEW", 0)
+            monkeypatch.setattr("gblock.project.reading.modules._HUGE", 0)
+        monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
+        monkeypatch.setattr("gblock.engine.plan._FEW", 0)
         alone, together = both(["."], root)
         assert alone == together
         assert len(together.diagnostics) >= 10
@@ -208,20 +208,20 @@ class TestCheck:
 
     def test_a_clean_tree(self, tree, monkeypatch):
         root = tree({f"m{n}.py": "import json\njson.loads('1')\n" for n in range(20)})
-        monkeypatch.setattr("gblock.engine._VERY_MANY", 0)
+        monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
         alone, together = both(["."], root)
         assert alone == together
         assert together.files_dropped == 20
 
     def test_an_interrupted_run_leaves_no_process(self, tree, monkeypatch):
         root = tree(ALL_SORTS)
-        monkeypatch.setattr("gblock.engine._FEW", 0)
+        monkeypatch.setattr("gblock.engine.plan._FEW", 0)
 
         def interrupted(*_):
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            check(["."], Config(root=str(root)), jobs=2, on_progress=interrupted)
+            Check(Request(["."], Config(root=str(root)), jobs=2), interrupted).report()
         assert no_child_is_left()
 
 

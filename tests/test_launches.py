@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.project.launches import launches
-from gblock.project.modules import Modules
-from gblock.project.wording import HOLE, Wording
+from gblock.project.names.spelling import HOLE, Wording
+from gblock.project.processes.launches import launches
+from gblock.project.reading.modules import Modules
 
 STARTED = "gunicorn -k gevent app:app"
 

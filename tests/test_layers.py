@@ -10,38 +10,32 @@ import pytest
 import gblock
 
 PACKAGE = Path(gblock.__file__).parent
-# From the ground up. A layer may import those above it in this list, and its own modules where
-# the name is that of a folder; what the plain values need, they have to bring themselves.
+# From the ground up. A layer may import those above it in this list; what stands in one set may
+# not import one another. A folder's own modules may, unless it has floors of its own.
 LAYERS = (
-    {
-        "diagnostics",
-        "errors",
-        "suggestion",
-        "progress",
-        "decoding",
-        "options",
-        "jobs",
-        "distribution",
-        "__init__",
-    },
-    {"trial_child"},
-    {"patterns", "trial", "outline", "writing", "records", "metrics", "environment"},
-    {"files", "config", "catalog", "suppressions", "baseline", "output"},
-    {"observations", "verdicts"},
-    {"drafts", "pytest_plugin"},
+    {"__init__", "errors", "lean", "suggestion", "decoding", "distribution"},
+    {"diagnostics", "patterns", "outline", "writing"},
+    {"files", "config", "catalog", "metrics"},
+    {"observations", "trial", "pytest_plugin"},
     {"project"},
-    {"source"},
-    {"rule"},
+    {"codebase"},
+    {"packages"},
+    {"output"},
+    {"source", "rule"},
+    {"call_rule"},
     {"rules"},
-    {"selection"},
-    {"inspection"},
     {"engine"},
-    {"dependencies"},
-    {"explain", "parser", "process_table", "dependency_table", "launch"},
-    {"argv"},
+    {"explain", "launch"},
+    {"commandline"},
     {"cli"},
     {"__main__"},
 )
+WINGS = ("reading", "triage", "names", "processes", "calls", "remarks")
+"""The floors of `gblock.project`, from the ground up."""
+BESIDE = {"triage", "names"}
+"""Wings of `gblock.project` that stand on the same floor: neither imports the other."""
+CIRCLE = "names"
+"""The one wing whose modules may import one another in a circle: inference is recursive."""
 ALONE = {"runtime_probe", "probing"}
 
 
@@ -94,38 +88,56 @@ def level(module):
 
 def test_every_module_has_its_layer():
     missing = {dotted(path).partition(".")[0] for path in modules()} - set().union(*LAYERS)
-    assert missing <= ALONE | LATER
-
-
-LATER = {"fixes"}
+    assert missing <= ALONE
 
 
 @pytest.mark.parametrize("path", modules(), ids=str)
 def test_a_module_imports_from_layers_below_it_or_from_its_own_folder(path):
     here = dotted(path)
-    if here.partition(".")[0] in ALONE | LATER:
+    if here.partition(".")[0] in ALONE:
         return
-    for other in own(path, for_types=False):
+    for other in own(path, for_types=True):
         same_folder = here.partition(".")[0] == other.partition(".")[0]
         assert same_folder or level(other) < level(here), f"{here} imports {other}"
 
 
-def test_the_plain_values_import_nothing_of_gblock():
-    assert list(own(Path("diagnostics.py"), for_types=True)) == []
-
-
-def test_output_knows_the_plain_values_alone():
-    for path in (PACKAGE / "output").glob("*.py"):
+def test_the_wings_of_the_project_stand_one_upon_another():
+    for path in (PACKAGE / "project").rglob("*.py"):
+        here = dotted(path.relative_to(PACKAGE)).split(".")
+        if here == ["project"]:
+            continue
         for other in own(path.relative_to(PACKAGE), for_types=True):
-            # What probes saw are plain values, too; to read them is nothing that an output does.
-            known = {"diagnostics", "observations", "records", "trial"}
-            assert other in known or other.startswith("output"), f"{path.name}: {other}"
+            if other.startswith("project."):
+                wing = other.split(".")[1]
+                if wing != here[1]:
+                    assert WINGS.index(wing) < WINGS.index(here[1]), f"{here} imports {other}"
+                    assert {wing, here[1]} != BESIDE, f"{here} imports {other}"
 
 
-def test_output_reads_no_records():
+def test_no_imports_go_round_in_a_circle_but_in_one_wing():
+    arrows = {dotted(path): set(own(path, for_types=True)) for path in modules()}
+    circles = {here for here in arrows if here in below(arrows, here)}
+    assert {f"project.{CIRCLE}"} == {here.rpartition(".")[0] for here in circles}, circles
+
+
+def below(arrows, here):
+    """Every module that one imports, directly or through others."""
+    found, queue = set(), [here]
+    while queue:
+        new = arrows.get(queue.pop(), set()) - found
+        found |= new
+        queue += new
+    return found
+
+
+def test_the_plain_values_import_nothing_of_gblock():
+    assert set(own(Path("diagnostics.py"), for_types=True)) == {"lean"}
+
+
+def test_output_makes_pages_of_values_and_reads_nothing():
     for path in (PACKAGE / "output").glob("*.py"):
         for other in own(path.relative_to(PACKAGE), for_types=False):
-            assert other == "diagnostics" or other.startswith("output"), f"{path.name}: {other}"
+            assert other in {"diagnostics", "files"} or other.startswith("output"), path.name
 
 
 def test_what_runs_in_the_host_imports_next_to_nothing_of_gblock():
@@ -170,11 +182,11 @@ def test_gevent_is_imported_by_the_probe_and_the_trial_alone():
         for name in imports(path, for_types=True)
         if name.partition(".")[0] in ("gevent", "greenlet")
     }
-    assert importing <= {"runtime_probe", "trial_child"}
+    assert importing <= {"runtime_probe", "trial.child"}
 
 
 def test_what_is_handed_to_another_python_imports_nothing_of_gblock():
-    assert [] == list(own(Path("trial_child.py"), for_types=True))
+    assert [] == list(own(Path("trial/child.py"), for_types=True))
 
 
 def test_the_command_line_prints_and_nothing_else_does():

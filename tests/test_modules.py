@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gblock.project.modules import Modules
+from gblock.project.reading.modules import Modules
 
 FILES = [
     "app/__init__.py",
@@ -139,9 +139,9 @@ def test_the_files_that_mention_a_word_are_the_same_by_their_words_and_by_their_
     def found(modules):
         return {(w, t): modules.mentioning(w, tests=t) for w in asked for t in (False, True)}
 
-    monkeypatch.setattr("gblock.project.modules._SCANS", 1000)
+    monkeypatch.setattr("gblock.project.reading.modules._SCANS", 1000)
     expected = found(by_text)
-    monkeypatch.setattr("gblock.project.modules._SCANS", -1)
+    monkeypatch.setattr("gblock.project.reading.modules._SCANS", -1)
     assert found(by_words) == expected
     names = [Path(path).name for path in expected["word", True]]
     assert names == ["a.py", "b.py", "test_c.py", "d.py", "e.py"]

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from probing import ACME, POLL, T, block, end, fleet, heartbeat, progress, start, write
 
-from gblock import observations, records
+from gblock import observations
 from gblock.diagnostics import Diagnostic, Location, Observed, Severity
-from gblock.drafts import drafts
-from gblock.output import report
-from gblock.output.report_html import render as html
+from gblock.observations import records
+from gblock.observations.drafts import drafts
+from gblock.output.report import FORMATS, facts, render
+from gblock.output.report.html import render as html
 
 
 def observed(folder, *, now=T + 100):
@@ -30,7 +31,7 @@ class TestVerdict:
         seen = observed(tmp_path)
 
         assert "off" == seen.verdict
-        assert "The probe was off" in report.verdict(seen)
+        assert "The probe was off" in facts.verdict(seen)
 
     def test_garbage_is_no_record(self, tmp_path):
         seen = written(tmp_path, tail=b"hello\n{}\n[]\n")
@@ -43,7 +44,7 @@ class TestVerdict:
 
         assert "nothing" == seen.verdict
         assert ("running", "") == _state(seen)
-        assert report.verdict(seen).startswith("Nothing blocked the hub: 1 process was watched")
+        assert facts.verdict(seen).startswith("Nothing blocked the hub: 1 process was watched")
 
     def test_a_process_that_ended_is_no_dead_probe(self, tmp_path):
         seen = written(tmp_path, start(), end(T + 5), now=T + 1e6)
@@ -74,7 +75,7 @@ class TestVerdict:
 
         assert "died" == seen.verdict
         assert ("failed", "KeyError: 'x'") == _state(seen)
-        assert "its probe failed at 2025-11-21 04:4" in report.silences(seen)[0]
+        assert "its probe failed at 2025-11-21 04:4" in facts.silences(seen)[0]
 
     def test_one_living_probe_is_enough_and_the_dead_one_is_told(self, tmp_path):
         write(tmp_path / "a-1-1.jsonl", start(T - 9000, pid=1))
@@ -82,7 +83,7 @@ class TestVerdict:
         seen = observed(tmp_path)
 
         assert "nothing" == seen.verdict
-        assert 1 == len(report.silences(seen))
+        assert 1 == len(facts.silences(seen))
 
     @pytest.mark.parametrize("kind", ["thread", "starved"])
     def test_what_no_call_is_to_blame_for_is_no_block_of_the_service(self, tmp_path, kind):
@@ -107,19 +108,19 @@ class TestFiles:
         assert [2] == [process.blocks for process in seen.processes]
         assert [2] == [site.times for site in seen.sites]
         assert 2 == seen.files
-        assert [] == report.silences(seen)
+        assert [] == facts.silences(seen)
 
     def test_blocks_that_were_counted_and_are_not_there_are_told(self, tmp_path):
         seen = written(tmp_path, start(), POLL, block(T + 1, 0.2), heartbeat(T + 60, 5))
 
         assert 4 == seen.processes[0].uncounted
-        assert "4 more blocks were counted but not recorded" in report.silences(seen)[0]
+        assert "4 more blocks were counted but not recorded" in facts.silences(seen)[0]
 
     def test_a_last_line_that_is_cut_off_is_told_from_garbage(self, tmp_path):
         seen = written(tmp_path, start(), tail=b'\x00\x00\n{"type":"he')
 
         assert [(1, True)] == [(one.garbage, one.truncated) for one in seen.unread]
-        assert 2 == len(report.silences(seen))
+        assert 2 == len(facts.silences(seen))
 
     def test_a_last_line_without_its_end_is_read_if_it_is_whole(self, tmp_path):
         seen = written(tmp_path, tail=json.dumps(start()).encode())
@@ -226,7 +227,7 @@ class TestSites:
         seen = written(tmp_path, *lines, now=T + 1000)
 
         assert [(T + 10, 5.0, False)] == [(b.start, b.seconds, b.finished) for b in seen.blocks]
-        assert "1 of 1: their ends were not seen" in dict(report.facts(seen.sites[0])).values()
+        assert "1 of 1: their ends were not seen" in dict(facts.facts(seen.sites[0])).values()
 
     def test_a_block_that_ended_is_counted_once(self, tmp_path):
         seen = written(tmp_path, start(), POLL, progress(T + 11, 1.0), block(T + 10, 1.5))
@@ -258,11 +259,11 @@ class TestSites:
         assert [
             "/app/mail.py:4 in send",
             "C code that gevent calls itself: a callback of the loop, or a greenlet's target",
-        ] == [report.where(site) for site in seen.sites]
+        ] == [facts.where(site) for site in seen.sites]
         assert (
-            "on this line, as the greenlet's target" == dict(report.facts(seen.sites[0]))["spawned"]
+            "on this line, as the greenlet's target" == dict(facts.facts(seen.sites[0]))["spawned"]
         )
-        assert "spawned" not in dict(report.facts(seen.sites[1]))
+        assert "spawned" not in dict(facts.facts(seen.sites[1]))
         assert "stack that spawned it" in html(seen)
 
     def test_a_site_without_a_record_and_the_rest_above_the_limit_are_told_apart(self, tmp_path):
@@ -272,7 +273,7 @@ class TestSites:
         assert [
             "other call sites, above the probe's limit",
             "a call site that is not known",
-        ] == [report.where(site) for site in seen.sites]
+        ] == [facts.where(site) for site in seen.sites]
 
     def test_a_number_may_mean_another_site_after_a_new_start(self, tmp_path):
         other = {**ACME, "site": 1}
@@ -284,7 +285,7 @@ class TestSites:
 class TestFacts:
     def facts(self, tmp_path, **values):
         seen = written(tmp_path, start(), {**ACME, **values}, block(T, 1.0, 2, "cpu", syscall=None))
-        return dict(report.facts(seen.sites[0]._replace(checked=True)))
+        return dict(facts.facts(seen.sites[0]._replace(checked=True)))
 
     def test_an_opt_in_entry_is_reported_only_if_it_is_selected(self, tmp_path):
         facts = self.facts(tmp_path, symbol="re.match")
@@ -300,7 +301,7 @@ class TestFacts:
     def test_a_call_that_cooperates_where_it_is_patched_is_no_gap_of_the_catalog(self, tmp_path):
         line = {**ACME, "symbol": "asyncio.run", "callable": "asyncio.run"}
         seen = written(tmp_path, start(), line, block(T, 1.0, 2))
-        told = dict(report.facts(seen.sites[0]))["catalog"]
+        told = dict(facts.facts(seen.sites[0]))["catalog"]
         drafted = drafts(seen, CATALOG)
 
         assert "known to cooperate once gevent has patched; here it did not" == told
@@ -405,9 +406,9 @@ def test_no_file_is_a_traceback(tmp_path_factory, lines):
     counted = sum(one.garbage + one.truncated for one in seen.unread)
     # A made-up line may hold line feeds of its own, and an empty one is nothing.
     assert known + counted == sum(bool(line.strip()) for line in path.read_bytes().split(b"\n"))
-    for name in report.FORMATS:
-        assert report.render(name, seen)
-    assert report.render("text", seen, 80)
+    for name in FORMATS:
+        assert render(name, seen)
+    assert render("text", seen, 80)
 
 
 @settings(max_examples=30, deadline=None)

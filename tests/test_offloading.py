@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from harness import inferring
 
-from gblock.project.expressions import Place
-from gblock.project.offloading import Offloading
+from gblock.project.calls.offloading import Offloading
+from gblock.project.names.expressions import Place
 
 HEAD = (
     "import gevent, os\nfrom functools import partial, wraps\npool = gevent.get_hub().threadpool\n"

@@ -11,7 +11,8 @@ import textwrap
 import pytest
 from harness import CATALOG, inferring
 
-from gblock.project.processes import Processes
+from gblock.project.processes.processes import Processes
+from gblock.project.remarks.order import Order
 
 
 def found(root, files):
@@ -21,7 +22,7 @@ def found(root, files):
         (step, patch)
         for process in processes.all()
         if process.is_gevent_service
-        for step, patch in processes.order.late(process)
+        for step, patch in Order(processes).late(process)
     ]
 
 
@@ -127,7 +128,7 @@ def test_each_management_command_is_a_process(tmp_path):
         one
         for process in processes.all()
         if process.kind == "management command"
-        for one in processes.order.late(process)
+        for one in Order(processes).late(process)
     ]
     assert [] == late
 

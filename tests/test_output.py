@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from gblock import output
 from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, Severity
-from gblock.output import FORMATS, render
+from gblock.output import FORMATS, render, report
 from gblock.output.excerpt import excerpt
 from gblock.output.listing import listing
 from gblock.output.place import place, printable
@@ -105,13 +106,21 @@ def test_colours_do_not_depend_on_the_environment(snapshot, monkeypatch):
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("width", [None, 80])
-def test_nothing_to_report_writes_nothing_but_an_empty_array(name, width):
-    expected = "[]\n" if name == "json" else ""
-    assert expected == render(name, Report(()), source_of, width)
+def test_nothing_to_report_is_what_the_format_itself_writes(name, width):
+    module = importlib.import_module(FORMATS[name].module)
+    expected = render(name, Report(()), source_of, width)
+    assert expected == module.render(Report(()), source_of, width)
+
+
+@pytest.mark.parametrize("of", [output, report])
+def test_an_unknown_format_is_an_error(of):
+    with pytest.raises(ValueError, match="there is no format jsom"):
+        of.render("jsom", Report((at(1, 1, 1, 2),)), source_of)
 
 
 def test_the_module_of_every_format_bears_its_name():
     folder = {path.stem for path in Path(output.__file__).parent.glob("*.py")}
+    assert {one.module for one in FORMATS.values()} == {f"gblock.output.{n}" for n in FORMATS}
     assert set(FORMATS) <= folder
 
 

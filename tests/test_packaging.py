@@ -11,7 +11,7 @@ import pytest
 
 import gblock
 from gblock.outline import Outlines
-from gblock.project import vocabulary, words
+from gblock.project.triage import vocabulary, words
 
 ROOT = Path(__file__).parents[1]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_the_wheel_carries_the_package_whole_and_nothing_else(wheel):
 @pytest.mark.slow
 def test_the_wheel_carries_the_words_of_its_catalog(wheel):
     expected = words.module(vocabulary.told(Outlines()))
-    assert expected == wheel.read(f"gblock/project/{words.MODULE}.py").decode()
+    assert expected == wheel.read(f"gblock/project/triage/{words.MODULE}.py").decode()
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ import textwrap
 import pytest
 
 from gblock import catalog
-from gblock.project.inference import Inference
-from gblock.project.modules import Modules
-from gblock.project.patching import Patching
+from gblock.project.names.inference import Inference
+from gblock.project.processes.patching import Patching
+from gblock.project.reading.modules import Modules
 
 
 @pytest.fixture(scope="module")

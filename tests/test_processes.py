@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gblock import catalog, files
-from gblock.process_table import table
-from gblock.project.inference import Inference
-from gblock.project.modules import Modules
-from gblock.project.processes import Processes
+from gblock.output.processes import table
+from gblock.project.names.inference import Inference
+from gblock.project.processes.processes import Processes
+from gblock.project.reading.modules import Modules
 
 SHOP = Path(__file__).parent / "fixtures" / "deployments" / "shop"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gblock.project.modules import Modules
-from gblock.project.reach import Reach
+from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.modules import Modules
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from test_summary import PROGRAMS
 
-from gblock.project.reaching import END, reaching
-from gblock.project.summary import summarize
+from gblock.project.names.definitions import END, reaching
+from gblock.project.reading.summary import summarize
 
 
 def rows(text):

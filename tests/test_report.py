@@ -10,7 +10,7 @@ from harness import CATALOG
 from probing import ACME, POLL, T, block, end, fleet, heartbeat, start, write
 
 from gblock import catalog, cli, observations, outline
-from gblock.drafts import drafts
+from gblock.observations.drafts import drafts
 from gblock.output import report
 from gblock.output.seconds import moment, seconds
 

@@ -38,8 +38,9 @@ def test_each_call_is_told_of_once_on_its_line(tmp_path, text):
 def test_every_kind_of_line_end_counts(tmp_path, end):
     path = tmp_path / "service.py"
     path.write_bytes(end.join(["import os", "x = f'{os.system(1)}'", "os.system('')"]).encode())
+    from harness import check
+
     from gblock.config import Config
-    from gblock.engine import check
 
     report = check([str(path)], Config(root=str(tmp_path)))
 

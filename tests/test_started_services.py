@@ -20,10 +20,11 @@ import probed
 import pytest
 
 from gblock import catalog, files
-from gblock.project.inference import Inference
-from gblock.project.modules import Modules
-from gblock.project.patching import PATCHED
-from gblock.project.processes import COMPLETE, NONE, SERVER, Processes
+from gblock.project.names.inference import Inference
+from gblock.project.processes.patching import PATCHED
+from gblock.project.processes.processes import COMPLETE, NONE, SERVER, Processes
+from gblock.project.reading.modules import Modules
+from gblock.project.remarks.order import Order
 
 PROJECTS = Path(__file__).parent / "fixtures" / "projects"
 PATIENCE = 40
@@ -142,7 +143,7 @@ def test_what_gblock_says_of_a_service(name, patched, missing, captured):
     assert (patched, missing) == (process.patched, set(process.missing))
     assert process.preload == (name == "gunicorn_preload")
     if patched != NONE:
-        order = the_processes(name).order
+        order = Order(the_processes(name))
         kept = {os.path.basename(step.path) for step, _ in order.late(process)}
         assert captured == ("clock.py" in kept)
 

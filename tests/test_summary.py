@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.project import summary as tags
-from gblock.project.summary import read_annotation, summarize
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import read_annotation, summarize
 
 
 def read(text):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gblock.diagnostics import Diagnostic, Location, Severity
-from gblock.suppressions import read
+from gblock.engine.suppressions import read
 
 KNOWN = ("blocking-call", "cpu-bound-call", "plyvel-db-get", "unused-ignore")
 

@@ -6,7 +6,7 @@ import pytest
 from harness import check
 
 from gblock.config import Config
-from gblock.project.testcode import is_test
+from gblock.project.reading.testcode import is_test
 
 
 def dropped(tmp_path, files):

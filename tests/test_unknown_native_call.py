@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from harness import INSTALLED, assert_exactly, report_of
+from harness import INSTALLED, assert_exactly, check, report_of
 
-from gblock import environment
 from gblock.config import Config
-from gblock.engine import check
 from gblock.errors import UserError
+from gblock.packages import environment
 
 RULE = "unknown-native-call"
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gblock import engine, outline
+from gblock import outline
 from gblock.config import Config
+from gblock.engine import Check, Request
 from gblock.outline import Outlines
-from gblock.project import vocabulary, words
+from gblock.project.triage import vocabulary, words
 
 TOLD = vocabulary.told(Outlines())
 
@@ -86,9 +87,10 @@ def test_each_call_of_the_catalog_is_told_by_its_words(unpatched):
 def test_a_file_is_judged_the_same_with_and_without_them(text, expected, tmp_path, request):
     (tmp_path / "shop.py").write_text(text, encoding="utf-8")
 
+    config = Config(root=str(tmp_path))
+
     def chosen():
-        run = engine.Run([str(tmp_path / "shop.py")], Config(root=str(tmp_path)))
-        return bool(run._chosen(engine.Triage(run.modules, run.vocabulary)))
+        return bool(Check(Request([str(tmp_path / "shop.py")], config))._plan._chosen())
 
     assert expected == chosen()
     request.getfixturevalue("without")
@@ -101,6 +103,7 @@ def test_a_method_counts_where_the_project_imports_its_package(tmp_path):
     (tmp_path / "store.py").write_text(
         "import diskcache\nbasket = diskcache.Deque()\n", encoding="utf-8"
     )
-    run = engine.Run([str(tmp_path / "shop.py")], Config(root=str(tmp_path)))
-    assert engine.Triage(run.modules, run.vocabulary).any_may_matter(run.reported, run.complete)
-    assert str(tmp_path / "store.py") in run.modules.files
+    check = Check(Request([str(tmp_path / "shop.py")], Config(root=str(tmp_path))))
+    codebase = check.codebase
+    assert check._plan._triage.any_may_matter(codebase.reported, codebase.complete)
+    assert str(tmp_path / "store.py") in codebase.modules.files

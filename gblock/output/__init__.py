@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from gblock.output.formats import Format, named, rendered
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Report
 
-# In the order that `--help` lists them.
-FORMATS = ("text", "concise", "json", "github")
+FORMATS = {
+    "text": Format("gblock.output.text"),
+    "concise": Format("gblock.output.concise"),
+    "json": Format("gblock.output.json", empty="[]\n"),
+    "github": Format("gblock.output.github"),
+}
+"""In the order that ``--help`` lists them."""
 
 
 def render(
@@ -22,20 +29,10 @@ def render(
         report: What is rendered.
         source_of: The text of a reported file, None where it cannot be had.
         width: The terminal's columns, None where there is no terminal to colour.
+
+    Raises:
+        ValueError: for a name that is no format.
     """
-    # Each format is imported on its own: rich and json cost more than most reports.
-    if name == "concise":
-        from gblock.output import concise
-
-        return concise.render(report)
-    if name == "json":
-        from gblock.output import json
-
-        return json.render(report)
-    if name == "github":
-        from gblock.output import github
-
-        return github.render(report)
-    from gblock.output import text
-
-    return text.render(report, source_of, width)
+    if not report.diagnostics:
+        return named(FORMATS, name).empty
+    return rendered(FORMATS, name, report, source_of, width)

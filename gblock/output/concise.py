@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from gblock.diagnostics import Diagnostic, Report
 
 
-def render(report: Report) -> str:
+def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
     """Return ``path:row:col: severity[code] message`` lines."""
     return "".join(f"{_line(diagnostic)}\n" for diagnostic in report.diagnostics)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def render(report: Report) -> str:
+def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
     """Return one ``::error file=…::message`` line a diagnostic."""
     return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.diagnostics)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from gblock.diagnostics import Diagnostic, Location, Observed, Report
 
 
-def render(report: Report) -> str:
+def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
     """Return one JSON array and a line feed."""
     # ASCII only: it is the same in every locale, and a file's name may not be Unicode at all.
     return json.dumps([_object(each) for each in report.diagnostics], indent=2) + "\n"

@@ -8,21 +8,32 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.rule import Rule
+    from collections.abc import Iterable
+    from typing import cast
+
+    from gblock.call_rule import CallRule
+    from gblock.rule import ProcessRule, Rule
+else:
+
+    def cast(_: object, rule: type) -> type:
+        """Stand in for typing's, whose import takes a tenth of a clean run."""
+        return rule
+
 
 OF_DRIVERS = "blocking-driver"
 """The rule that reports the drivers of the catalog."""
 OF_UNPATCHED = ("unpatched-call", "original-call")
 """Rules that report the blockers that block only without gevent's patch."""
-OF_PROCESSES: tuple[str, ...] = (
-    OF_DRIVERS,
+OF_PROCESSES = (
+    "blocking-driver",
     "captured-before-patch",
     "late-monkey-patch",
     "partial-monkey-patch",
-    *OF_UNPATCHED,
+    "unpatched-call",
+    "original-call",
 )
-"""Rules about processes: each has a module of its name in `gblock.project.remarks`. All but that
-of drivers report nothing where neither code nor what starts it names gevent."""
+"""Rules about processes; a class of each derives from `gblock.rule.ProcessRule`. All but that of
+drivers report nothing where neither code nor what starts it names gevent."""
 OF_CALLS = (
     "blocking-call",
     "false-offload",
@@ -31,22 +42,33 @@ OF_CALLS = (
     "uuid-heavy-path",
     "foreign-call",
     "unknown-native-call",
-    "unused-ignore",
 )
-NAMES = (*OF_PROCESSES, *OF_CALLS)
+"""Rules about calls; a class of each derives from `gblock.call_rule.CallRule`."""
+OF_COMMENTS = "unused-ignore"
+"""The rule about suppressions that hide nothing."""
+NAMES = (*OF_PROCESSES, *OF_CALLS, OF_COMMENTS)
 OF_PACKAGES = "unknown-native-call"
 """The rule that looks at what is installed, which costs time."""
 
 
 def load(name: str) -> type[Rule]:
-    """The class of a rule: `BlockingCall` of `gblock.rules.blocking_call` for `blocking-call`."""
-    from importlib import import_module
-
-    module = import_module(f"gblock.rules.{name.replace('-', '_')}")
+    """Return a rule's class: `BlockingCall` of `gblock.rules.blocking_call` for `blocking-call`."""
+    # importlib, which would say it plainer, costs a hundredth of a clean run.
+    module = __import__(f"{__package__}.{name.replace('-', '_')}", fromlist=["__doc__"])
     rule: type[Rule] = getattr(module, "".join(word.capitalize() for word in name.split("-")))
     return rule
 
 
 def load_all() -> tuple[type[Rule], ...]:
-    """All rules, in the table's order."""
+    """Return all rules, in the table's order."""
     return tuple(load(name) for name in NAMES)
+
+
+def load_call_rules() -> tuple[type[CallRule], ...]:
+    """Return the rules about calls, in the table's order."""
+    return tuple(cast("type[CallRule]", load(name)) for name in OF_CALLS)
+
+
+def load_process_rules(names: Iterable[str]) -> tuple[type[ProcessRule], ...]:
+    """Return some of the rules about processes."""
+    return tuple(cast("type[ProcessRule]", load(name)) for name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gblock.rule import BlockerRule
+from gblock.call_rule import BlockerRule
 
 
 class BlockingCall(BlockerRule):

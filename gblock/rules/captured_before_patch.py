@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import re
 
 from gblock.diagnostics import Location, Related, Severity
+from gblock.project.remarks.places import pointed_at
+from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.project.remarks import Remark
-    from gblock.project.remarks.captured_before_patch import Captured
+    from collections.abc import Callable, Collection, Iterable
+    from typing import NamedTuple
+
+    from gblock.catalog import Original
+    from gblock.project.processes.processes import Process
+    from gblock.project.remarks.order import Step
+    from gblock.project.remarks.remark import Remark
+    from gblock.project.remarks.service import Service
+else:
+    from gblock.lean import NamedTuple
+
+
+class Captured(NamedTuple):
+    """The facts of one name or object."""
+
+    name: str
+    original: Original
+    is_object: bool
+    """Whether it was made, and not only named."""
+    patch: tuple[str, int] | None
+    """Where the patch stands; None where a server patches."""
+    text: str
+    """How the patch is written, or the kind of the server."""
+    started: tuple[str, int] | None
+    """Where a server that patches is started."""
 
 
 class CapturedBeforePatch(ProcessRule):
@@ -42,6 +67,7 @@ class CapturedBeforePatch(ProcessRule):
 
     name = "captured-before-patch"
     since = "0.1.0"
+    marks = re.compile(rb"import\b")
 
     VALID = {
         "after the patch": """
@@ -104,6 +130,36 @@ class CapturedBeforePatch(ProcessRule):
             monkey.patch_all()
             """,
     }
+
+    @classmethod
+    def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
+        """Yield one remark for each name or object."""
+        processes = service.processes
+        found: dict[tuple[str, int, str], tuple[Step, Step, Process]] = {}
+        for process in processes.all():
+            if not process.is_gevent_service:
+                continue
+            for step, patch in service.order.late(process):
+                if step.kind != "imported":
+                    key = (step.path, step.row, step.symbol)
+                    found.setdefault(key, (step, patch, process))
+        originals = processes.inference.catalog.originals
+        for step, patch, process in found.values():
+            server = patch.path == ""
+            facts = Captured(
+                step.name,
+                originals[step.symbol],
+                step.kind == "made",
+                (patch.path, patch.row) if patch.path else None,
+                process.kind
+                if server
+                else patch.patch.text
+                if patch.patch
+                else f"import {patch.symbol}",
+                process.started if server else None,
+            )
+            span, statement = pointed_at(processes.modules, step.path, step.row, step.name)
+            yield Remark(step.path, span, facts, statement)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gblock.project.sites import Found
-from gblock.rule import BlockerRule
+from gblock.call_rule import BlockerRule
+from gblock.project.calls.sites import Found
 
 
 class CpuBoundCall(BlockerRule):

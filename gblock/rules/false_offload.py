@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblock.rule import Rule
+from gblock.call_rule import CallRule
 
 _KINDS = frozenset({"waits", "spawns", "cpu"})
 
 
-class FalseOffload(Rule):
+class FalseOffload(CallRule):
     """A blocker is handed to a thread that monkey patching has made a greenlet.
 
     ## What it does

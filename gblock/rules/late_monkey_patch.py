@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import re
 
 from gblock.diagnostics import Location, Related, Severity
+from gblock.project.remarks.places import pointed_at
+from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.project.remarks import Remark
-    from gblock.project.remarks.late_monkey_patch import Late
+    from collections.abc import Callable, Collection, Iterable
+    from typing import NamedTuple
+
+    from gblock.catalog import Original
+    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.remarks.order import Step
+    from gblock.project.remarks.remark import Remark
+    from gblock.project.remarks.service import Service
+else:
+    from gblock.lean import NamedTuple
 
 _FIRST = (
     "Patch first: make `from gevent import monkey; monkey.patch_all()` the first lines of the file "
@@ -21,6 +31,41 @@ _HELP = {
     "settings file, before any other import.",
     "uwsgi": "Use gevent-early-monkey-patch, which patches before the application is loaded.",
 }
+
+
+class Late(NamedTuple):
+    """The facts of one patch that comes too late."""
+
+    text: str
+    """What patches, as written; empty where the server does it."""
+    server: str
+    """The kind of server that patches, else empty."""
+    module: str
+    """The worst of what is imported before."""
+    is_own: bool
+    """Whether it is a module of the project."""
+    place: tuple[str, int]
+    """The file and the row of the import, or of what keeps the original."""
+    original: Original
+    """The worst of what it keeps."""
+    more: int
+    """How many more such imports there are."""
+    chain: tuple[tuple[str, int], ...]
+    """The imports and calls that lead to it, the first one first."""
+    started: tuple[str, int] | None = None
+    """Where the server is started, where nothing else tells of it."""
+
+
+class _Place(NamedTuple):
+    """Where a patch is reported."""
+
+    path: str
+    row: int
+    name: str
+    text: str
+    server: str
+    started: tuple[str, int] | None = None
+    """Where the server is started."""
 
 
 class LateMonkeyPatch(ProcessRule):
@@ -55,6 +100,7 @@ class LateMonkeyPatch(ProcessRule):
 
     name = "late-monkey-patch"
     since = "0.1.0"
+    marks = re.compile(rb"import\b")
 
     VALID = {
         "patched first": """
@@ -101,6 +147,25 @@ class LateMonkeyPatch(ProcessRule):
     }
 
     @classmethod
+    def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
+        """Yield one remark for each patch that comes too late."""
+        processes = service.processes
+        found: dict[_Place, dict[tuple[str, int, str], Step]] = {}
+        for process in processes.all():
+            if not process.is_gevent_service:
+                continue
+            for step, patch in service.order.late(process):
+                # What the file of the patch itself keeps is reported where it is kept.
+                if step.kind == "made" or (step.kind != "imported" and step.path == patch.path):
+                    continue
+                place = _place(processes, process, step, patch)
+                if step.kind != "imported" and place[:2] == (step.path, step.row):
+                    continue
+                found.setdefault(place, {}).setdefault((step.path, step.row, step.symbol), step)
+        for place, steps in found.items():
+            yield _remark(processes, place, list(steps.values()))
+
+    @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
         """Name the worst import, and the way that leads to it."""
         facts: Late = remark.facts
@@ -141,3 +206,42 @@ class LateMonkeyPatch(ProcessRule):
             related,
             symbol=original.symbol,
         )
+
+
+def _place(processes: Processes, process: Process, step: Step, patch: Step) -> _Place:
+    """Where it is reported: at the patch, at ``preload_app``, else at the first import."""
+    if patch.path:
+        text = patch.patch.text if patch.patch is not None else f"import {patch.symbol}"
+        return _Place(patch.path, patch.row, patch.symbol.rpartition(".")[2], text, "")
+    first = step.chain[0] if step.chain else (step.path, step.row)
+    for path in process.before if process.preload else ():
+        setting = processes.servers.setting(path, "preload_app")
+        if setting is not None and first[0] != path:
+            return _Place(path, setting[1], "preload_app", "", process.kind)
+    return _Place(*first, "", "", process.kind, process.started)
+
+
+def _remark(processes: Processes, place: _Place, steps: list[Step]) -> Remark:
+    originals = processes.inference.catalog.originals
+
+    def badness(step: Step) -> tuple[bool, bool]:
+        return (
+            all(originals[symbol].level != "error" for symbol in step.keeps),
+            step.kind != "imported",
+        )
+
+    worst = min(steps, key=badness)
+    kept = min((originals[symbol] for symbol in worst.keeps), key=lambda one: one.level != "error")
+    facts = Late(
+        place.text,
+        place.server,
+        worst.symbol if worst.kind == "imported" else worst.path,
+        worst.kind != "imported",
+        (worst.path, worst.row),
+        kept,
+        len(steps) - 1,
+        worst.chain,
+        place.started,
+    )
+    span, statement = pointed_at(processes.modules, place.path, place.row, place.name)
+    return Remark(place.path, span, facts, statement)

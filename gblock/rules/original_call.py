@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 from gblock.diagnostics import Severity
-from gblock.project.remarks import Remark
-from gblock.project.remarks.original_call import Original
-from gblock.project.unpatched import ORIGINALS
+from gblock.project.calls.unpatched import ORIGINALS
+from gblock.project.remarks.places import written
+from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording, effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import NamedTuple
+
+    from gblock.project.calls.sites import Found
+    from gblock.project.remarks.service import Service
+else:
+    from gblock.lean import NamedTuple
+
+
+class Original(NamedTuple):
+    """A call of an original."""
+
+    code: str
+    found: Found
 
 
 class OriginalCall(ProcessRule):
@@ -37,6 +54,9 @@ class OriginalCall(ProcessRule):
 
     name = "original-call"
     since = "0.1.0"
+    marks = re.compile(rb"get_original\b|monkey\.saved\b|import\s+saved\b")
+    scattered = True
+    in_processes = False
 
     VALID = {
         "the patched function": """
@@ -87,6 +107,21 @@ class OriginalCall(ProcessRule):
             lock.acquire()  # expect: original-call
             """,
     }
+
+    @classmethod
+    def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
+        """Yield the remarks on some files."""
+        processes, unpatched, modules = service.processes, service.unpatched, service.modules
+        marked = [path for path in modules.serving if cls.marks.search(modules.data(path))]
+        if unpatched is None or not marked:
+            return
+        near = set(marked).union(*map(processes.reach.leading_to, marked))
+        for path, sites in unpatched.originals([path for path in paths if path in near]).items():
+            if processes.only_without_gevent(path):
+                continue
+            for site in sites:
+                code, span = written(modules.data(path), site)
+                yield Remark(path, span, Original(code, site.found[0]), site.call.statement)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003

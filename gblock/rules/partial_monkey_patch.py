@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import re
 
 from gblock.diagnostics import Location, Related, Severity
+from gblock.project.remarks.places import pointed_at
+from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.project.remarks import Remark
-    from gblock.project.remarks.partial_monkey_patch import Partial
+    from collections.abc import Callable, Collection, Iterable
+    from typing import NamedTuple
+
+    from gblock.project.processes.patching import Patch
+    from gblock.project.processes.processes import Process
+    from gblock.project.remarks.remark import Remark
+    from gblock.project.remarks.service import Service
+else:
+    from gblock.lean import NamedTuple
+
+
+_HARMLESS = frozenset({"os", "queue", "signal"})
+"""What may be left as it is: ``queue.Queue`` waits on what ``threading`` gives, and of ``os``
+and ``signal`` it matters only for children that are not started through ``subprocess``."""
+
+
+class Partial(NamedTuple):
+    """The facts of one patch that is not all."""
+
+    text: str
+    missing: tuple[str, ...]
+    """What stays blocking in a process with this patch."""
+    others: tuple[tuple[str, int, str], ...]
+    """The other patches of the process: file, row and text."""
 
 
 class PartialMonkeyPatch(ProcessRule):
@@ -40,6 +64,7 @@ class PartialMonkeyPatch(ProcessRule):
 
     name = "partial-monkey-patch"
     since = "0.1.0"
+    marks = re.compile(rb"(?:gevent|monkey|patch_all)\b")
 
     VALID = {
         "all": """
@@ -74,6 +99,34 @@ class PartialMonkeyPatch(ProcessRule):
     }
 
     @classmethod
+    def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
+        """Yield one remark for each patch that is the first of an incomplete process."""
+        processes = service.processes
+        found: dict[Patch, tuple[set[str], set[Patch]]] = {}
+        for process in processes.all():
+            if not process.is_gevent_service or process.by_server:
+                continue
+            missing = set(process.missing) - _HARMLESS
+            if not missing or not process.patches:
+                continue
+            patch = _first(service, process)
+            known = found.setdefault(patch, (set(), set()))
+            known[0].update(missing)
+            known[1].update(  # a loop over patch functions is several at one place
+                one for one in process.patches if (one.path, one.row) != (patch.path, patch.row)
+            )
+        for patch, (names, others) in found.items():
+            facts = Partial(
+                patch.text,
+                tuple(sorted(names)),
+                tuple(sorted((other.path, other.row, other.text) for other in others)),
+            )
+            span, statement = pointed_at(
+                processes.modules, patch.path, patch.row, patch.symbol.rpartition(".")[2]
+            )
+            yield Remark(patch.path, span, facts, statement)
+
+    @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
         """Name what stays blocking."""
         facts: Partial = remark.facts
@@ -90,3 +143,12 @@ class PartialMonkeyPatch(ProcessRule):
                 for path, row, text in facts.others
             ),
         )
+
+
+def _first(service: Service, process: Process) -> Patch:
+    """The patch that a process executes first."""
+    for steps in service.order.of(process):
+        for step in steps:
+            if step.patch is not None:
+                return step.patch
+    return process.patches[0]

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
+from gblock.call_rule import CallRule
 from gblock.diagnostics import Severity
-from gblock.rule import Rule
 
 _ON, _TURN, _BREAK, _GONE, _FOUND = "on", "turn", "break", "gone", "found"
 """How a block can be left: at its end, to the loop's head, behind the loop, out of the function;
 or it goes on with what a poll has found, which is not looked at any further."""
 
 
-class SpinningLoop(Rule):
+class SpinningLoop(CallRule):
     """A loop polls without waiting and has a way round that never yields to the hub.
 
     ## What it does

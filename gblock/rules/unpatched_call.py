@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 from gblock.diagnostics import Location, Related, Severity
-from gblock.project.patching import PATCHED
-from gblock.project.processes import Process
-from gblock.project.remarks import Remark
-from gblock.project.remarks.unpatched_call import Lack
+from gblock.project.processes.patching import PATCHED
+from gblock.project.remarks.places import written
+from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording, effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import NamedTuple
+
+    from gblock.project.calls.sites import Found, Site
+    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.remarks.service import Service
+else:
+    from gblock.lean import NamedTuple
 
 _FEW = 2
 """So many processes are named in a message."""
+
+
+class Lack(NamedTuple):
+    """A call, and the processes in which it blocks."""
+
+    code: str
+    found: Found
+    lacking: tuple[Process, ...]
+    """The processes that leave unpatched what the call needs."""
+    others: tuple[Process, ...]
+    """The processes on gevent in which it is cooperative."""
 
 
 class UnpatchedCall(ProcessRule):
@@ -47,6 +68,9 @@ class UnpatchedCall(ProcessRule):
 
     name = "unpatched-call"
     since = "0.1.0"
+    marks = re.compile(rb"(?:from|import)[ \t]+gevent\b|\basync_mode\b")
+    scattered = True
+    """A process that runs on gevent, and that no server patches, imports it somewhere."""
 
     VALID = {
         "everything is patched": """
@@ -113,6 +137,33 @@ class UnpatchedCall(ProcessRule):
     }
 
     @classmethod
+    def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
+        """Yield the remarks on some files."""
+        processes, unpatched = service.processes, service.unpatched
+        if unpatched is None or not processes.incomplete:
+            return
+        reached = frozenset[str]().union(*map(processes.modules_of, processes.incomplete))
+        for path in unpatched.chosen([path for path in paths if path in reached]):
+            running = processes.on_gevent(path)
+            incomplete = [process for process in running if process.missing]
+            found: dict[Site, tuple[Found, list[Process]]] = {}
+            for native in (False, True):
+                group = [p for p in incomplete if ("threading" in p.missing) is native]
+                for site in unpatched.of(path, native_threads=native) if group else ():
+                    one, lacking = _blocking(site, group)
+                    if one is not None:
+                        found.setdefault(site._replace(native=False), (one, []))[1].extend(lacking)
+            for site, (one, lacking) in sorted(found.items(), key=lambda item: item[0].call[3:7]):
+                others = tuple(p for p in running if p not in lacking)
+                if others:  # whose code it is, is no longer plain
+                    lacking = [p for p in lacking if _is_meant(p, path, site, processes)]
+                if not lacking:
+                    continue
+                code, span = written(processes.modules.data(path), site)
+                facts = Lack(code, one, tuple(lacking), others)
+                yield Remark(path, span, facts, site.call.statement)
+
+    @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
         """What is said of one call."""
         facts = remark.facts
@@ -131,6 +182,49 @@ class UnpatchedCall(ProcessRule):
             blocker.id,
             facts.found.symbol,
         )
+
+
+def _blocking(site: Site, group: list[Process]) -> tuple[Found | None, list[Process]]:
+    """The first blocker of a site that blocks in some processes, and these."""
+    for one in site.found:
+        lacking = [process for process in group if leaves(process, one.blocker.patched_by)]
+        if lacking:
+            return one, lacking
+    return None, []
+
+
+def _is_meant(process: Process, path: str, site: Site, processes: Processes) -> bool:
+    """Whether a process, and not only another one, may run a call in a file that both can run.
+
+    It imports the module. What surrounds the call has to be named once more in what it can run.
+    """
+    summary = processes.modules.summary(path)
+    if summary is None or processes.is_casual(process):
+        return False
+    scope, name = site.call.scope, b""
+    while scope > 0:
+        name = summary.scopes[scope].name.encode()
+        scope = summary.scopes[scope].parent
+    if not name.decode().isidentifier():
+        return True
+    written = re.compile(rb"\b%s\b" % name)
+    return any(
+        len(written.findall(processes.modules.data(one))) > (one == path)
+        for one in processes.modules_of(process)
+    )
+
+
+def leaves(process: Process, wanted: tuple[str, ...]) -> bool:
+    """Whether a process leaves unpatched something that has to be patched.
+
+    Args:
+        process: The process to judge.
+        wanted: What has to be; ``queue or threading`` where one of several is enough.
+    """
+    return any(
+        all(name in process.missing for name in alternatives.split(" or "))
+        for alternatives in wanted
+    )
 
 
 def _lack(lacking: tuple[Process, ...], wanted: tuple[str, ...], everywhere: bool) -> str:

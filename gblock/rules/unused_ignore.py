@@ -2,7 +2,42 @@
 
 from __future__ import annotations
 
+from gblock.diagnostics import Diagnostic, Severity
 from gblock.rule import Rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from typing import Protocol
+
+    from gblock.diagnostics import Location
+
+    class Unused(Protocol):
+        """A comment that hid nothing."""
+
+        @property
+        def location(self) -> Location:
+            """Where it begins."""
+
+        @property
+        def end_location(self) -> Location:
+            """Where it ends."""
+
+        @property
+        def message(self) -> str:
+            """What is wrong with it."""
+
+        @property
+        def help(self) -> str:
+            """What to do about it."""
+
+    class Comments(Protocol):
+        """The comments of one file, once every diagnostic of it was compared with them."""
+
+        def unused(
+            self, known: Collection[str], judged: Collection[str] | None, /
+        ) -> Iterable[Unused]:
+            """Yield those that hid nothing."""
 
 
 class UnusedIgnore(Rule):
@@ -11,8 +46,7 @@ class UnusedIgnore(Rule):
     ## What it does
 
     Reports comments that hide no diagnostic: the call is gone, the name is misspelt, or the comment
-    stands on another line than the statement. It is the engine that knows: it counts what each
-    comment hides.
+    stands on another line than the statement. The engine counts what each comment hides.
 
     ## Why it blocks the hub
 
@@ -51,3 +85,30 @@ class UnusedIgnore(Rule):
             run("")  # gblock: ignore[spinning-loop]  # expect: blocking-call, unused-ignore
             """,
     }
+
+    @classmethod
+    def reported(
+        cls,
+        filename: str,
+        comments: Comments,
+        known: Collection[str],
+        judged: Collection[str] | None,
+    ) -> Iterator[Diagnostic]:
+        """Yield a diagnostic for each comment that hid nothing.
+
+        Args:
+            filename: The name to report.
+            comments: The comments of the file.
+            known: The names of all rules and the ids of all blockers.
+            judged: Those that the check looked for, None for all of them.
+        """
+        for unused in comments.unused(known, judged):
+            yield Diagnostic(
+                filename=filename,
+                location=unused.location,
+                end_location=unused.end_location,
+                code=cls.name,
+                severity=Severity.WARNING,
+                message=unused.message,
+                help=unused.help,
+            )

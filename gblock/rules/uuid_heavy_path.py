@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblock.rule import Rule
+from gblock.call_rule import CallRule
 
 
-class UuidHeavyPath(Rule):
+class UuidHeavyPath(CallRule):
     """Identifiers are generated in a loop, or once for every task or request.
 
     ## What it does

@@ -24,7 +24,7 @@ from typing import Any
 
 from gblock.config import Config
 from gblock.diagnostics import Diagnostic
-from gblock.engine import check
+from gblock.engine import Request, check
 
 # Blocks only through an ORM, or only in a process whose patching is understood.
 BEYOND_CALLS = {"orm", "partial_patch", "missing_patch", "entrypoint"}
@@ -36,7 +36,7 @@ def reported(root: Path) -> dict[tuple[str, int], Diagnostic]:
     """What gblock reports of a checkout, by path and by every row that a label may name."""
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     found = {}
-    for diagnostic in check([str(root)], config).diagnostics:
+    for diagnostic in check(Request([str(root)], config)).diagnostics:
         path = str(Path(diagnostic.filename).resolve().relative_to(root.resolve()))
         for row in range(diagnostic.location.row, diagnostic.end_location.row + 1):
             found.setdefault((path, row), diagnostic)

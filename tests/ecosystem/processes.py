@@ -19,9 +19,10 @@ from collections import Counter
 from pathlib import Path
 
 from gblock import catalog, files
-from gblock.project.inference import Inference
-from gblock.project.modules import Modules
-from gblock.project.processes import NO, NONE, YES, Processes
+from gblock.project.names.inference import Inference
+from gblock.project.processes.processes import NO, NONE, YES, Processes
+from gblock.project.reading.modules import Modules
+from gblock.project.remarks.order import Order
 
 # Facts that are no calls, or calls of something that only looks like gevent's.
 NO_PATCH = {"collision", "not_needed", "non_gevent_process", "side_effect"}
@@ -104,7 +105,7 @@ def compare_order(facts, processes, root, tally) -> int:
     late = {}
     for process in processes.all():
         if process.is_gevent_service:
-            for step, patch in processes.order.late(process):
+            for step, patch in Order(processes).late(process):
                 key = (str(Path(patch.path or step.path).relative_to(root)), patch.row)
                 late.setdefault(key, []).append(f"{step.symbol} ({step.path}:{step.row})")
     for fact in facts:

@@ -1,0 +1,1 @@
+"""The options of the command line and how they are parsed."""

@@ -1,0 +1,246 @@
+"""The whole command line, by argparse: one clear line where it makes no sense."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+
+from gblock.commandline.options import Options
+from gblock.errors import UserError
+from gblock.output import FORMATS
+from gblock.output.report import FORMATS as REPORT_FORMATS
+from gblock.suggestion import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, but an error is one line with a suggestion, and nothing is abbreviated."""
+
+    def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=_formatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        if match := re.search(r"invalid choice: '?([^' ]*)'? \(choose from (.*)\)", message):
+            message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
+        elif message.startswith("unrecognized arguments: -"):
+            word = message.split()[2].partition("=")[0]
+            known = [name for action in self._actions for name in action.option_strings]
+            message += did_you_mean(word, known)
+        raise UserError(self.prog, message)
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # argparse makes one for every argument. Without a width it imports shutil to ask for the
+    # terminal's, and that alone is a fifth of the start-up.
+    return argparse.RawDescriptionHelpFormatter(prog, width=80)
+
+
+def parse(argv: list[str]) -> Options:
+    """Return the options of one command, its name among them.
+
+    Raises:
+        UserError: where the arguments make no sense.
+        SystemExit: after ``--help`` or ``--version``, whose text has been printed.
+    """
+    if argv and argv[0] in _COMMANDS:
+        description, arguments = _COMMANDS[argv[0]]
+        parser = _Parser(f"gblock {argv[0]}", description)
+        arguments(parser)
+        options = Options(argv[0])
+        if argv[0] == "run" and "--" in argv:
+            # What stands behind it is not ours to understand.
+            at = argv.index("--")
+            argv, options.words = argv[:at], argv[at + 1 :]
+        return parser.parse_intermixed_args(argv[1:], options)
+    parser = _overview()
+    if not argv:
+        parser.error("no command was given; try gblock check, or gblock --help")
+    parser.parse_known_args(argv[:1])
+    word = argv[0]
+    if word.startswith("-"):
+        parser.error(f"unrecognized arguments: {word}")
+    meant = did_you_mean(word, _COMMANDS)
+    if os.path.exists(word):
+        meant = f"; did you mean gblock check {word}?"
+    raise UserError(parser.prog, f"{word} is no command{meant}")
+
+
+def _overview() -> _Parser:
+    from gblock import __version__
+
+    listed = "\n".join(
+        f"  {name:<10} {description}" for name, (description, _) in _COMMANDS.items()
+    )
+    description = "Find the calls that block the gevent hub."
+    parser = _Parser(
+        "gblock", description, f"commands:\n{listed}\n\ngblock COMMAND --help says more"
+    )
+    parser.usage = "gblock COMMAND [ARGUMENTS]"
+    parser.add_argument("--version", action="version", version=f"gblock {__version__}")
+    return parser
+
+
+def _check(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="files and directories; `-` reads standard input")
+    add("--output-format", choices=FORMATS, help="how diagnostics are written")
+    names = "names of rules or ids of blockers, with commas between them"
+    add("--select", type=_names, action="extend", metavar="NAME", help=names)
+    add("--ignore", type=_names, action="extend", metavar="NAME", help=names)
+    add("--min-severity", choices=("note", "warning", "error"), help="report nothing below it")
+    add("--statistics", action="store_true", help="show how often, not where")
+    add("--exit-zero", action="store_true", help="exit 0 even if there are diagnostics")
+    add("--stdin-filename", metavar="PATH", help="read standard input and call it so")
+    add("--show-unresolved", action="store_true", help="list calls that could not be judged")
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
+    known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
+    add("--all-processes", action="store_true", help="report also what never runs on gevent")
+    add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
+    seen = "mark what probes saw in production: files and directories of records"
+    add("--observed", action="append", metavar="DIR", help=seen)
+    installed = "the environment that unknown-native-call looks at"
+    add("--python", metavar="PATH", help=installed)
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    processes = "how many processes work at a time; by default one for each CPU"
+    add("-j", "--jobs", type=_number, metavar="N", help=processes)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write diagnostics and errors only")
+
+
+def _report(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help=f"files and directories of records{_RECORDS}")
+    add("--format", dest="output_format", choices=REPORT_FORMATS, help="how it is written")
+    add("--output", metavar="FILE", help="write to this file")
+    add("--project", metavar="DIR", help="check this project, to tell what gblock check reports")
+    add("--suggest", action="store_true", help="write catalog entries for what it does not know")
+    add("--exit-zero", action="store_true", help="exit 0 even if the hub was blocked")
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write the report and errors only")
+
+
+_RECORDS = "; default: $GBLOCK_PROBE_DIR"
+
+
+def _deps(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="the project's directories; default: .")
+    installed = "an interpreter or a virtual environment; default: the one gblock runs in"
+    add("--python", metavar="PATH", help=installed)
+    listed = "list also what is harmless, not compiled or not imported"
+    add("--all", action="store_true", help=listed)
+    add("--output-format", choices=("text", "json"), help="how it is written")
+    add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
+    add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")
+    add("--color", choices=("auto", "always", "never"), help="when to colour")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
+    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    add("-q", "--quiet", action="store_true", help="write the table and errors only")
+
+
+def _processes(parser: _Parser) -> None:
+    help_ = "the project's directory"
+    parser.add_argument("directory", nargs="?", default=".", metavar="DIRECTORY", help=help_)
+    parser.add_argument("--output-format", choices=("text", "json"))
+
+
+def _explain(parser: _Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a rule's name or a blocker's id")
+
+
+def _list(parser: _Parser) -> None:
+    parser.add_argument("--output-format", choices=("text", "json"))
+
+
+def _run(parser: _Parser) -> None:
+    parser.usage = "gblock run [--dir DIR] [--threshold SECONDS] -- COMMAND [ARGUMENTS]"
+    add = parser.add_argument
+    add("--dir", dest="records", metavar="DIR", help="where the records go; without it, to stderr")
+    add("--threshold", type=_seconds, metavar="SECONDS", help="record blocks from here on: 0.1")
+
+
+def _trial(parser: _Parser) -> None:
+    add = parser.add_argument
+    add("statement", metavar="STATEMENT", help="what is measured, in Python")
+    help_ = "runs before it and is not measured; several are joined by line feeds"
+    add("-s", "--setup", action="append", metavar="CODE", help=help_)
+    help_ = "a remedy, measured beside it in a process of its own"
+    add("--against", metavar="STATEMENT", help=help_)
+    help_ = "runs before the set-up of the remedy"
+    add("--against-setup", action="append", metavar="CODE", help=help_)
+    group = parser.add_mutually_exclusive_group()
+    help_ = "patch only these, as monkey.patch_all() calls them: time,socket"
+    group.add_argument("--patch", type=_names, metavar="NAMES", help=help_)
+    help_ = "patch nothing"
+    group.add_argument("--no-patch", dest="patch", action="store_const", const=[], help=help_)
+    help_ = "end a statement that has not returned by then: 10"
+    add("--timeout", type=_seconds, metavar="SECONDS", help=help_)
+    help_ = "measure so often and take the median: 1"
+    add("-n", "--repeat", type=_count, metavar="TIMES", help=help_)
+    help_ = "the interpreter, of an environment that has gevent; default: gblock's own"
+    add("--python", metavar="PATH", help=help_)
+    add("--json", dest="as_json", action="store_true", help="write one JSON object")
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
+    "check": ("Report the calls that block the hub.", _check),
+    "report": ("Report what probes saw block the hub.", _report),
+    "processes": ("List the processes that a project starts.", _processes),
+    "deps": ("List the compiled packages that a project depends on.", _deps),
+    "explain": ("Print the page of a rule or a blocker.", _explain),
+    "rules": ("List the rules.", _list),
+    "blockers": ("List the catalog of blockers.", _list),
+    "run": ("Run a command with the probe on.", _run),
+    "trial": ("Measure whether a statement blocks the hub.", _trial),
+}
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("expected at least one name")
+    return names
+
+
+def _number(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError("expected a whole number from 1 on")
+    return value
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.02 <= value <= 3600:
+        raise argparse.ArgumentTypeError("expected seconds, from 0.02 to 3600")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError("expected a number from 1 to 1000")
+    return int(text)

@@ -1,0 +1,254 @@
+"""One check, from a request to a report: the only place that decides what is reported.
+
+The files are found (`gblock.codebase`), looked at (`gblock.engine.plan`), and what the rules found
+in them is sorted here: into what is reported and what is hidden, each for a reason that is counted.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gblock.codebase import Codebase
+from gblock.engine.plan import Plan
+from gblock.engine.request import Request
+from gblock.engine.wanted import Wanted
+from gblock.files import relative_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gblock.config import Config
+    from gblock.diagnostics import Candidate, Diagnostic, Related, Report
+    from gblock.engine.inspection import Inspection
+    from gblock.engine.suppressions import Suppressions
+    from gblock.observations import Confirmation, Observations
+    from gblock.patterns import Patterns
+    from gblock.project.processes.processes import Processes
+
+__all__ = ["Check", "Request", "check", "confirmed", "processes"]
+
+_UNUSED = "unused-ignore"
+
+
+class Check:
+    """One check of some paths.
+
+    Args:
+        request: What to do.
+        on_progress: Called with the number of files done and to do.
+
+    Raises:
+        UserError: for a name or a path that does not exist, a catalog that is wrong, or an
+            environment that cannot be read.
+    """
+
+    def __init__(
+        self, request: Request, on_progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._request = request
+        self._wanted = Wanted(request)
+        self.codebase = Codebase(
+            request.paths,
+            request.config,
+            stdin=request.stdin,
+            force_exclude=request.force_exclude,
+        )
+        self._plan = Plan(self.codebase, self._wanted, request, on_progress)
+
+    def report(self) -> Report:
+        """Run the check and return its report.
+
+        Raises:
+            UserError: if the catalog or the baseline is wrong.
+        """
+        from gblock.diagnostics import Report
+
+        request, codebase = self._request, self.codebase
+        try:
+            inspection, inspected = self._plan.inspected()
+            sorted_out = _Sorted(self)
+            unresolved: list[Related] = []
+            notes = list(codebase.notes)
+            if inspection is not None:
+                for path in inspected:
+                    sorted_out.add(path, inspection)
+                unresolved = inspection.unresolved(inspected)
+                notes += inspection.notes
+        finally:
+            self._plan.close()
+        problems = codebase.problems()
+        diagnostics = sorted_out.reported
+        unexplained: tuple[Related, ...] = ()
+        unchecked = 0
+        if request.observed is not None:
+            from gblock import observations
+
+            seen = observations.confirmed(request.observed, diagnostics, codebase.reported)
+            diagnostics, unchecked = seen.diagnostics, seen.elsewhere
+            unexplained = _unexplained(seen)
+        shown = [one for one in diagnostics if one.severity >= self._lowest]
+        new = self._new(sorted(shown))
+        return Report(
+            diagnostics=tuple(new),
+            problems=tuple(sorted(problems)),
+            suppressed=sorted_out.suppressed,
+            baselined=len(shown) - len(new),
+            elsewhere=sorted_out.elsewhere,
+            below_severity=len(diagnostics) - len(shown),
+            files_checked=len(codebase.reported),
+            files_dropped=len(codebase.reported) - len(inspected),
+            files_unreadable=len({problem.filename for problem in problems}),
+            files_tests=len(codebase.tests),
+            unresolved=len(unresolved),
+            unresolved_calls=tuple(unresolved),
+            notes=tuple(notes),
+            unexplained=unexplained,
+            observed_elsewhere=unchecked,
+        )
+
+    @cached_property
+    def _lowest(self) -> int:
+        """The severity below which diagnostics are hidden."""
+        from gblock.diagnostics import Severity
+
+        name = self._request.min_severity or self._request.config.min_severity or "warning"
+        return Severity[name.upper()]
+
+    def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+        """Return what a baseline does not know; the baseline is written first if asked for."""
+        request = self._request
+        path = request.write_baseline or request.baseline or request.config.baseline
+        if path is None:
+            return diagnostics
+        from gblock.engine import baseline
+
+        if request.write_baseline is not None:
+            baseline.save(diagnostics, path)
+        return list(baseline.new(diagnostics, baseline.read(path), path))
+
+    def ignored(self, path: str) -> frozenset[str | None]:
+        """Return the names that the configuration ignores in one file."""
+        return frozenset[str | None]().union(
+            *(names for patterns, names in self._per_file if patterns.verdict(path))
+        )
+
+    @cached_property
+    def _per_file(self) -> list[tuple[Patterns, frozenset[str]]]:
+        from gblock.patterns import Patterns
+
+        config = self._request.config
+        return [
+            (Patterns(config.root, [pattern]), frozenset(names))
+            for pattern, names in config.per_file_ignores
+        ]
+
+
+class _Sorted:
+    """The candidates of a check: those to report, and how many are hidden for which reason.
+
+    Args:
+        check: The check.
+    """
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+        self.reported: list[Diagnostic] = []
+        self.suppressed = 0
+        self.elsewhere = 0
+
+    def add(self, path: str, inspection: Inspection) -> None:
+        """Sort what was found in one file."""
+        candidates = inspection.candidates(path)
+        if candidates and inspection.runs_elsewhere(path):
+            self.elsewhere += len(candidates)
+            candidates = []
+        comments = self._comments(path)
+        ignored = self._check.ignored(path)
+        for candidate in (*candidates, *inspection.remarked(path)):
+            if _is_suppressed(candidate, ignored, comments):
+                self.suppressed += 1
+            else:
+                self.reported.append(candidate.diagnostic)
+        if (
+            comments is not None
+            and _UNUSED not in ignored
+            and inspection.selection.runs_named(_UNUSED)
+        ):
+            from gblock.rules.unused_ignore import UnusedIgnore
+
+            known = inspection.selection.names
+            name = relative_name(path)
+            self.reported += UnusedIgnore.reported(name, comments, known, inspection.judged())
+
+    def _comments(self, path: str) -> Suppressions | None:
+        modules = self._check.codebase.modules
+        if b"gblock:" not in modules.data(path):
+            return None
+        from gblock.engine.suppressions import read
+
+        text = modules.text(path)
+        return read(text) if text is not None else None
+
+
+def _is_suppressed(
+    candidate: Candidate, ignored: frozenset[str | None], comments: Suppressions | None
+) -> bool:
+    """Return whether the configuration or a comment hides a diagnostic."""
+    diagnostic = candidate.diagnostic
+    if ignored & {diagnostic.code, diagnostic.blocker}:
+        return True
+    return comments is not None and comments.hides(diagnostic, *candidate.rows)
+
+
+def check(request: Request) -> Report:
+    """Check some paths.
+
+    Raises:
+        UserError: for a name or a path that does not exist, a catalog or a baseline that is
+            wrong, or an environment that cannot be read.
+    """
+    return Check(request).report()
+
+
+def _unexplained(seen: Confirmation) -> tuple[Related, ...]:
+    """Return the blocks that a probe saw and of which nothing is reported."""
+    from gblock.diagnostics import Location, Related
+    from gblock.observations import sentence
+
+    return tuple(
+        Related(relative_name(path), Location(site.line or 1, 1), sentence(site))
+        for site, path in seen.unexplained
+    )
+
+
+def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> Observations:
+    """Return the same observations, with what a check of some paths reports of each site.
+
+    Raises:
+        UserError: for a path that does not exist, or a catalog that is wrong.
+    """
+    from gblock import observations
+
+    run = Check(Request(paths, config))
+    diagnostics = run.report().diagnostics
+    return observations.confirmed(observed, diagnostics, run.codebase.reported).observations
+
+
+def processes(directory: str, config: Config) -> Processes:
+    """Return the processes of the project in a directory.
+
+    Raises:
+        UserError: if a catalog is wrong.
+    """
+    import os
+
+    from gblock import catalog, files
+    from gblock.project.names.inference import Inference
+    from gblock.project.processes.processes import Processes
+    from gblock.project.reading.modules import Modules
+
+    root = os.path.abspath(directory)
+    found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
+    known = catalog.load(config.extend_catalog)
+    return Processes(Inference(Modules(root, found, config.src), known), exclude=config.exclude)

@@ -1,0 +1,340 @@
+"""Which file is looked at, in which process: the only module that hands out work.
+
+Triage drops the files that cannot matter. The files that are left are inspected here, in order;
+a second process reads ahead, and looks at what was dropped for syntax errors and comments.
+A clean run imports this module, and nothing heavy with it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gblock import rules
+from gblock.decoding import is_utf_8
+from gblock.project.reading.modules import WORDS
+from gblock.project.triage.triage import Triage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NamedTuple
+
+    from gblock.codebase import Codebase
+    from gblock.engine.inspection import Inspection, Searched
+    from gblock.engine.jobs import Job, Jobs
+    from gblock.engine.request import Request
+    from gblock.engine.wanted import Wanted
+    from gblock.project.processes.surroundings import Surroundings
+    from gblock.project.reading.modules import Trouble
+    from gblock.project.remarks import Remarks
+
+else:
+    from gblock.lean import NamedTuple
+
+_GEVENT = tuple(word.encode() for word in WORDS)
+_LARGEST = 10_000_000
+"""Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
+_FEW = 4
+"""Files: for fewer no second process is worth its start."""
+_VERY_MANY = 1000
+"""Files: in a larger project two processes look at half of them each, before any is parsed."""
+_OTHERS = (1, 3)
+"""Of five files that do not hang together those that the other process searches: starting it
+takes as long as to search a few."""
+_PARSED_ANYWAY = 2_000_000
+"""Bytes: how much of what triage drops is parsed all the same, to report syntax errors."""
+
+
+class Checked(NamedTuple):
+    """What was found out about files that triage dropped."""
+
+    noted: list[str]
+    """Those to look at all the same: they hold a comment, or a mark of a rule about processes."""
+    problems: dict[str, Trouble]
+    """Why others cannot be read."""
+
+
+class Plan:
+    """Looks at the files of one check.
+
+    Args:
+        codebase: The files.
+        wanted: What is looked for.
+        request: What was asked for.
+        on_progress: Called with the number of files done and to do.
+    """
+
+    def __init__(
+        self,
+        codebase: Codebase,
+        wanted: Wanted,
+        request: Request,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._codebase = codebase
+        self._modules = codebase.modules
+        self._wanted = wanted
+        self._request = request
+        self._on_progress = on_progress
+        self._triage = Triage(self._modules, wanted.vocabulary)
+
+    def inspected(self) -> tuple[Inspection | None, list[str]]:
+        """Look at every file that may hold something.
+
+        Returns:
+            What was found, None if there was nothing to look at, and the files, in order.
+        """
+        if len(self._modules.files) > _VERY_MANY:
+            self._survey()
+        chosen = self._chosen()
+        marked = self._marked()
+        reported, is_frugal = self._codebase.reported, self._modules.is_frugal
+        taken = [path for path in reported if path in chosen]
+        dropped = [path for path in reported if path not in chosen]
+        if is_frugal:
+            dropped = [path for path in dropped if path not in self._triage.plain]
+        # What an inspection learns meanwhile must not count: it may be done by then, or not.
+        known = frozenset(self._modules.problems)
+
+        def check() -> Checked:
+            return self._checked(dropped, marked, known)
+
+        if is_frugal:
+            inspection, readable = self._looked_apart(taken)
+            checked = check()
+        else:
+            many = bool(chosen) and len(dropped) > _FEW
+            inspection, readable, job = self._looked_in_order(
+                taken, marked, check if many else None
+            )
+            checked = job.result() if job else check()
+        self._modules.problems.update(checked.problems)
+        noted = checked.noted
+        if noted and inspection is None:
+            inspection = self._inspection()
+        if inspection is None:
+            return None, []
+        looked = marked.intersection((*readable, *noted))
+        paths = [path for path in reported if path in looked] if looked else []
+        # Where none is marked, what the rules look for need not be known.
+        remarked = inspection.remark(self._remarks, paths) if paths else ()
+        noted = [p for p in noted if p in remarked or b"gblock:" in self._modules.data(p)]
+        return inspection, [*readable, *noted]
+
+    def close(self) -> None:
+        """End what other processes still do."""
+        if "_jobs" in vars(self):
+            self._jobs.close()
+
+    # -- which files
+
+    def _survey(self) -> None:
+        """Let another process look at half of the files."""
+        triage = self._triage
+        mine, others = self._modules.files[::2], self._modules.files[1::2]
+        asked = frozenset(self._codebase.reported)
+        _ = self._wanted.vocabulary.packages  # read before the fork, for both
+        survey = self._jobs.add(lambda: triage.survey(others, asked))
+        if survey.is_elsewhere:
+            found = triage.survey(mine, asked)
+            triage.take(others, survey.result())
+            triage.take(mine, found)
+
+    def _chosen(self) -> set[str]:
+        """Return the files to inspect; the rest of the project is found only if there are some."""
+        triage, codebase = self._triage, self._codebase
+        if not triage.any_may_matter(codebase.reported, codebase.complete):
+            return set()
+        codebase.complete()
+        roots = triage.roots(self._modules.files)
+        return set(triage.select(codebase.reported, roots))
+
+    def _marked(self) -> set[str]:
+        """Return the files in which a rule about processes may find something."""
+        runs = self._wanted.selection.runs_named
+        if self._modules.is_frugal or not any(map(runs, rules.OF_PROCESSES)):
+            return set()
+        data, reported = self._modules.data, self._codebase.reported
+        found = {path for path in reported if self._remarks.may_be_in(data(path))}
+        if found:
+            self._codebase.complete()
+        return set(reported) if self._is_marked_elsewhere() else found
+
+    def _is_marked_elsewhere(self) -> bool:
+        """Return whether some file makes a rule about processes look at all of them."""
+        pattern, data = self._remarks.scattered, self._modules.data
+        if pattern is None:
+            return False
+        self._codebase.complete()
+        return any(pattern.search(data(path)) for path in self._modules.mentioning(WORDS[0]))
+
+    @cached_property
+    def _remarks(self) -> Remarks:
+        """What the rules about processes that can report something look for."""
+        from gblock.project.remarks import Remarks
+
+        names = rules.OF_PROCESSES if self._mentions_gevent else (rules.OF_DRIVERS,)
+        running = filter(self._wanted.selection.runs_named, names)
+        return Remarks(rules.load_process_rules(running))
+
+    @cached_property
+    def _mentions_gevent(self) -> bool:
+        """Whether a file of the project does, or one that starts its processes.
+
+        The rest of the project is only read where a file that was named may call, or names, what
+        gevent replaces.
+        """
+        if not self._codebase.is_complete:
+            data, reported = self._modules.data, self._codebase.reported
+            words = {*_GEVENT, *self._wanted.originals}
+            named = any(word in data(path) for path in reported for word in words)
+            if not named and not self._may_call_unpatched():
+                return False
+            self._codebase.complete()
+        return any(map(self._modules.mentioning, WORDS)) or self._is_started_on_gevent
+
+    @cached_property
+    def _is_started_on_gevent(self) -> bool:
+        """Whether a file that may start a process names what runs on gevent."""
+        if not self._codebase.is_project:
+            return False
+        from gblock.project.processes.hints import mention
+
+        return mention(self._codebase.root, self._request.config.exclude, _GEVENT)
+
+    def _may_call_unpatched(self) -> bool:
+        """Return whether a file that was named may call what blocks only without the patch."""
+        triage = Triage(self._modules, self._wanted.unpatched)
+        return triage.any_may_matter(self._codebase.reported, self._codebase.complete)
+
+    # -- in which process
+
+    @cached_property
+    def _jobs(self) -> Jobs:
+        """What other processes do; a run that inspects nothing needs none."""
+        from gblock.engine.jobs import Jobs
+
+        return Jobs(self._request.jobs)
+
+    def _looked_in_order(
+        self, taken: list[str], marked: set[str], check: Callable[[], Checked] | None
+    ) -> tuple[Inspection | None, list[str], Job[Checked] | None]:
+        """Look at files that hang together, some of which another process summarizes.
+
+        Args:
+            taken: The files.
+            marked: The files in which a rule about processes may find something.
+            check: What the other process is to do next.
+        """
+        # It summarizes more of them: this one has to load a catalog meanwhile.
+        first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
+        ahead = None
+        if len(second) > _FEW:
+            ahead = self._jobs.add(lambda: self._modules.summaries(second))
+        checked = self._jobs.add(check) if check else None
+        readable = [path for path in first if self._is_readable(path)]
+        inspection = self._inspection() if readable else None
+        if inspection is not None and marked:
+            inspection.prepare()
+        if ahead is not None and ahead.is_elsewhere:
+            self._modules.summarized(ahead.result())
+        readable += [path for path in second if self._is_readable(path)]
+        if readable:
+            inspection = inspection or self._inspection()
+            self._look(inspection, readable)
+        return inspection, readable, checked
+
+    def _looked_apart(self, taken: list[str]) -> tuple[Inspection | None, list[str]]:
+        """Look at files that do not hang together, half of which another process searches.
+
+        Where they do it cannot: what inference remembers, and how far it may go, depends on the
+        files before.
+        """
+        if not taken:
+            return None, []
+        mine, others = taken, list[str]()
+        searched = None
+        if len(taken) > 2 * _FEW:
+            others = [path for number, path in enumerate(taken) if number % 5 in _OTHERS]
+            mine = [path for number, path in enumerate(taken) if number % 5 not in _OTHERS]
+            searched = self._jobs.add(lambda: self._searched(others))
+            if not searched.is_elsewhere:
+                mine, searched = taken, None
+        readable = [path for path in mine if self._is_readable(path)]
+        inspection = self._inspection()
+        promising = inspection.search(readable).promising
+        if searched is not None:
+            found = searched.result()
+            inspection.take(found)
+            promising += found.promising
+            readable += found.readable
+        self._look(inspection, sorted(promising))
+        return inspection, sorted(readable)
+
+    def _look(self, inspection: Inspection, paths: list[str]) -> None:
+        for number, path in enumerate(paths):
+            if self._on_progress:
+                self._on_progress(number, len(paths))
+            inspection.look(path)
+            self._jobs.tend()
+
+    def _searched(self, paths: list[str]) -> Searched:
+        """Return what there is in some files; it runs in another process."""
+        return self._inspection().search([path for path in paths if self._is_readable(path)])
+
+    def _inspection(self) -> Inspection:
+        from gblock.engine.inspection import Inspection
+
+        return Inspection(self._codebase, self._wanted, self._request, self._triage, self._around)
+
+    def _around(self) -> Job[Surroundings]:
+        """Begin to read what starts processes, in another process where one is free."""
+        from gblock.project.processes import surroundings
+
+        modules, exclude = self._modules, self._request.config.exclude
+        return self._jobs.add(lambda: surroundings.read(modules, modules.root, exclude))
+
+    # -- whether a file can be read
+
+    def _is_readable(self, path: str) -> bool:
+        """Return whether a file that triage chose can be parsed; if not, a problem is noted."""
+        problems = self._modules.problems
+        data = self._modules.data(path)
+        if path in problems:
+            return False
+        if len(data) > _LARGEST:
+            size = f"{len(data) / 1e6:.0f} MB"
+            message = f"is too large to be parsed ({size}): exclude it if it is generated"
+            problems[path] = message, None
+            return False
+        return self._modules.summary(path) is not None
+
+    def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Checked:
+        """Check what triage dropped for syntax errors, as far as that is cheap, and for comments.
+
+        Args:
+            dropped: The files.
+            marked: The files in which a rule about processes may find something.
+            known: The files of which it was known before that they cannot be read.
+        """
+        checked, parsed = Checked([], {}), 0
+        modules = self._modules
+        for path in dropped:
+            data = modules.data(path)
+            if path in known or len(data) > _LARGEST:
+                continue
+            if b"\0" in data:
+                trouble = modules.syntax_error(path)
+            else:
+                parsed += len(data)
+                if parsed <= _PARSED_ANYWAY and not modules.is_frugal:
+                    trouble = modules.syntax_error(path)
+                else:
+                    trouble = None if is_utf_8(data) else modules.decoding_error(path)
+            # A file that cannot be read has no bytes, and its problem is noted.
+            trouble = trouble or (modules.problems.get(path) if not data else None)
+            if trouble is not None:
+                checked.problems[path] = trouble
+            elif path in marked or b"gblock:" in data:
+                checked.noted.append(path)
+        return checked

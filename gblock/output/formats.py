@@ -1,0 +1,41 @@
+"""Tables of formats: a name, the module that renders it, and its form where there is nothing."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NamedTuple
+else:
+    from gblock.lean import NamedTuple
+
+
+class Format(NamedTuple):
+    """One format. Its module has a function ``render``, which returns text and prints nothing."""
+
+    module: str
+    empty: str = ""
+    """What is written where there is nothing to render, so that a clean run imports no module."""
+
+
+def named(formats: Mapping[str, Format], name: str) -> Format:
+    """Return a format by its name.
+
+    Raises:
+        ValueError: for a name that is no format.
+    """
+    if name not in formats:
+        raise ValueError(f"there is no format {name}; choose one of {', '.join(formats)}")
+    return formats[name]
+
+
+def rendered(formats: Mapping[str, Format], name: str, *values: object) -> str:
+    """Return the values as a format renders them.
+
+    Raises:
+        ValueError: for a name that is no format.
+    """
+    # Each format is imported on its own: rich and json cost more than most reports.
+    module = __import__(named(formats, name).module, fromlist=["render"])
+    text: str = module.render(*values)
+    return text

@@ -1,0 +1,158 @@
+"""The sentences that all formats of `gblock report` share."""
+
+from __future__ import annotations
+
+from gblock.output.place import printable
+from gblock.output.seconds import moment, seconds
+from gblock.output.summary import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.diagnostics import Diagnostic
+    from gblock.observations import Observations, Process, Site
+
+KINDS = {
+    "waits": "waits in native code or in a system call",
+    "cpu": "works on the CPU",
+    "gil": "holds the GIL in native code",
+    "gc": "garbage collection",
+    "thread": "another thread held the GIL",
+    "starved": "the host gave the process no CPU",
+    "unknown": "its end was not seen",
+}
+
+
+def verdict(observed: Observations) -> str:
+    """Return the answer in one or two sentences."""
+    if observed.verdict == "off":
+        return (
+            "The probe was off: there are no records. "
+            "Set GBLOCK_PROBE=1 for the service, and GBLOCK_PROBE_DIR to the directory read here."
+        )
+    watched = _watched(observed)
+    if observed.verdict == "died":
+        return f"The probe died: no block was recorded, but {watched}, and none to its end."
+    if observed.verdict == "nothing":
+        return f"Nothing blocked the hub: {watched}."
+    blamed = observed.blamed
+    total = sum(site.total for site in blamed)
+    longest = max(site.longest for site in blamed)
+    blocks = sum(site.times for site in blamed)
+    return (
+        f"The hub was blocked {_times(blocks)} at {counted(len(blamed), 'call site')}, "
+        f"{seconds(total)} in all, the longest {seconds(longest)}: {watched}."
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _watched(observed: Observations) -> str:
+    processes = observed.processes
+    time = sum(process.last - process.started for process in processes)
+    verb = "was" if len(processes) == 1 else "were"
+    noun = "process" if len(processes) == 1 else "processes"
+    return f"{len(processes):,} {noun} {verb} watched for {seconds(time)}"
+
+
+def silences(observed: Observations) -> list[str]:
+    """Return what the answer does not cover, one line each."""
+    lines = []
+    for process in observed.processes:
+        if process.is_lost:
+            word = "failed" if process.state == "failed" else "fell silent"
+            reason = printable(process.reason)
+            lines.append(f"{label(process)}: its probe {word} at {moment(process.last)}: {reason}")
+    for process in observed.processes:
+        if process.uncounted:
+            noun = "more block was" if process.uncounted == 1 else "more blocks were"
+            lines.append(
+                f"{label(process)}: {process.uncounted:,} {noun} counted but not recorded "
+                "(the probe's limits, or rotated files)"
+            )
+    for missed in observed.unread:
+        name = printable(missed.filename)
+        if missed.error:
+            lines.append(f"{name}: cannot be read: {missed.error}")
+        if missed.garbage:
+            verb = "is no record" if missed.garbage == 1 else "are no records"
+            lines.append(f"{name}: {counted(missed.garbage, 'line')} {verb}")
+        if missed.truncated:
+            lines.append(f"{name}: the last line is cut off")
+    return lines
+
+
+def label(process: Process) -> str:
+    """Return the process's name as a person knows it."""
+    if not process.pid:
+        return printable(process.name)
+    return printable(f"{process.host}:{process.pid}" if process.host else f"pid {process.pid}")
+
+
+def where(site: Site) -> str:
+    """Return the line of the user's code."""
+    if site.is_other:
+        return "other call sites, above the probe's limit"
+    if site.filename is None:
+        if not site.is_blamed:
+            return KINDS[site.kind]
+        if site.is_frameless:
+            return "C code that gevent calls itself: a callback of the loop, or a greenlet's target"
+        return "a call site that is not known"
+    line = f":{site.line}" if site.line is not None else ""
+    function = f" in {site.function}" if site.function else ""
+    return printable(f"{site.filename}{line}{function}")
+
+
+def called(site: Site) -> str:
+    """Return what was called, and where in native code it was; empty where nothing is known."""
+    inside = ", ".join((*site.native, *site.syscalls)[:4])
+    what = site.symbol or ""
+    return printable(f"{what} ({inside})" if what and inside else what or inside)
+
+
+def classes(site: Site) -> str:
+    """Return the classes with their counts, if there are several."""
+    if len(site.kinds) == 1:
+        return printable(site.kinds[0][0])
+    return printable(", ".join(f"{kind} {count}" for kind, count in site.kinds))
+
+
+def facts(site: Site) -> list[tuple[str, str]]:
+    """Return what is known of a site besides its figures: labels and sentences."""
+    lines = []
+    if called(site):
+        lines.append(("calls", called(site)))
+    elif site.kind == "cpu" and site.filename:
+        lines.append(("calls", "nothing with a name: Python code of its own, or an operator"))
+    if site.is_spawned:
+        lines.append(("spawned", "on this line, as the greenlet's target"))
+    if site.blockers:
+        lines.append(("catalog", ", ".join(blocker.id for blocker in site.blockers)))
+    elif site.is_cooperative:
+        lines.append(("catalog", "known to cooperate once gevent has patched; here it did not"))
+    elif site.symbol and site.is_blamed:
+        lines.append(("catalog", "not known; --suggest drafts an entry"))
+    if site.checked:
+        reported = [_reported(diagnostic) for diagnostic in site.diagnostics]
+        lines.append(("check", "; ".join(reported) or _silent(site)))
+    if site.unfinished:
+        ends = f"{site.unfinished:,} of {site.times:,}: their ends were not seen"
+        lines.append(("unfinished", ends))
+    if site.blockers:
+        lines.append(("instead", site.blockers[0].instead))
+    return lines
+
+
+def _silent(site: Site) -> str:
+    """Return why nothing is reported, as far as the catalog tells."""
+    opt_in = [blocker.id for blocker in site.blockers if blocker.level == "opt-in"]
+    if opt_in:
+        return f"reports {opt_in[0]} only if it is selected"
+    return "reports nothing of this line"
+
+
+def _reported(diagnostic: Diagnostic) -> str:
+    place = f"{diagnostic.filename}:{diagnostic.location.row}:{diagnostic.location.column}"
+    return printable(f"{diagnostic.severity.label}[{diagnostic.code}] {place}")

@@ -1,0 +1,1 @@
+"""The installed packages of an environment, read from its directories."""

@@ -1,0 +1,180 @@
+"""Which of a project's dependencies are compiled, and what that means for the hub."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from gblock import catalog
+from gblock.catalog import Blocker, Catalog
+from gblock.codebase import Codebase
+from gblock.files import relative_name
+from gblock.packages import environment
+from gblock.packages.environment import Distribution
+from gblock.packages.verdicts import Verdict, Verdicts, is_single
+from gblock.project.calls.cooperation import Cooperation, Remedy
+from gblock.project.names.inference import Inference
+from gblock.project.reading.imports import Import, Imports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gblock.config import Config
+    from gblock.diagnostics import Problem
+
+KINDS = ("blocks", "cooperative", "unknown", "costly", "opt-in", "harmless", "pure")
+"""The verdicts, in the order in which they are listed."""
+
+
+class Dependency(NamedTuple):
+    """One installed distribution, as the project uses it."""
+
+    distribution: Distribution
+    kind: str
+    """One of `KINDS`; ``cooperative`` where the project calls what makes it so."""
+    verdict: Verdict
+    imports: tuple[Import, ...]
+    """The first import of each file of the project that imports it."""
+    remedies: tuple[Remedy, ...]
+    """The calls of the project that make it cooperative."""
+    left: tuple[Blocker, ...]
+    """The blockers that nothing makes cooperative."""
+    required_by: tuple[str, ...]
+    """The installed distributions that need it."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether the project imports it and it blocks the hub, or may.
+
+        A framework of Python alone, such as Werkzeug, does not for its password hashing's sake.
+        """
+        if self.kind == "blocks" and not self.distribution.is_native:
+            return bool(self.imports) and any(b.level == "error" for b in self.left)
+        return bool(self.imports) and self.kind in ("blocks", "unknown")
+
+    @property
+    def is_of_interest(self) -> bool:
+        """Whether it is listed without being asked for: libraries import drivers, too."""
+        is_here = bool(self.imports) or self.distribution.is_native
+        return self.matters or (is_here and self.kind in ("blocks", "cooperative"))
+
+
+class Dependencies(NamedTuple):
+    """All of them, and what could not be found out."""
+
+    environment: str
+    """The path of the environment."""
+    all: tuple[Dependency, ...]
+    problems: tuple[Problem, ...]
+    """Paths and files that could not be read."""
+    notes: tuple[str, ...]
+    """What a reader has to know, one line each."""
+
+
+def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dependencies:
+    """Read an environment and where a project uses it.
+
+    Args:
+        paths: The project's directories and files.
+        config: Its settings.
+        python: The environment, instead of the configuration's; see
+            `gblock.packages.environment.read`.
+
+    Raises:
+        UserError: for an environment that cannot be read, or a catalog that is wrong.
+    """
+    found = environment.read(python or config.python)
+    known = catalog.load(config.extend_catalog)
+    codebase = Codebase(paths, config)
+    codebase.complete()
+    verdicts = Verdicts(known)
+    judged = [(one, verdicts.of(one)) for one in found.distributions]
+    absent = _absent(known, found.distributions)
+    asked = {m for one, verdict in judged if verdict.kind != "pure" for m in one.modules}
+    imports = Imports(codebase.modules, codebase.reported).of(asked | absent.keys())
+    cooperation = Cooperation(Inference(codebase.modules, known), config.assume_cooperative)
+    needing: dict[str, list[str]] = {}
+    for one in found.distributions:
+        for key in one.requires:
+            needing.setdefault(key, []).append(one.name)
+    dependencies = [
+        _dependency(one, verdict, imports, cooperation, tuple(needing.get(one.key, ())))
+        for one, verdict in judged
+        if one.source is None or os.path.realpath(one.source) != os.path.realpath(codebase.root)
+    ]
+    missing = sorted({absent[name] for name in imports if name in absent})
+    notes = [*codebase.notes, *found.notes]
+    if missing:
+        names = ", ".join(missing)
+        where = relative_name(found.name)
+        notes.append(
+            f"imported by the project and not installed in {where}: {names}; "
+            "name the service's environment with --python"
+        )
+    dependencies.sort(key=lambda one: (KINDS.index(one.kind), not one.imports))
+    return Dependencies(
+        found.name, tuple(dependencies), tuple(sorted(codebase.problems())), tuple(notes)
+    )
+
+
+def _dependency(
+    distribution: Distribution,
+    verdict: Verdict,
+    imports: dict[str, list[Import]],
+    cooperation: Cooperation,
+    required_by: tuple[str, ...],
+) -> Dependency:
+    by_path: dict[str, Import] = {}
+    for module in distribution.modules:
+        for one in imports.get(module, ()):
+            by_path[one.path] = min(one, by_path.get(one.path, one))
+    left = tuple(b for b in verdict.blockers if not cooperation.covers(b, b.symbols[0]))
+    remedies = {
+        remedy
+        for blocker in verdict.blockers
+        for symbol in blocker.cooperative_after
+        if (remedy := cooperation.remedy(symbol)) is not None
+    }
+    kind = verdict.kind
+    if kind == "blocks" and len(left) < len(verdict.blockers):
+        kind = "cooperative"
+    return Dependency(
+        distribution,
+        kind,
+        verdict,
+        tuple(sorted(by_path.values())),
+        tuple(sorted(remedies)),
+        left,
+        required_by,
+    )
+
+
+def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]:
+    """By package, the distributions that are not installed and would count as blocking."""
+    modules = {module for one in installed for module in one.modules}
+    owners: dict[str, set[str]] = {}
+    for blocker in known.blockers:
+        if blocker.distribution != "stdlib":
+            for symbol in blocker.symbols:
+                owners.setdefault(symbol.partition(".")[0], set()).add(blocker.distribution)
+    found: dict[str, str] = {}
+    for blocker in known.blockers:
+        if blocker.distribution == "stdlib" or blocker.patched_by or not is_single(blocker):
+            continue
+        for symbol in blocker.symbols:
+            root = symbol.partition(".")[0]
+            # What several distributions share, such as google.cloud, is told by the next names.
+            package = root if len(owners[root]) == 1 else _module_of(symbol)
+            parts = package.split(".")
+            if modules.isdisjoint(".".join(parts[:end]) for end in range(1, len(parts) + 1)):
+                if not any(module.startswith(f"{package}.") for module in modules):
+                    found[package] = blocker.distribution
+    return found
+
+
+def _module_of(symbol: str) -> str:
+    """The module that a symbol is likely in: what stands before the first class."""
+    parts = symbol.split(".")[:-1]
+    classes = [at for at, part in enumerate(parts) if part[:1].isupper()]
+    return ".".join(parts[: classes[0]] if classes else parts)

@@ -1,0 +1,123 @@
+"""What the catalog says of an installed distribution."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from gblock.catalog import Blocker, Catalog, Harmless
+from gblock.distribution import normalized
+from gblock.outline import Outline
+from gblock.packages.environment import Distribution, Environment
+
+
+class Verdict(NamedTuple):
+    """What is known of one distribution."""
+
+    kind: str
+    """``blocks``, ``costly``, ``opt-in``, ``harmless``, ``unknown``; ``pure``: nothing compiled."""
+    blockers: tuple[Blocker, ...] = ()
+    """Those that stop the hub with a single call, whatever it is given."""
+    others: tuple[Blocker, ...] = ()
+    """Those that are dear in numbers, and those that are off unless selected."""
+    harmless: Harmless | None = None
+
+
+class Verdicts:
+    """Looks distributions up by name, and by the modules that they bring.
+
+    Args:
+        catalog: All of it.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    @cached_property
+    def _same(self) -> dict[str, str]:
+        """The distribution that the catalog speaks of, by another that carries its package."""
+        return {
+            normalized(other): normalized(library.distribution)
+            for library in self.catalog.libraries
+            for other in library.distributed_as
+        }
+
+    @cached_property
+    def _blockers(self) -> dict[str, list[Blocker]]:
+        found: dict[str, list[Blocker]] = {}
+        for blocker in self.catalog.blockers:
+            if not blocker.patched_by:
+                found.setdefault(normalized(blocker.distribution), []).append(blocker)
+        return found
+
+    @cached_property
+    def _by_root(self) -> dict[str, list[tuple[str, Blocker]]]:
+        found: dict[str, list[tuple[str, Blocker]]] = {}
+        for blocker in self.catalog.blockers:
+            if blocker.distribution != "stdlib" and not blocker.patched_by:
+                for symbol in blocker.symbols:
+                    found.setdefault(symbol.partition(".")[0], []).append((symbol, blocker))
+        return found
+
+    @cached_property
+    def _harmless(self) -> dict[str, Harmless]:
+        return {normalized(one.distribution): one for one in self.catalog.harmless}
+
+    def of(self, distribution: Distribution) -> Verdict:
+        """What the catalog says of one distribution."""
+        key = self._same.get(distribution.key, distribution.key)
+        blockers = {blocker.id: blocker for blocker in self._blockers.get(key, ())}
+        for module in distribution.modules:  # a fork under a name that nobody wrote down
+            for symbol, blocker in self._by_root.get(module.partition(".")[0], ()):
+                if symbol.startswith(f"{module}."):
+                    blockers[blocker.id] = blocker
+        found = sorted(blockers.values(), key=lambda blocker: blocker.id)
+        single = tuple(blocker for blocker in found if is_single(blocker))
+        others = tuple(blocker for blocker in found if not is_single(blocker))
+        harmless = self._harmless.get(distribution.key) or self._harmless.get(key)
+        if single:
+            kind = "blocks"
+        elif others:
+            kind = "opt-in" if all(b.level == "opt-in" for b in others) else "costly"
+        elif harmless:
+            kind = "harmless"
+        else:
+            kind = "unknown" if distribution.is_native else "pure"
+        return Verdict(kind, single, others, harmless)
+
+
+def is_single(blocker: Blocker) -> bool:
+    """Whether one call of a blocker stops the hub, whatever it is given."""
+    return blocker.level != "opt-in" and blocker.kind != "costly"
+
+
+def unknown(environment: Environment, catalog: Catalog) -> Outline:
+    """The compiled distributions that the catalog is silent on, as blocks of a catalog.
+
+    Each is one blocker that stands for all calls into its modules.
+    """
+    verdicts = Verdicts(catalog)
+    blocks = [
+        _block(one)
+        for one in environment.distributions
+        if one.modules and verdicts.of(one).kind == "unknown"
+    ]
+    return Outline("".join(blocks).encode(), environment.name)
+
+
+def _block(distribution: Distribution) -> str:
+    symbols = ", ".join(f'"{module}.**"' for module in distribution.modules)
+    name = distribution.name
+    return f"""
+[[blocker]]
+id = "unknown-native-call-{distribution.key}"
+distribution = "{name}"
+symbols = [{symbols}]
+kind = "unknown"
+level = "opt-in"
+why = "{name} has compiled modules, and the catalog knows nothing of them."
+instead = "Measure the call with `gblock trial`; name {name} in a block [[harmless]] of a file \
+in extend-catalog if it comes back at once, or describe the call in a block [[blocker]]."
+[blocker.evidence]
+reference = "{distribution.version}"
+"""

@@ -1,0 +1,1 @@
+"""Which calls can block, and what makes them cooperative."""

@@ -1,0 +1,105 @@
+"""What makes a compiled package cooperative, and in which processes that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from gblock.catalog import Blocker
+from gblock.project.names.expressions import Place
+from gblock.project.names.inference import Inference
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import Call
+
+if TYPE_CHECKING:
+    from gblock.project.processes.processes import Process, Processes
+
+
+class Remedy(NamedTuple):
+    """One call that makes a blocker cooperative."""
+
+    symbol: str
+    path: str
+    row: int
+
+
+class Cooperation:
+    """Answers whether a blocker was made cooperative where it is called.
+
+    Args:
+        inference: What the project's expressions can be.
+        assumed: Symbols, or names of distributions, that the configuration declares cooperative.
+        processes: Finds the processes of the project. They are asked for only once a blocker is
+            found that something in the project makes cooperative; without them that is enough.
+    """
+
+    def __init__(
+        self,
+        inference: Inference,
+        assumed: tuple[str, ...] = (),
+        processes: Callable[[], Processes] | None = None,
+    ) -> None:
+        self.inference = inference
+        self.assumed = frozenset(assumed)
+        self._processes = processes
+        self._remedies: dict[str, Remedy | None] = {}
+        self._lacking: dict[tuple[str, tuple[str, ...]], tuple[Process, ...]] = {}
+
+    def covers(self, blocker: Blocker, symbol: str, path: str | None = None) -> bool:
+        """Whether calls of a blocker do not block.
+
+        Args:
+            blocker: The blocker.
+            symbol: What is called.
+            path: The file that calls it; None for whatever runs anywhere in the project.
+        """
+        if blocker.distribution in self.assumed or blocker.id in self.assumed:
+            return True
+        parts = symbol.split(".")
+        if any(".".join(parts[:end]) in self.assumed for end in range(1, len(parts) + 1)):
+            return True
+        if not any(self.remedy(remedy) is not None for remedy in blocker.cooperative_after):
+            return False
+        return path is None or not self.lacking(blocker, path)
+
+    def lacking(self, blocker: Blocker, path: str) -> tuple[Process, ...]:
+        """The processes on gevent that can run a file and do nothing for a blocker.
+
+        None where nothing in the project does, or where none is known to run the file.
+        """
+        after = blocker.cooperative_after
+        if self._processes is None or not any(self.remedy(one) is not None for one in after):
+            return ()
+        key = (path, after)
+        if key not in self._lacking:
+            wanted = {self.inference.catalog.canonical(symbol) for symbol in after}
+            self._lacking[key] = tuple(
+                process
+                for process in self._processes().on_gevent(path)
+                if not any(driver.symbol in wanted for driver in process.drivers)
+            )
+        return self._lacking[key]
+
+    def remedy(self, symbol: str) -> Remedy | None:
+        """Where the project calls something that makes a package cooperative."""
+        if symbol not in self._remedies:
+            self._remedies[symbol] = self._find(self.inference.catalog.canonical(symbol))
+        return self._remedies[symbol]
+
+    def _find(self, symbol: str) -> Remedy | None:
+        modules = self.inference.modules
+        for path in modules.mentioning(symbol.rpartition(".")[2]):
+            summary = modules.summary(path)
+            if summary is None:
+                continue
+            for call in summary.calls:
+                place = Place(path, call.scope, call.path)
+                if call.node == "call" and self._is(call, place, symbol):
+                    return Remedy(symbol, path, call.row)
+        return None
+
+    def _is(self, call: Call, place: Place, symbol: str) -> bool:
+        if symbol not in self.inference.callee_symbols(call.expression[1], place):
+            return False
+        positional = call.expression[2]
+        return not positional or positional[0] != (tags.CONSTANT, None)

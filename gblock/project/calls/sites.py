@@ -1,0 +1,253 @@
+"""The calls of one module that the catalog speaks of, found before anything is given to libcst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gblock.catalog import Blocker
+from gblock.project.calls.arguments import Wait, wait
+from gblock.project.calls.cooperation import Cooperation
+from gblock.project.calls.offloading import Handover, Offloading
+from gblock.project.calls.repetition import handled, repeated
+from gblock.project.names.calling import ALLOWANCE
+from gblock.project.names.expressions import Place, last_name
+from gblock.project.names.inference import Inference
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+
+
+class Found(NamedTuple):
+    """A blocker that a call calls, or hands over."""
+
+    symbol: str
+    blocker: Blocker
+    wait: Wait
+
+
+class Site(NamedTuple):
+    """One call with all that is known of it."""
+
+    call: Call
+    place: Place
+    found: tuple[Found, ...]
+    """The blockers that it can call."""
+    handover: Handover | None
+    """What it hands over to another thread, if that is what it does."""
+    native: bool
+    """Whether it only ever runs in a native thread."""
+
+
+class Sites:
+    """Finds the sites of a module.
+
+    Args:
+        inference: What the project's expressions can be; its catalog says what to look for.
+        offloading: Which code runs in native threads.
+        cooperation: What the project makes cooperative; that is no site.
+    """
+
+    def __init__(
+        self, inference: Inference, offloading: Offloading, cooperation: Cooperation
+    ) -> None:
+        self.inference = inference
+        self.offloading = offloading
+        self.cooperation = cooperation
+        catalog = inference.catalog
+        self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
+        self.whatever = not self.verbs.isdisjoint(("*", "**"))
+        """Whether all methods of some class, or all calls into some package, are looked for."""
+        self.methods = {
+            symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
+        }
+        self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
+        self._wanted = self.verbs | self.handing
+        self._looked_for = self._wanted
+        self._any_name = self.whatever
+        self._is_frugal = inference.modules.is_frugal
+        self.unresolved: list[tuple[str, int, int, str]] = []
+        """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
+
+    def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
+        """The sites of a module, in the order in which it is read.
+
+        Args:
+            path: The module.
+            names: What it may call by name; None for whatever the catalog knows.
+        """
+        summary = self.inference.modules.summary(path)
+        if summary is None:
+            return []
+        self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
+        kept = self._kept(summary, self._looked_for)
+        self._any_name = self.whatever and names is None
+        self.inference.calling.allowance = _FRUGAL if self._is_frugal else ALLOWANCE
+        found = []
+        for call in summary.calls:
+            site = self._site(call, path, kept)
+            if site is not None:
+                found.append(site)
+        return self._once(found, summary)
+
+    def _once(self, sites: list[Site], summary: ModuleSummary) -> list[Site]:
+        """Without ``with connect():`` where ``connect()`` itself is told of already."""
+        if all(site.call.node == "call" for site in sites):
+            return sites
+        told = {
+            _span(site.call)
+            for site in sites
+            if site.call.node == "call" and self.can_be_reported(site, summary)
+        }
+        return [s for s in sites if s.call.node == "call" or _span(s.call) not in told]
+
+    def _kept(self, summary: ModuleSummary, names: set[str]) -> set[str]:
+        """The names under which a module may keep something that has one of some names."""
+        found: set[str] = set()
+        while True:
+            before = len(found)
+            wanted = names | found
+            for scope in summary.scopes:
+                for name, bindings in scope.bindings.items():
+                    if any(self._renames(binding, name, wanted) for binding in bindings):
+                        found.add(name)
+                for (_, name), bindings in scope.attributes.items():
+                    if any(_keeps(binding.value, wanted) for binding in bindings):
+                        found.add(name)
+                for name, _, default, _ in scope.parameters:
+                    if _keeps(default, wanted):
+                        found.add(name)
+            if len(found) == before:
+                return found
+
+    def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
+        if binding.kind == tags.IMPORTED:
+            return binding.value[1] in wanted and binding.value[1] != name
+        return _keeps(binding.value, wanted)
+
+    def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
+        place = Place(path, call.scope, call.path)
+        if call.node != "call":
+            if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
+                return None
+            found = self._found(call, place, _WITHOUT_ARGUMENTS)
+            native = bool(found) and self.offloading.runs_natively(path, call.scope)
+            return Site(call, place, found, None, native) if found else None
+        callee = call.expression[1]
+        name = last_name(callee)
+        if not self._any_name and name not in self._looked_for and name not in kept:
+            if callee[0] == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
+                return None
+        found = self._found(call, place, call.expression)
+        handover = self.offloading.handover(call, place) if name in self.handing or found else None
+        if not found and handover is None:
+            if name in self.methods and callee[0] == tags.ATTRIBUTE:
+                if not self.inference.infer(callee[1], place):
+                    self.unresolved.append((path, call.row, call.column, name))
+            return None
+        native = self._is_dear(call, found, path) and self.offloading.runs_natively(
+            path, call.scope
+        )
+        return Site(call, place, found, handover, native)
+
+    def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
+        """Whether one of some blockers can be reported where the call stands.
+
+        Only then it matters in which thread that is, which costs to find out.
+        """
+        summary = self.inference.modules.summary(path)
+        return summary is not None and any(
+            one.blocker.kind != "costly"
+            or repeated(summary, call)
+            or handled(summary, call, self.inference)
+            for one in found
+        )
+
+    def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
+        """Whether a rule may have something to say; where not, libcst need not read the call."""
+        if site.handover is not None and site.handover.offload.thread == "greenlet":
+            return any(not found.wait.immediate for found in self.handed(site.handover))
+        for found in site.found:
+            if found.blocker.kind == "costly":
+                if repeated(summary, site.call) or handled(summary, site.call, self.inference):
+                    return not site.native
+            elif found.wait.immediate:
+                if repeated(summary, site.call) and not site.native:
+                    return True  # the wrong half of a remedy
+            elif not site.native or found.blocker.releases_gil is False:
+                return True
+        return False
+
+    def _found(self, call: Call, place: Place, expression: Expr) -> tuple[Found, ...]:
+        return tuple(self._blockers(self.inference.symbols(call, place), expression, place))
+
+    def _blockers(self, symbols: Iterable[str], expression: Expr, place: Place) -> list[Found]:
+        """The blockers among some symbols that nothing makes cooperative."""
+        return [
+            Found(symbol, blocker, wait(blocker, expression, place, self.inference))
+            for symbol, blocker in self.inference.blockers(symbols)
+            if not self.cooperation.covers(blocker, symbol, place.path)
+        ]
+
+    def handed(self, handover: Handover) -> list[Found]:
+        """The blockers that a handed-over callable calls: itself, or a function's own calls."""
+        argument, place = handover.argument, handover.place
+        if argument[0] == tags.CALL and argument[2]:  # partial(f, …)
+            symbols = self.inference.callee_symbols(argument[1], place)
+            if symbols & {"functools.partial"}:
+                forwarded = (
+                    tags.CALL,
+                    None,
+                    (*argument[2][1:], *handover.forwarded[2]),
+                    (*argument[3], *handover.forwarded[3]),
+                )
+                return self._called_with(argument[2][0], forwarded, place)
+        return self._called_with(argument, handover.forwarded, place)
+
+    def _called_with(self, callee: Expr, expression: Expr, place: Place) -> list[Found]:
+        symbols = sorted(self.inference.callee_symbols(callee, place))
+        found = self._blockers(symbols, expression, place)
+        for value in self.inference.infer(callee, place):
+            if value[0] == "function":
+                found += self._inside(value[1], value[2])
+        return found
+
+    def _inside(self, path: str, scope: int) -> list[Found]:
+        """The blockers that a function of the project calls itself."""
+        summary = self.inference.modules.summary(path)
+        kept = self._kept(summary, self._wanted) if summary else set()
+        found: list[Found] = []
+        for call in summary.calls if summary else ():
+            if call.scope == scope and call.node == "call":
+                name = last_name(call.expression[1])
+                if name in self.verbs or name in kept:
+                    found += self._found(call, Place(path, scope, call.path), call.expression)
+        return found
+
+
+_FRUGAL = 5
+"""How many files are read in search of callers in such a project, for each that is inspected."""
+_OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
+"""The methods that statements call."""
+_WITHOUT_ARGUMENTS: Expr = (tags.CALL, None, (), ())
+_PLAIN = frozenset(
+    "len str int float bool list dict set tuple print isinstance issubclass type super range "
+    "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
+    "ValueError TypeError KeyError RuntimeError Exception".split()
+)
+
+
+def _span(call: Call) -> tuple[int, int, int, int]:
+    return call.row, call.column, call.end_row, call.end_column
+
+
+def _keeps(value: Expr, wanted: set[str]) -> bool:
+    """Whether a value is, or contains, a name that the catalog knows, not called."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    if value[0] in (tags.NAME, tags.ATTRIBUTE):
+        return last_name(value) in wanted
+    if value[0] == tags.CALL:
+        return any(_keeps(one, wanted) for one in value[2])
+    if value[0] == tags.EITHER:
+        return any(_keeps(one, wanted) for one in value[1])
+    return False

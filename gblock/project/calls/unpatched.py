@@ -1,0 +1,159 @@
+"""What blocks only without gevent's monkey patching: where it is called, whoever runs it.
+
+An ordinary run looks for none of this. It is asked for once some process is known to run on gevent
+and to leave a part of the standard library as it was, or where originals are fetched back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+
+import msgspec
+
+from gblock import catalog
+from gblock.catalog import Blocker, Catalog, Library
+from gblock.outline import Outlines
+from gblock.project.calls.cooperation import Cooperation
+from gblock.project.calls.offloading import Offloading
+from gblock.project.calls.sites import Site, Sites
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, last_name, passed, same
+from gblock.project.names.inference import Inference
+from gblock.project.reading.modules import Modules
+from gblock.project.triage.triage import Triage
+from gblock.project.triage.vocabulary import Vocabulary
+
+ORIGINALS = "gevent.monkey.saved."
+"""What stands before the dotted name of an original that gevent has kept."""
+
+
+class Unpatched:
+    """Finds the calls that gevent's patch would have made cooperative.
+
+    Args:
+        modules: The project's files.
+        outlines: The catalog's files.
+        vocabulary: The blockers that can be reported.
+        assumed: Symbols, or names of distributions, that the configuration declares cooperative.
+    """
+
+    def __init__(
+        self,
+        modules: Modules,
+        outlines: Outlines,
+        vocabulary: Vocabulary,
+        assumed: tuple[str, ...] = (),
+    ) -> None:
+        self.modules = modules
+        self._outlines = outlines
+        self._vocabulary = vocabulary
+        self._assumed = assumed
+        self._sites: dict[bool, Sites] = {}
+        self._found: dict[tuple[str, bool], list[Site]] = {}
+
+    @cached_property
+    def triage(self) -> Triage:
+        """Which files can matter."""
+        return Triage(self.modules, self._vocabulary)
+
+    def chosen(self, paths: Collection[str]) -> list[str]:
+        """Of some files those that may call something."""
+        return self.triage.select(paths, self._roots) if paths else []
+
+    @cached_property
+    def _roots(self) -> frozenset[str]:
+        return self.triage.roots(self.modules.files)
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        roots = self._roots.union(self._outlines.offloading)
+        kept = {chunk.id for chunk in self._vocabulary.blockers}
+        loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
+        return loaded.only(lambda blocker: blocker.id in kept)
+
+    def of(self, path: str, *, native_threads: bool) -> list[Site]:
+        """The calls of one file that wait for something and that no native thread runs.
+
+        Args:
+            path: The file.
+            native_threads: Whether the process leaves ``threading`` as it was: then what runs in
+                a thread is no business of the hub's.
+        """
+        key = (path, native_threads)
+        if key not in self._found:
+            if native_threads not in self._sites:
+                inference = Inference(self.modules, self._catalog)
+                offloading = Offloading(inference, patched=not native_threads)
+                cooperation = Cooperation(inference, self._assumed)
+                self._sites[native_threads] = Sites(inference, offloading, cooperation)
+            self._found[key] = _waiting(self._sites[native_threads], path, self.triage.names(path))
+        return self._found[key]
+
+    def originals(self, paths: Iterable[str]) -> dict[str, list[Site]]:
+        """The calls, in some files, of what gevent has kept of the standard library."""
+        captured = [chunk for chunk in self._vocabulary.blockers if chunk.captured]
+        roots = frozenset[str]().union(*(chunk.roots for chunk in captured), {"gevent"})
+        kept = {chunk.id for chunk in captured}
+        loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
+        inference = Inference(
+            self.modules, _as_originals(loaded.only(lambda blocker: blocker.id in kept))
+        )
+        cooperation = Cooperation(inference, self._assumed)
+        sites = Sites(inference, Offloading(inference), cooperation)
+        return {path: found for path in paths if (found := _waiting(sites, path))}
+
+
+def _waiting(sites: Sites, path: str, names: frozenset[str] | None = None) -> list[Site]:
+    """The sites of a file that may stop the hub, each with the blockers that do."""
+    found = []
+    for site in sites.of(path, names):
+        kept = tuple(
+            one
+            for one in site.found
+            if not one.wait.immediate and not _is_made_immediate(one.blocker, path, sites.inference)
+        )
+        if kept and not site.native:
+            found.append(site._replace(found=kept))
+    return found
+
+
+def _is_made_immediate(blocker: Blocker, path: str, inference: Inference) -> bool:
+    """Whether the module makes such objects immediate: ``sock.setblocking(False)``."""
+    summary = inference.modules.summary(path)
+    if summary is None:
+        return False
+    for condition in blocker.unless_called:
+        name = condition.symbol.rpartition(".")[2]
+        for call in summary.calls:
+            if call.node != "call" or last_name(call.expression[1]) != name:
+                continue
+            place = Place(path, call.scope, call.path)
+            given = inference.infer(passed(call.expression, 0, None), place)
+            if any(x[0] == v.LITERAL and _is_any(x[2], condition.values) for x in given):
+                return True
+    return False
+
+
+def _is_any(value: object, values: tuple[object, ...]) -> bool:
+    return any(same(value, one) for one in values)
+
+
+def _as_originals(known: Catalog) -> Catalog:
+    """The same catalog, speaking of what gevent has kept instead of what it has patched."""
+    blockers = tuple(
+        msgspec.structs.replace(one, symbols=tuple(ORIGINALS + symbol for symbol in one.symbols))
+        for one in known.blockers
+    )
+    kept = Library(
+        distribution="gevent",
+        bases={
+            ORIGINALS + k: tuple(ORIGINALS + b for b in bases) for k, bases in known.bases.items()
+        },
+        returns={
+            ORIGINALS + k: value if value == "self" else ORIGINALS + value
+            for k, value in known.returns.items()
+            if not k.startswith("gevent.")
+        },
+    )
+    return Catalog(blockers, (*known.libraries, kept), known.offloads, known.handlers)

@@ -1,0 +1,223 @@
+"""What the attributes of classes and of their instances can be."""
+
+from __future__ import annotations
+
+from gblock.project.names import values as v
+from gblock.project.names.definitions import END
+from gblock.project.names.expressions import Place, passed
+from gblock.project.names.values import NOTHING, Value, Values
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import Binding, ModuleSummary, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.names.inference import Inference
+
+_PROPERTIES = {
+    "builtins.property",
+    "functools.cached_property",
+    "django.utils.functional.cached_property",
+    "werkzeug.utils.cached_property",
+    "kombu.utils.cached_property",
+    "kombu.utils.objects.cached_property",
+}
+
+
+class Classes:
+    """Follows attributes through methods, bases, subclasses and constructors."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self._attributes: dict[tuple[str, int], dict[str, list[Binding]]] = {}
+        self._set_on_others: dict[str, dict[str, list[tuple[str, list[Binding]]]]] = {}
+
+    def attribute(self, value: Value, name: str) -> Values:
+        """What an attribute of a class, or of an instance, can be."""
+        return self.inference.solved(
+            ("attribute", value, name), lambda: self._find_class_attribute(value, name)
+        )
+
+    def _find_class_attribute(self, value: Value, name: str) -> Values:
+        found = self._own_attribute(value, name)
+        if not v.informative(found):
+            found |= self.inherited(value[1], value[2], name, value)
+        if not v.informative(found) and value[0] == v.OBJECT:
+            found |= self._field(value[1], value[2], name)
+        if not v.informative(found):
+            found |= self._set_in_subclasses(value, name)
+        return found
+
+    def _own_attribute(self, value: Value, name: str) -> Values:
+        _, path, index = value
+        summary = self.inference.modules.summary(path)
+        if summary is None:
+            return NOTHING
+        found: set[Value] = set()
+        if name in summary.scopes[index].bindings:
+            for one in self.inference.binding_values(summary, index, name, END) or ():
+                if one[0] == v.FUNCTION and one[1] == path:
+                    found |= self._bound_method(one, value)
+                else:
+                    found.add(one)
+        bindings = self._attribute_bindings(summary, index).get(name, [])
+        bindings = [*bindings, *self._set_from_outside(summary, index, name)]
+        for binding in bindings:
+            if binding.kind != tags.ELEMENT:
+                found |= self.inference.bound(binding, path)
+        stored = [b for b in bindings if b.kind == tags.ELEMENT]
+        return frozenset(found) | self.inference.stored(stored, path)
+
+    def _set_from_outside(
+        self, summary: ModuleSummary, class_index: int, name: str
+    ) -> list[Binding]:
+        """What the module sets on objects of a class that are not ``self``."""
+        path = summary.filename
+        by_name = self._set_on_others.get(path)
+        if by_name is None:
+            by_name = self._set_on_others[path] = {}
+            for index, scope in enumerate(summary.scopes):
+                receiver = self._receiver(summary, index)
+                for (owner, attribute), bindings in scope.attributes.items():
+                    if owner != receiver and "." not in owner:
+                        by_name.setdefault(attribute, []).append((owner, bindings))
+        found: list[Binding] = []
+        for owner, bindings in by_name.get(name, ()):
+            place = Place(path, bindings[0].scope, bindings[0].path)
+            for value in self.inference.name(owner, place):
+                if value[0] in (v.OBJECT, v.CLASS) and value[1:3] == (path, class_index):
+                    found.extend(bindings)
+                    break
+        return found
+
+    def _receiver(self, summary: ModuleSummary, index: int) -> str | None:
+        """The name of ``self`` in a method of any class, or in a function inside one."""
+        while index > 0:
+            scope = summary.scopes[index]
+            if scope.kind == "function" and summary.scopes[scope.parent].kind == "class":
+                return scope.parameters[0][0] if scope.parameters else None
+            index = scope.parent
+        return None
+
+    def _bound_method(self, function: Value, receiver: Value) -> Values:
+        _, path, index, _ = function
+        summary = self.inference.modules.summary(path)
+        if summary is None:
+            return NOTHING
+        decorators = self.inference.decorators(summary, index)
+        if decorators & _PROPERTIES or self._is_setter(summary.scopes[index]):
+            return self.inference.results.result(function)
+        if "builtins.staticmethod" in decorators:
+            return frozenset([function])
+        return frozenset([(v.FUNCTION, path, index, receiver)])
+
+    def _is_setter(self, scope: Scope) -> bool:
+        return any(
+            d is not None and d[0] == tags.ATTRIBUTE and d[2] in ("setter", "getter", "deleter")
+            for d in scope.decorators
+        )
+
+    def _attribute_bindings(
+        self, summary: ModuleSummary, class_index: int
+    ) -> dict[str, list[Binding]]:
+        """What the methods of a class, and its module, set on the class and its instances."""
+        key = (summary.filename, class_index)
+        found = self._attributes.get(key)
+        if found is not None:
+            return found
+        found = {}
+        class_name = summary.scopes[class_index].name
+        for index, scope in enumerate(summary.scopes):
+            receiver = self._receiver_name(summary, index, class_index)
+            for (owner, name), bindings in scope.attributes.items():
+                if owner == receiver or (receiver is None and owner == class_name):
+                    found.setdefault(name, []).extend(bindings)
+        self._attributes[key] = found
+        return found
+
+    def _receiver_name(self, summary: ModuleSummary, index: int, class_index: int) -> str | None:
+        """The name of ``self`` in a method of the class, or in a function inside one."""
+        while index > 0:
+            scope = summary.scopes[index]
+            if scope.parent == class_index and scope.kind == "function":
+                return scope.parameters[0][0] if scope.parameters else None
+            index = scope.parent
+        return None
+
+    def bases(self, path: str, index: int) -> list[Value]:
+        """A class's bases: classes of the project, and EXTERNAL ones."""
+        summary = self.inference.modules.summary(path)
+        if summary is None:
+            return []
+        scope = summary.scopes[index]
+        place = Place(path, scope.parent, scope.path)
+        found: list[Value] = []
+        for base in scope.bases:
+            for value in self.inference.infer(base, place):
+                if value[0] in (v.CLASS, v.EXTERNAL) and value != (v.CLASS, path, index):
+                    found.append(value)
+        return found
+
+    def ancestry(self, path: str, index: int) -> list[Value]:
+        """A class and all its bases, nearest first, each once."""
+        order: list[Value] = [(v.CLASS, path, index)]
+        for value in order:
+            if value[0] == v.CLASS:
+                order.extend(b for b in self.bases(value[1], value[2]) if b not in order)
+        return order
+
+    def inherited(self, path: str, index: int, name: str, receiver: Value) -> Values:
+        """What an attribute is in the bases of a class."""
+        found: set[Value] = set()
+        for base in self.ancestry(path, index)[1:]:
+            if base[0] == v.CLASS:
+                got = self._own_attribute((receiver[0], base[1], base[2]), name)
+                found |= {self._rebound(one, receiver) for one in got}
+            else:
+                held = self.inference.external_attribute((v.INSTANCE, base[1]), name)
+                found |= held
+            if v.informative(frozenset(found)):
+                break
+        return frozenset(found)
+
+    def _rebound(self, value: Value, receiver: Value) -> Value:
+        if value[0] == v.FUNCTION and value[3] is not None:
+            return (v.FUNCTION, value[1], value[2], receiver)
+        return value
+
+    def _field(self, path: str, index: int, name: str) -> Values:
+        """What is passed for a field of a class whose ``__init__`` is generated."""
+        summary = self.inference.modules.summary(path)
+        if summary is None or "__init__" in summary.scopes[index].bindings:
+            return NOTHING
+        fields = [
+            field
+            for field, bindings in summary.scopes[index].bindings.items()
+            if any(b.kind == tags.ANNOTATED for b in bindings)
+        ]
+        if name not in fields:
+            return NOTHING
+        found: set[Value] = set()
+        for call, place in self.inference.calling.callers(path, index):
+            argument = passed(call.expression, fields.index(name), name)
+            found |= self.inference.infer(argument, place)
+        return frozenset(found)
+
+    def _set_in_subclasses(self, value: Value, name: str) -> Values:
+        """An attribute that only subclasses set: the base class is a template."""
+        summary = self.inference.modules.summary(value[1])
+        if summary is None or name.startswith("__"):
+            return NOTHING
+        found: set[Value] = set()
+        for _, path, index in self.inference.calling.subclasses(value[1], value[2]):
+            found |= self._own_attribute((value[0], path, index), name)
+        return frozenset(found)
+
+    def constructors(self, value: Value) -> set[str]:
+        """The compiled class whose constructor a class of the project inherits."""
+        for base in self.ancestry(value[1], value[2]):
+            if base[0] == v.EXTERNAL:
+                return {base[1]}
+            summary = self.inference.modules.summary(base[1])
+            if summary is not None and "__init__" in summary.scopes[base[2]].bindings:
+                return set()
+        return set()

@@ -1,0 +1,171 @@
+"""Which of the places that bind a name can be the one that a use of it sees.
+
+Python has no ``goto``: the nesting of blocks tells which statement runs before which. A binding
+reaches a use unless another binding in between always runs, the two stand in branches that exclude
+each other, or the binding's block ends in ``return`` or ``raise``. In a loop a binding further
+down reaches the next turn.
+"""
+
+from __future__ import annotations
+
+from gblock.project.reading.summary import (
+    ANNOTATED,
+    AUGMENTED,
+    ELEMENT,
+    ENTERED,
+    LOOPS,
+    Binding,
+    ModuleSummary,
+    Path,
+    Scope,
+)
+
+END: Path = (1 << 30,)
+"""A path behind every statement: what a name means once its scope has run."""
+
+
+def reaching(summary: ModuleSummary, home: int, name: str, use: Path) -> list[Binding]:
+    """The bindings of a name that a use in the same scope can see.
+
+    Args:
+        summary: The module.
+        home: The scope that binds the name.
+        name: The name.
+        use: The path of the statement that uses it; ``END`` for a use from outside the scope.
+    """
+    scope = summary.scopes[home]
+    declared, elsewhere, here = [], [], []
+    for binding in scope.bindings.get(name, ()):
+        if binding.kind in (ELEMENT, AUGMENTED):
+            continue
+        if binding.kind == ANNOTATED:
+            declared.append(binding)
+        elif _frame(summary, binding.scope) != _frame(summary, home):
+            elsewhere.append(binding)  # bound by a ``global`` statement in some function
+        else:
+            here.append(binding)
+    here.sort(key=lambda binding: binding.path)
+    found: list[Binding] = []
+    last: Path | None = None
+    passed = _passed(here, use, scope)
+    for binding in reversed(here):
+        if passed is not None and binding.path < passed:
+            last = passed
+            break
+        if not _precedes(binding, use):
+            continue
+        if _excluded(binding.path, use, scope) or _lost(binding.path, use, scope):
+            continue
+        found.append(binding)
+        if _dominates(binding.path, use):
+            last = binding.path
+            break
+    for binding in here:
+        if not _precedes(binding, use):
+            loop = _common_loop(binding.path, use, scope)
+            if loop is not None and (last is None or last[: len(loop)] != loop):
+                found.append(binding)
+    if not found:  # a walrus in the same statement
+        found = [binding for binding in here if binding.path == use]
+    return [*found, *declared, *elsewhere]
+
+
+def _passed(bindings: list[Binding], use: Path, scope: Scope) -> Path | None:
+    """The last statement before a use whichever of whose blocks runs binds the name."""
+    statements = {
+        binding.path[:depth] for binding in bindings for depth in range(1, len(binding.path) - 1, 2)
+    }
+    for statement in sorted(statements, reverse=True):
+        around = use[: len(statement)] == statement
+        passed = statement < use and not around and _dominates(statement, use)
+        if passed and _binds_always(statement, bindings, scope):
+            return statement
+    return None
+
+
+def _binds_always(statement: Path, bindings: list[Binding], scope: Scope) -> bool:
+    """Whether each of a statement's blocks, of which one always runs, binds or leaves."""
+    blocks = scope.complete.get(statement, 0)
+    return blocks > 0 and all(
+        (*statement, block) in scope.dead_ends
+        or any(_binds_in((*statement, block), one.path, bindings, scope) for one in bindings)
+        for block in range(blocks)
+    )
+
+
+def _binds_in(block: Path, binding: Path, bindings: list[Binding], scope: Scope) -> bool:
+    depth = len(block)
+    if binding[:depth] != block:
+        return False
+    return len(binding) == depth + 1 or _binds_always(binding[: depth + 1], bindings, scope)
+
+
+def _precedes(binding: Binding, use: Path) -> bool:
+    return binding.path < use or (binding.path == use and binding.kind == ENTERED)
+
+
+def _frame(summary: ModuleSummary, scope: int) -> int:
+    """The scope in which a comprehension's names are bound to statements."""
+    while summary.scopes[scope].kind == "comprehension":
+        scope = summary.scopes[scope].parent
+    return scope
+
+
+def _dominates(binding: Path, use: Path) -> bool:
+    """Whether the use's block, or one around it, has passed the binding."""
+    depth = len(binding) - 1
+    return use[:depth] == binding[:depth] and len(use) > depth and use[depth] >= binding[depth]
+
+
+def _fork(one: Path, other: Path) -> int:
+    """How many members two paths share."""
+    shared = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared
+
+
+def _excluded(binding: Path, use: Path, scope: Scope) -> bool:
+    """Whether the two stand in branches of one statement of which only one runs."""
+    shared = _fork(binding, use)
+    if shared % 2 == 0 or shared >= min(len(binding), len(use)):
+        return False  # they part in a block, not between blocks
+    statement = binding[:shared]
+    kind = scope.branches.get(statement)
+    if _common_loop(binding, use, scope) is not None:
+        return False
+    if kind == "if":
+        return True
+    return (
+        kind == "try"
+        and binding[shared] > 0
+        and use[shared] > 0
+        and _both_handlers(statement, binding[shared], use[shared], scope)
+    )
+
+
+def _both_handlers(statement: Path, one: int, other: int, scope: Scope) -> bool:
+    finally_ = scope.tries.get(statement, 0)
+    return one < finally_ and other < finally_
+
+
+def _lost(binding: Path, use: Path, scope: Scope) -> bool:
+    """Whether a block around the binding, but not around the use, ends in return or raise."""
+    shared = _fork(binding, use)
+    depth = len(binding) - 1
+    while depth > shared:
+        if binding[:depth] in scope.dead_ends:
+            return True
+        depth -= 2
+    return False
+
+
+def _common_loop(one: Path, other: Path, scope: Scope) -> Path | None:
+    """The innermost loop that both stand in."""
+    shared = _fork(one, other)
+    for depth in range(shared if shared % 2 else shared - 1, 0, -2):
+        if scope.branches.get(one[:depth]) in LOOPS and len(one) > depth and len(other) > depth:
+            return one[:depth]
+    return None

@@ -1,0 +1,573 @@
+"""What can this expression be? Answered on demand, over all modules of the project.
+
+Inference starts from one expression and follows declarations: names to what binds them, attributes
+to what sets them, parameters to the calls that fill them, calls to what is returned. It is told
+what compiled packages give by the catalog. What it cannot tell is the empty set; it never guesses
+by a name alone.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Hashable, Iterable
+
+from gblock.catalog import Blocker, Catalog
+from gblock.project.names import values as v
+from gblock.project.names.annotations import Annotations
+from gblock.project.names.calling import Calling
+from gblock.project.names.classes import Classes
+from gblock.project.names.conditions import Conditions
+from gblock.project.names.definitions import END, reaching
+from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
+from gblock.project.names.parameters import Parameters
+from gblock.project.names.results import PASS_THROUGH, Results
+from gblock.project.names.values import NOTHING, Value, Values
+from gblock.project.reading import summary as tags
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, Path
+
+_DEPTH = 40
+"""How many declarations in a row are followed."""
+_WIDTH = 12
+"""How many values an expression may have before gblock gives up on it: a wide set is a guess."""
+_NEVER = 1 << 30
+_BUILTINS = frozenset(dir(builtins))
+_TAKERS = {
+    "get",
+    "pop",
+    "popleft",
+    "popitem",
+    "get_nowait",
+    "setdefault",
+    "values",
+    "items",
+    "copy",
+    "__getitem__",
+}
+
+
+class Inference:
+    """Answers about one project; remembers what it found out."""
+
+    def __init__(self, modules: Modules, catalog: Catalog) -> None:
+        self.modules = modules
+        self.catalog = catalog
+        self._known: dict[Hashable, Values] = {}
+        self._assumed: dict[Hashable, tuple[Values, int]] = {}
+        self._active: dict[Hashable, int] = {}
+        self._open_since = _NEVER
+        self.annotations = Annotations(self)
+        self.calling = Calling(self)
+        self.classes = Classes(self)
+        self.conditions = Conditions(self)
+        self.parameters = Parameters(self)
+        self.results = Results(self)
+
+    # -- expressions
+
+    def infer(self, expression: Expr, place: Place) -> Values:
+        """What an expression can be."""
+        if expression is None:
+            return NOTHING
+        return self.solved(
+            (place.path, place.scope, id(expression)), lambda: self._expression(expression, place)
+        )
+
+    def solved(self, key: Hashable, solve: Callable[[], Values]) -> Values:
+        """What `solve` gives, remembered; a question that leads back to itself adds nothing.
+
+        What was found while such a question was open may lack something. It holds until the
+        question is answered, and is then forgotten.
+        """
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        assumed = self._assumed.get(key)
+        if assumed is not None:
+            self._open_since = min(self._open_since, assumed[1])
+            return assumed[0]
+        if key in self._active:
+            self._open_since = min(self._open_since, self._active[key])
+            return NOTHING
+        depth = len(self._active)
+        if depth > _DEPTH:
+            self._open_since = 0
+            return NOTHING
+        outer, self._open_since = self._open_since, _NEVER
+        self._active[key] = depth
+        try:
+            found = solve()
+        finally:
+            del self._active[key]
+        if len(found) > _WIDTH:
+            found = NOTHING
+        if self._open_since >= depth:
+            self._known[key] = found
+            if self._open_since != _NEVER:
+                for other in [k for k, (_, since) in self._assumed.items() if since >= depth]:
+                    del self._assumed[other]
+            self._open_since = outer
+        else:
+            self._assumed[key] = (found, self._open_since)
+            self._open_since = min(outer, self._open_since)
+        return found
+
+    def _expression(self, expression: Expr, place: Place) -> Values:
+        tag = expression[0]
+        if tag == tags.NAME:
+            return self.name(expression[1], place)
+        if tag == tags.ATTRIBUTE:
+            return self._attribute_expression(expression, place)
+        if tag == tags.CALL:
+            return self._call_expression(expression, place)
+        if tag == tags.CONSTANT:
+            return frozenset([v.literal(expression[1])])
+        if tag == tags.TUPLE:
+            return frozenset([(v.TUPLE, tuple(self.infer(e, place) for e in expression[1]))])
+        if tag == tags.SEQUENCE:
+            return self.holding(self.any_of(expression[1], place))
+        if tag == tags.MAPPING:
+            return frozenset([self._mapping(expression[1], place)])
+        if tag == tags.SUBSCRIPT:
+            return self._subscript(expression, place)
+        if tag == tags.EITHER:
+            return self.any_of(expression[1], place)
+        if tag == tags.BIT_OR:
+            return self._combined(expression, place)
+        if tag == tags.AWAIT:
+            return self.infer(expression[1], place)
+        if tag == tags.LAMBDA:
+            return frozenset([(v.FUNCTION, place.path, expression[1], None)])
+        if tag == tags.COMPREHENSION:
+            elements = self.infer(expression[2], place._replace(scope=expression[1]))
+            is_mapping = expression[3]
+            return frozenset([(v.MAPPING, (), elements)]) if is_mapping else self.holding(elements)
+        if tag == tags.NEGATED:
+            return frozenset(
+                v.literal(-value[2])
+                for value in self.infer(expression[1], place)
+                if value[0] == v.LITERAL and isinstance(value[2], (int, float))
+            )
+        if tag == tags.STAR:
+            return self.infer(expression[1], place)
+        return NOTHING
+
+    def any_of(self, expressions: Iterable[Expr], place: Place) -> Values:
+        """What any of several expressions can be; ``*other`` stands for its elements."""
+        found: set[Value] = set()
+        for expression in expressions:
+            if expression is not None and expression[0] == tags.STAR:
+                found |= self.results.elements(self.infer(expression[1], place))
+            else:
+                found |= self.infer(expression, place)
+        return frozenset(found)
+
+    def _mapping(self, items: tuple[tuple[Expr, Expr], ...], place: Place) -> Value:
+        """A dict display, or what several stores make of a dict."""
+        known: dict[Hashable, Values] = {}
+        others: set[Value] = set()
+        for key, value in items:
+            if value is not None and value[0] == tags.STAR:
+                for merged in self.infer(value[1], place):
+                    if merged[0] == v.MAPPING:
+                        known.update(merged[1])
+                        others |= merged[2]
+                    elif merged[0] == v.ELEMENTS:
+                        others |= merged[1]
+            elif key is not None and key[0] == tags.CONSTANT:
+                known[key[1]] = self.infer(value, place)
+            else:
+                others |= self.infer(value, place)
+        return (v.MAPPING, tuple(known.items()), frozenset(others))
+
+    def _combined(self, expression: Expr, place: Place) -> Values:
+        """``left | right``: flags, else anything that either side can be."""
+        left, right = self.infer(expression[1], place), self.infer(expression[2], place)
+        if not left | right or any(
+            value[0] not in (v.EXTERNAL, v.LITERAL, v.COMBINED) for value in left | right
+        ):
+            return left | right
+        return frozenset(
+            (v.COMBINED, flags_of(one) | flags_of(other))
+            for one in left or [v.literal(0)]
+            for other in right or [v.literal(0)]
+        )
+
+    def holding(self, elements: Values) -> Values:
+        """A container of such elements."""
+        return frozenset([(v.ELEMENTS, elements)])
+
+    def _attribute_expression(self, expression: Expr, place: Place) -> Values:
+        _, base, name = expression
+        found = set(self._set_on_name(base, name, place))
+        for value in self.infer(base, place):
+            found |= self.attribute(value, name)
+        return frozenset(found)
+
+    def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
+        """What the same module sets on an object that has a name: ``app.db = connect()``."""
+        owner = dotted(base)
+        summary = self.modules.summary(place.path)
+        if owner is None or summary is None:
+            return NOTHING
+        found: set[Value] = set()
+        scope = place.scope
+        while scope >= 0:
+            for binding in summary.scopes[scope].attributes.get((owner, name), ()):
+                found |= self.bound(binding, place.path)
+            if owner.partition(".")[0] in summary.scopes[scope].bindings:
+                if scope == 0:
+                    found |= self._set_in_functions(summary, owner, name, place)
+                return frozenset(found)
+            scope = summary.scopes[scope].parent
+        return frozenset(found)
+
+    def _set_in_functions(
+        self, summary: ModuleSummary, owner: str, name: str, place: Place
+    ) -> Values:
+        """What functions set on an object of the module, such as a ``threading.local()``."""
+        found: set[Value] = set()
+        first = owner.partition(".")[0]
+        for index, scope in enumerate(summary.scopes):
+            if index and first not in scope.bindings:
+                for binding in scope.attributes.get((owner, name), ()):
+                    found |= self.bound(binding, place.path)
+        return frozenset(found)
+
+    def _subscript(self, expression: Expr, place: Place) -> Values:
+        _, base, index = expression
+        wanted = constant(index)
+        found: set[Value] = set()
+        for value in self.infer(base, place):
+            if value[0] == v.TUPLE and isinstance(wanted, int):
+                if -len(value[1]) <= wanted < len(value[1]):
+                    found |= value[1][wanted]
+            elif value[0] == v.MAPPING:
+                found |= self.under(value, index)
+            elif value[0] == v.TUPLE or value[0] == v.ELEMENTS:
+                found |= self.results.elements(frozenset([value]))
+            elif value[0] == v.EXTERNAL:
+                if isinstance(wanted, str) and value[1].startswith("gevent.monkey.saved"):
+                    found.add((v.EXTERNAL, f"{value[1]}.{wanted}"))
+                else:
+                    found.add(value)  # a generic class, such as Queue[int]
+            elif value[0] == v.OBJECT:
+                found |= self.results.method_result(value, "__getitem__")
+            elif value[0] == v.INSTANCE:
+                found |= self.results.external_elements(value[1])
+        return frozenset(found)
+
+    def under(self, mapping: Value, key: Expr) -> Values:
+        """What a dict holds under a key."""
+        if key is None or key[0] != tags.CONSTANT:
+            return v.contents(mapping)
+        known: dict[Hashable, Values] = dict(mapping[1])
+        others: Values = mapping[2]
+        return known.get(key[1], others)
+
+    # -- names
+
+    def name(self, name: str, place: Place) -> Values:
+        """What a name can be where it stands."""
+        summary = self.modules.summary(place.path)
+        if summary is None:
+            return NOTHING
+        scope, innermost = place.scope, True
+        while scope >= 0:
+            entry = summary.scopes[scope]
+            if name in entry.bindings and (innermost or entry.kind != "class"):
+                use = place.at if innermost else END
+                found = self.binding_values(summary, scope, name, use)
+                if found is not None:
+                    return found
+            innermost = innermost and entry.kind == "comprehension"
+            scope = entry.parent
+        found = self._star_imported(summary, name)
+        if not found and name in _BUILTINS:
+            return frozenset([(v.EXTERNAL, f"builtins.{name}")])
+        return found
+
+    def binding_values(
+        self, summary: ModuleSummary, scope: int, name: str, use: Path
+    ) -> Values | None:
+        """The values of a name's bindings in one scope; None where nothing binds it there."""
+        bindings = reaching(summary, scope, name, use)
+        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
+        if not bindings and not stored:
+            return None
+        if any(not b.fallback for b in bindings):
+            bindings = [b for b in bindings if not b.fallback or b.kind != tags.IMPORTED]
+        found: set[Value] = set()
+        for binding in bindings:
+            found |= self.bound(binding, summary.filename)
+        return frozenset(found) | self.stored(stored, summary.filename)
+
+    def stored(self, bindings: list[Binding], path: str) -> Values:
+        """The containers that hold what is stored under a name."""
+        held: set[Value] = set()
+        by_key: dict[str, Values] = {}
+        for binding in bindings:
+            values, key = self.bound(binding, path), binding.detail
+            if key is not None and key[0] == tags.CONSTANT and isinstance(key[1], str):
+                by_key[key[1]] = by_key.get(key[1], NOTHING) | values
+            else:
+                held |= values
+        found: set[Value] = set()
+        if held:
+            found.add((v.ELEMENTS, frozenset(held)))
+        if any(by_key.values()):
+            found.add((v.MAPPING, tuple(by_key.items()), NOTHING))
+        return frozenset(found)
+
+    def _star_imported(self, summary: ModuleSummary, name: str) -> Values:
+        for binding in summary.scopes[0].bindings.get("*", ()):
+            module, _, level = binding.value
+            path = self.modules.resolve(module, level, summary.filename)
+            if path is not None:
+                if path != summary.filename and self._exports(path, name):
+                    found = self._once(("star", path, name), path, name)
+                    if found:
+                        return found
+            elif not level:
+                symbol = self.catalog.canonical(f"{module}.{name}")
+                if self._is_catalogued(symbol):
+                    return frozenset([(v.EXTERNAL, symbol)])
+        return NOTHING
+
+    def _exports(self, path: str, name: str) -> bool:
+        """Whether ``from module import *`` gives a name."""
+        summary = self.modules.summary(path) if self.modules.is_module(path) else None
+        if summary is None:
+            return False
+        declared = summary.scopes[0].bindings.get("__all__", ())
+        if not declared:
+            return not name.startswith("_")
+        # What is put together step by step is taken to hold every name.
+        return summary.exports is None or len(declared) > 1 or name in summary.exports
+
+    def _once(self, key: Hashable, path: str, name: str) -> Values:
+        """A module's name, unless that is what is being asked already."""
+        return self.solved(key, lambda: self.module_name(path, name))
+
+    def _is_catalogued(self, symbol: str) -> bool:
+        catalog = self.catalog
+        return symbol in catalog.by_symbol or symbol in catalog.returns or symbol in catalog.classes
+
+    def module_name(self, path: str, name: str) -> Values:
+        """What a module's attribute can be, seen from outside."""
+        summary = self.modules.summary(path)
+        if summary is None:
+            return NOTHING
+        found: Values | None = None
+        if name in summary.scopes[0].bindings:
+            found = self.binding_values(summary, 0, name, END)
+        if not found:
+            found = self._star_imported(summary, name)
+        if not found and path.endswith("__init__.py"):
+            return self._submodule(path[: -len("/__init__.py")], name)
+        return found or NOTHING
+
+    def _submodule(self, directory: str, name: str) -> Values:
+        path = self.modules.inside(directory, name)
+        return self._module(path) if path is not None else NOTHING
+
+    def _module(self, path: str) -> Values:
+        kind = v.MODULE if self.modules.is_module(path) else v.PACKAGE
+        return frozenset([(kind, path)])
+
+    def bound(self, binding: Binding, path: str) -> Values:
+        """What one binding gives its name."""
+        place = Place(path, binding.scope, binding.path)
+        kind, value = binding.kind, binding.value
+        if kind in (tags.ASSIGNED, tags.ELEMENT):
+            return self.infer(value, place)
+        if kind == tags.UNPACKED:
+            return self._unpacked(self.infer(value, place), binding.detail)
+        if kind == tags.LOOPED:
+            return self._unpacked(self.results.elements(self.infer(value, place)), binding.detail)
+        if kind == tags.ENTERED:
+            return self._unpacked(self.results.entered(self.infer(value, place)), binding.detail)
+        if kind == tags.IMPORTED:
+            module, imported, level = value
+            return self.imported(module, imported, level, path)
+        if kind == tags.DEFINED:
+            return self._defined(path, value)
+        if kind == tags.ANNOTATED:
+            return self.annotations.annotated(value, place)
+        if kind == tags.PARAMETER:
+            return self.parameters.parameter(path, binding.scope, binding.detail)
+        return NOTHING
+
+    def _unpacked(self, values: Values, indexes: tuple[int, ...] | None) -> Values:
+        for index in indexes or ():
+            found: set[Value] = set()
+            for value in values:
+                if value[0] == v.TUPLE:
+                    if index < len(value[1]):
+                        found |= value[1][index]
+                else:
+                    found |= self.results.elements(frozenset([value]))
+            values = frozenset(found)
+        return values
+
+    def imported(self, module: str, name: str | None, level: int, importer: str) -> Values:
+        """What an import binds: ``import module``, or ``from module import name``."""
+        path = self.modules.resolve(module, level, importer)
+        if path is not None and self.modules.is_frugal:
+            return NOTHING
+        if path is None:
+            if level:
+                return NOTHING
+            symbol = self.catalog.canonical(f"{module}.{name}" if name else module)
+            held = self.catalog.attributes.get(symbol)
+            if held:
+                return frozenset([(v.INSTANCE, held)])
+            return frozenset([(v.EXTERNAL, symbol)])
+        if name is None:
+            return self._module(path)
+        if not self.modules.is_module(path):
+            return self._submodule(path, name)
+        if path == importer:  # ``from . import name`` in the package's own __init__
+            directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
+            return self._submodule(directory, name) if directory else NOTHING
+        found = self._once(("name", path, name), path, name)
+        if not found and path.endswith("__init__.py"):
+            found = self._submodule(path[: -len("/__init__.py")], name)
+        return found
+
+    def _defined(self, path: str, scope: int) -> Values:
+        summary = self.modules.summary(path)
+        if summary is None:
+            return NOTHING
+        kind = v.CLASS if summary.scopes[scope].kind == "class" else v.FUNCTION
+        if kind == v.CLASS:
+            return frozenset([(v.CLASS, path, scope)])
+        return frozenset([(v.FUNCTION, path, scope, None)])
+
+    # -- attributes
+
+    def attribute(self, value: Value, name: str) -> Values:
+        """What a value's attribute can be."""
+        kind = value[0]
+        if kind == v.EXTERNAL or kind == v.INSTANCE:
+            return self.external_attribute(value, name)
+        if kind == v.MODULE:
+            return self._once(("name", value[1], name), value[1], name)
+        if kind == v.PACKAGE:
+            return self._submodule(value[1], name)
+        if kind in (v.OBJECT, v.CLASS):
+            return self.classes.attribute(value, name)
+        if kind == v.PARENT:
+            return self.classes.inherited(value[1], value[2], name, (v.OBJECT, value[1], value[2]))
+        if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
+            return frozenset([(v.TAKER, value, name)])
+        return NOTHING
+
+    def external_attribute(self, value: Value, name: str) -> Values:
+        """An attribute of what is not the project's."""
+        owner = value[1]
+        for base in self.catalog.lineage(owner):
+            held = self.catalog.attributes.get(f"{base}.{name}")
+            if held is not None:
+                return frozenset([(v.INSTANCE, held)])
+        return frozenset([(v.EXTERNAL, self.catalog.canonical(f"{owner}.{name}"))])
+
+    def decorators(self, summary: ModuleSummary, index: int) -> set[str]:
+        """The dotted names of a function's decorators that are not the project's."""
+        scope = summary.scopes[index]
+        place = Place(summary.filename, scope.parent, scope.path)
+        return {
+            value[1]
+            for decorator in scope.decorators
+            for value in self.infer(decorator, place)
+            if value[0] == v.EXTERNAL
+        }
+
+    # -- calls
+
+    def _call_expression(self, expression: Expr, place: Place) -> Values:
+        callee = expression[1]
+        if callee is not None and callee == (tags.NAME, "super"):
+            return self._parent(place)
+        found: set[Value] = set()
+        for value in self.infer(callee, place):
+            found |= self.results.called(value, expression, place)
+        return frozenset(found)
+
+    def _parent(self, place: Place) -> Values:
+        summary = self.modules.summary(place.path)
+        scope = place.scope
+        while summary is not None and scope > 0:
+            if summary.scopes[scope].kind == "class":
+                return frozenset([(v.PARENT, place.path, scope)])
+            scope = summary.scopes[scope].parent
+        return NOTHING
+
+    # -- what a call calls
+
+    def symbols(self, call: Call, place: Place) -> list[str]:
+        """The dotted names, in the catalog's spelling, of what a call can call."""
+        if call.node == "with":
+            return sorted(self._entering(call.expression, place))
+        if call.node == "for":
+            return sorted(self._methods(self.infer(call.expression, place), "__iter__"))
+        if call.node == "decorator":
+            return []
+        return sorted(self.callee_symbols(call.expression[1], place))
+
+    def _entering(self, expression: Expr, place: Place) -> set[str]:
+        """What ``with`` calls: where the block begins, and where it ends."""
+        values = self.infer(expression, place)
+        wrappers = set()
+        if expression[0] == tags.CALL:
+            wrappers = self.callee_symbols(expression[1], place) & PASS_THROUGH
+        if wrappers:
+            return self._methods(values, "close") if "contextlib.closing" in wrappers else set()
+        return self._methods(values, "__enter__") | self._methods(values, "__exit__")
+
+    def _methods(self, values: Values, name: str) -> set[str]:
+        """The dotted names of a method of some objects, where it is not the project's."""
+        return {
+            method[1]
+            for value in values
+            if value[0] in (v.INSTANCE, v.OBJECT)
+            for method in self.attribute(value, name)
+            if method[0] == v.EXTERNAL
+        }
+
+    def callee_symbols(self, callee: Expr, place: Place) -> set[str]:
+        """The dotted names of what an expression is, if it is called."""
+        found: set[str] = set()
+        for value in self.infer(callee, place):
+            inner = unwrapped(value)
+            if inner[0] == v.EXTERNAL:
+                found.add(inner[1])
+            elif inner[0] == v.INSTANCE:
+                found.add(f"{inner[1]}.__call__")
+            elif inner[0] == v.CLASS:
+                found |= self.classes.constructors(inner)
+            elif inner[0] == v.OBJECT:
+                for method in self.attribute(inner, "__call__"):
+                    if method[0] == v.EXTERNAL:
+                        found.add(method[1])
+        return found
+
+    def blockers(self, symbols: Iterable[str]) -> list[tuple[str, Blocker]]:
+        """The blockers among some symbols; none where one of them is a cooperative twin."""
+        found: list[tuple[str, Blocker]] = []
+        for symbol in symbols:
+            if self._is_cooperative(symbol):
+                return []
+            found += [(symbol, blocker) for blocker in self.catalog.lookup(symbol)]
+        return found
+
+    def _is_cooperative(self, symbol: str) -> bool:
+        if symbol.startswith("gevent.") and not self.catalog.by_symbol.get(symbol):
+            return True
+        while symbol:
+            if symbol in self.catalog.by_symbol:
+                return False
+            if symbol in self.catalog.cooperative:
+                return True
+            symbol = symbol.rpartition(".")[0]
+        return False

@@ -1,0 +1,1 @@
+"""What the project starts, on which server, and what each process patches."""

@@ -1,0 +1,149 @@
+"""Dockerfiles: what an image starts."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from typing import NamedTuple
+
+from gblock.project.processes.deployment.command import Command
+from gblock.project.processes.deployment.shell import Script
+
+_INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
+_STARTS = ("FROM", "ENTRYPOINT", "CMD", "ENV", "ARG", "WORKDIR")
+_HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?")
+
+
+class Line(NamedTuple):
+    """One instruction, with its continuation lines."""
+
+    name: str
+    text: str
+    row: int
+
+
+class Image(NamedTuple):
+    """What one stage of a Dockerfile starts."""
+
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    row: int
+    stage: str
+    directory: str = ""
+    """Its working directory."""
+
+    def started(
+        self, command: tuple[str, ...] = (), entrypoint: tuple[str, ...] | None = None
+    ) -> tuple[str, ...]:
+        """The words that a container starts with, if these take the image's own place."""
+        head = self.entrypoint if entrypoint is None else entrypoint
+        return (*head, *(command or (() if entrypoint is not None else self.command)))
+
+
+def read(text: str, filename: str) -> list[Command]:
+    """The commands of all stages that start something."""
+    return [
+        Command(
+            image.started(),
+            filename,
+            image.row,
+            image.stage,
+            tuple(image.environment.items()),
+            working=image.directory,
+        )
+        for image in images(text)
+        if image.entrypoint or image.command
+    ]
+
+
+def images(text: str) -> list[Image]:
+    """What each stage starts; a stage that builds on another starts what that starts."""
+    stages: dict[str, Image] = {}
+    found: list[Image] = []
+    now = Image((), (), {}, 1, "")
+    arguments: dict[str, str] = {}
+    for line in lines(text):
+        if line.name == "FROM":
+            words = line.text.split()
+            names = [word for word in words if not word.startswith("--")]
+            base = stages.get(names[0].lower()) if names else None
+            stage = names[2] if len(names) > 2 and names[1].lower() == "as" else ""
+            if base is not None:
+                now = base._replace(stage=stage, environment=dict(base.environment))
+            else:
+                now = Image((), (), {}, line.row, stage)
+            found.append(now)
+        elif line.name in ("ENV", "ARG"):
+            values = _pairs(line.text, {**arguments, **now.environment})
+            (now.environment if line.name == "ENV" else arguments).update(values)
+        elif line.name == "WORKDIR":
+            where = Script("", {**arguments, **now.environment}).expanded(line.text.strip("\"'"))
+            now = now._replace(directory=posixpath.join(now.directory, where))
+        else:
+            words_ = _exec_form(line.text)
+            if line.name == "ENTRYPOINT":
+                now = now._replace(entrypoint=words_, command=(), row=line.row)
+            else:
+                now = now._replace(command=words_, row=line.row if not now.entrypoint else now.row)
+        if not found:
+            found.append(now)
+        found[-1] = now
+        if now.stage:
+            stages[now.stage.lower()] = now
+    # A stage that only inherits what it starts adds nothing.
+    kept: dict[tuple[object, ...], Image] = {}
+    for image in found:
+        kept[image.entrypoint, image.command, image.row] = image
+    return list(kept.values())
+
+
+def lines(text: str) -> list[Line]:
+    """The instructions that matter, continuation lines joined, comments and heredocs left out."""
+    found: list[Line] = []
+    rows = text.splitlines()
+    index = 0
+    while index < len(rows):
+        first, line = index + 1, rows[index]
+        index += 1
+        if line.lstrip().startswith("#") or not line.strip():
+            continue
+        while line.rstrip().endswith(("\\", "`")) and index < len(rows):
+            following = rows[index]
+            index += 1
+            if following.lstrip().startswith("#") or not following.strip():
+                continue
+            line = line.rstrip()[:-1] + "\n" + following
+        match = _INSTRUCTION.fullmatch(line)
+        if match is None:
+            continue
+        for delimiter in _HEREDOC.findall(line) if match[1].upper() in ("RUN", "COPY") else ():
+            while index < len(rows) and rows[index].strip() != delimiter:
+                index += 1
+            index += 1
+        if match[1].upper() in _STARTS:
+            found.append(Line(match[1].upper(), match[2].strip(), first))
+    return found
+
+
+def _exec_form(text: str) -> tuple[str, ...]:
+    """The words of ``["a", "b"]``, or the shell's of anything else."""
+    if text.startswith("["):
+        try:
+            words = json.loads(text)
+        except ValueError:
+            words = None
+        if isinstance(words, list):
+            return tuple(str(word) for word in words)
+    return ("sh", "-c", text)
+
+
+def _pairs(text: str, environment: dict[str, str]) -> dict[str, str]:
+    """``A=b C=d``, or ``A b``."""
+    script = Script("export " + text.replace("\n", " "), environment)
+    script.commands()
+    if "=" in text.split(" ", 1)[0]:
+        return {name: script.variables[name] for name in script.exported & set(script.variables)}
+    name, _, value = text.partition(" ")
+    return {name: value.strip()} if value else {}

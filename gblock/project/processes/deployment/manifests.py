@@ -1,0 +1,362 @@
+"""YAML: compose files, Kubernetes manifests, and whatever else names a command."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from gblock.project.processes.deployment.command import Command, UnreadableError
+from gblock.project.processes.deployment.dockerfile import Image
+from gblock.project.processes.deployment.env_files import none as no_environment
+from gblock.project.processes.deployment.shell import Script
+from gblock.project.processes.deployment.units import Environments, Section, Setting, uwsgi
+
+_STARTS = ("command", "args", "entrypoint", "cmd", "startCommand", "start_command")
+_PROBES = {"exec", "healthcheck", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
+_TAG = re.compile(
+    r"\{\{-?\s*(?:/\*.*?\*/|(?:if|else|end|range|with|define|block|template)\b[^\n]*?)\s*-?\}\}"
+    r"|\{%.*?%\}|\{#.*?#\}",
+    re.DOTALL,
+)
+"""What steers a template of Go or Jinja, and its comments."""
+_HOLE = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_HOLE_LINE = re.compile(r"^[ \t]*\{\{[^\n]*\}\}[ \t]*$", re.MULTILINE)
+_OF_VALUES = re.compile(r"\.Values\.([\w.]+)")
+_DEFAULT = re.compile(r"""\bdefault\(?\s*["']([^"']*)["']""")
+_OF_KUBERNETES = re.compile(r"\$\(([A-Z_][A-Z0-9_]*)\)")
+_RUN = ("heroku.yml", "app.json", "package.json")
+"""Files in which a mapping of names to commands stands."""
+_UWSGI = {"module", "wsgi-file", "master", "gevent", "workers", "processes", "socket"}
+_DEEP = 40
+
+Images = Callable[[str, str], "Image | None"]
+"""Asked with a build's directory and the name of its Dockerfile."""
+Values = Mapping[str, Any]
+"""The settings of a chart."""
+
+
+class _Started(NamedTuple):
+    words: tuple[str, ...]
+    row: int
+
+
+def read(
+    text: str,
+    filename: str,
+    images: Images | None = None,
+    environments: Environments = no_environment,
+    values: Values | None = None,
+) -> list[Command]:
+    """The commands of all documents in a file.
+
+    Args:
+        text: The file.
+        filename: Its name.
+        images: Finds the image that a compose file's service builds.
+        environments: Reads the environment file of a path.
+        values: The settings of the chart that the file is a template of.
+
+    Raises:
+        UnreadableError: if it is no YAML.
+    """
+    variables = environments(".env") if "services:" in text and "$" in text else {}
+    found: list[Command] = []
+    for document in _documents(text, values or {}):
+        found += _Reader(filename, images, environments, variables).read(document)
+    return found
+
+
+def config_maps(text: str, environments: Environments) -> dict[str, dict[str, str]]:
+    """The variables of each ConfigMap, also of those that Kustomize makes.
+
+    Args:
+        text: The file.
+        environments: Reads the environment file of a path.
+
+    Raises:
+        UnreadableError: if it is no YAML.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for document in _documents(text, {}):
+        items = _items(document) if document.id == "mapping" else {}
+        kind, data = items.get("kind"), items.get("data")
+        name = (
+            _text(_items(items["metadata"]).get("name")) if _is_mapping(items, "metadata") else ""
+        )
+        if name and _text(kind) == "ConfigMap" and data is not None and data.id == "mapping":
+            found[name] = {key: _text(value) for key, value in _items(data).items()}
+        generators = items.get("configMapGenerator")
+        for one in generators.value if generators is not None else ():
+            made = _items(one) if one.id == "mapping" else {}
+            variables = found.setdefault(_text(made.get("name")), {})
+            for path in _texts(made.get("envs")) + _texts(made.get("env")):
+                variables.update(environments(path))
+            pairs = (pair.partition("=") for pair in _texts(made.get("literals")))
+            variables.update((pair[0], pair[2]) for pair in pairs)
+    return found
+
+
+def settings(text: str) -> Values:
+    """The settings of a chart; none where they cannot be read."""
+    yaml = _yaml()
+    try:
+        found = yaml.load(text, Loader=_loader())
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _documents(text: str, values: Values) -> list[Any]:
+    """The documents of a file, templates read around their holes.
+
+    Raises:
+        UnreadableError: if it is no YAML.
+    """
+    if "{{" in text or "{%" in text:
+        text = _TAG.sub(lambda match: "\n" * match[0].count("\n"), text)
+        text = _HOLE.sub(lambda match: _in_hole(match, values), _HOLE_LINE.sub("", text))
+    yaml = _yaml()
+    try:
+        found = list(yaml.compose_all(text, Loader=_loader()))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "is no YAML"
+        raise UnreadableError(
+            f"cannot be read as YAML: {problem}", mark.line + 1 if mark else 0
+        ) from None
+    except (RecursionError, ValueError) as error:
+        raise UnreadableError(f"cannot be read as YAML: {type(error).__name__}") from None
+    return [document for document in found if document is not None]
+
+
+def _in_hole(match: re.Match[str], values: Values) -> str:
+    """What a hole holds: the chart's setting, or the default that is written in it."""
+    named = _OF_VALUES.search(match[1])
+    now: Any = values if named is not None else None
+    for name in named[1].split(".") if named is not None else ():
+        now = now.get(name) if isinstance(now, dict) else None
+    if isinstance(now, str | int) and str(now):
+        text = str(now)
+    else:
+        default = _DEFAULT.search(match[1])
+        text = default[1] if default is not None else "$x"
+    return text.replace("\n", " ") + "\n" * match[0].count("\n")
+
+
+@cache
+def _yaml() -> Any:
+    """PyYAML, imported where there is a manifest to read; it brings no types."""
+    return importlib.import_module("yaml")
+
+
+@cache
+def _loader() -> Any:
+    yaml = _yaml()
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Reader:
+    """Walks one document; aliases can make a circle, so each node is entered once."""
+
+    def __init__(
+        self,
+        filename: str,
+        images: Images | None,
+        environments: Environments,
+        variables: dict[str, str],
+    ) -> None:
+        self.filename = filename
+        self.images = images
+        self.environments = environments
+        self.variables = variables
+        """What compose puts in for ``$NAME``."""
+        self.runs = os.path.basename(filename) in _RUN
+        self.entered: set[int] = set()
+
+    def read(self, document: Any) -> list[Command]:
+        return list(self._walk(document, "", 0))
+
+    def _walk(self, node: Any, key: str, depth: int) -> Iterator[Command]:
+        if depth > _DEEP or id(node) in self.entered or key in _PROBES:
+            return
+        self.entered.add(id(node))
+        if node.id == "sequence":
+            for one in node.value:
+                yield from self._walk(one, key, depth + 1)
+        elif node.id == "mapping":
+            items = _items(node)
+            if key == "uwsgi" or len(_UWSGI & set(items)) > 2:
+                yield from self._uwsgi(node)
+                return
+            if self.runs and key in ("run", "scripts", "processes"):
+                yield from self._run(items)
+            yield from self._commands(items, key)
+            for name, value in items.items():
+                yield from self._walk(value, name, depth + 1)
+
+    def _run(self, items: dict[str, Any]) -> Iterator[Command]:
+        for name, node in items.items():
+            started = self._started(node) if node.id == "scalar" else None
+            if started is not None:
+                yield Command(started.words, self.filename, started.row, name)
+
+    def _uwsgi(self, node: Any) -> list[Command]:
+        settings = [
+            Setting(str(name.value), str(one.value), one.start_mark.line + 1)
+            for name, value in node.value
+            for one in (value.value if value.id == "sequence" else [value])
+            if one.id == "scalar"
+        ]
+        return uwsgi(Section("uwsgi", node.start_mark.line + 1, settings), self.filename)
+
+    def _commands(self, items: dict[str, Any], key: str) -> Iterator[Command]:
+        started = {name: self._started(items[name]) for name in _STARTS if name in items}
+        known = {name: one for name, one in started.items() if one is not None}
+        build = items.get("build")
+        if not known and (build is None or self.images is None):
+            return
+        label = key
+        if "name" in items and items["name"].id == "scalar":
+            label = items["name"].value
+        environment = self._environment(items)
+        image = self._image(build)
+        directory = self._context(build) if build is not None else ""
+        row = min((one.row for one in known.values()), default=0)
+        words: tuple[str, ...] = ()
+        if "entrypoint" in known or "command" in known or "args" in known:
+            entrypoint = known["entrypoint"].words if "entrypoint" in known else None
+            command = known["command"].words if "command" in known else ()
+            if "args" in known:  # Kubernetes: command and args are ENTRYPOINT and CMD
+                command = (*command, *known["args"].words)
+            if image is not None:
+                words = image.started(command, entrypoint)
+            else:
+                words = (*(entrypoint or ()), *command)
+        elif known:
+            words = next(iter(known.values())).words
+        elif image is not None and build is not None:
+            words, row = image.started(), build.start_mark.line + 1
+        if image is not None:
+            environment = {**image.environment, **environment}
+        if words:
+            yield Command(
+                words,
+                self.filename,
+                row,
+                label,
+                tuple(environment.items()),
+                directory,
+                working=_text(items.get("working_dir") or items.get("workingDir"))
+                or (image.directory if image is not None else ""),
+                maps=_maps(items),
+            )
+
+    def _started(self, node: Any) -> _Started | None:
+        """The words of a command: a list's, or a text's as the shell reads it."""
+        row = node.start_mark.line + 1
+        if node.id == "sequence":
+            words = [self._filled(one.value) for one in node.value if one.id == "scalar"]
+            return _Started(tuple(words), row) if words and len(words) == len(node.value) else None
+        if node.id != "scalar" or not node.value.strip():
+            return None
+        text = node.value.replace("$$", "$")
+        commands = Script(text, self.variables).commands()
+        own = set(commands[0].environment) - set(self.variables.items()) if commands else set()
+        if len(commands) == 1 and not own:
+            return _Started(commands[0].words, row)
+        return _Started(("sh", "-c", text), row) if commands else None
+
+    def _filled(self, text: str) -> str:
+        if "$" not in text:
+            return text
+        text = _OF_KUBERNETES.sub(r"$\1", text.replace("$$", "$"))
+        return Script("", self.variables).expanded(text) if self.variables else text
+
+    def _environment(self, items: dict[str, Any]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        files = items.get("env_file")
+        for one in files.value if files is not None and files.id == "sequence" else [files]:
+            path = _items(one).get("path") if one is not None and one.id == "mapping" else one
+            if _text(path):
+                found.update(self.environments(_text(path)))
+        for key in ("environment", "env", "env_variables"):
+            if key in items:
+                found.update(self._variables(items[key]))
+        return found
+
+    def _variables(self, node: Any) -> dict[str, str]:
+        found: dict[str, str] = {}
+        if node.id == "mapping":
+            found.update({k: one.value for k, one in _items(node).items() if one.id == "scalar"})
+        elif node.id == "sequence":
+            for one in node.value:
+                if one.id == "scalar":
+                    name, equals, value = one.value.partition("=")
+                    if equals or name in self.variables:
+                        found[name] = value if equals else self.variables[name]
+                elif one.id == "mapping":
+                    pair = _items(one)
+                    if {"name", "value"} <= set(pair) and pair["value"].id == "scalar":
+                        found[str(pair["name"].value)] = pair["value"].value
+        return {name: self._filled(value) for name, value in found.items()}
+
+    def _context(self, build: Any) -> str:
+        where, _ = _built(build)
+        return os.path.normpath(os.path.join(os.path.dirname(self.filename), where))
+
+    def _image(self, build: Any) -> Image | None:
+        if build is None or self.images is None:
+            return None
+        _, name = _built(build)
+        return self.images(self._context(build), name)
+
+
+def _built(build: Any) -> tuple[str, str]:
+    """The directory and the Dockerfile of a compose file's ``build``."""
+    if build.id == "scalar":
+        return build.value, "Dockerfile"
+    if build.id != "mapping":
+        return ".", "Dockerfile"
+    items = _items(build)
+    texts = {k: one.value for k, one in items.items() if one.id == "scalar"}
+    return texts.get("context", "."), texts.get("dockerfile", "Dockerfile")
+
+
+def _items(node: Any) -> dict[str, Any]:
+    return {key.value: value for key, value in node.value if key.id == "scalar"}
+
+
+def _text(node: Any) -> str:
+    """A scalar's text, empty for anything else."""
+    return str(node.value) if node is not None and node.id == "scalar" else ""
+
+
+def _texts(node: Any) -> list[str]:
+    """A scalar, or the scalars of a list."""
+    if node is None or node.id == "mapping":
+        return []
+    return [_text(one) for one in node.value] if node.id == "sequence" else [_text(node)]
+
+
+def _is_mapping(items: dict[str, Any], name: str) -> bool:
+    return name in items and items[name].id == "mapping"
+
+
+def _maps(items: dict[str, Any]) -> tuple[str, ...]:
+    """The ConfigMaps that a container takes variables from: ``map``, or ``NAME=map/key``."""
+    found: list[str] = []
+    for key in ("envFrom", "env"):
+        for one in items[key].value if key in items and items[key].id == "sequence" else ():
+            entry = _items(one) if one.id == "mapping" else {}
+            if _is_mapping(entry, "configMapRef"):
+                found.append(_text(_items(entry["configMapRef"]).get("name")))
+            source = _items(entry["valueFrom"]) if _is_mapping(entry, "valueFrom") else {}
+            if _is_mapping(source, "configMapKeyRef"):
+                named = _items(source["configMapKeyRef"])
+                where = f"{_text(named.get('name'))}/{_text(named.get('key'))}"
+                found.append(f"{_text(entry.get('name'))}={where}")
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""What an installation of the project puts into the path: console scripts and copied files."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Any
+
+from gblock.distribution import normalized
+from gblock.project.processes.deployment.command import Command, EntryPoint, UnreadableError
+from gblock.project.processes.deployment.shell import Script
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_POINT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_][\w.]*)\s*:\s*[A-Za-z_][\w.]*")
+_SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
+_QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
+_REQUIRED = re.compile(
+    r"""(?:^[ \t]*(?:-[ \t]+)?|["'])([A-Za-z][\w.-]*)"""
+    r"""(?=[ \t]*(?:\[[\w, -]*\])?[ \t]*(?:$|[<>=!~;#"'^]))""",
+    re.MULTILINE,
+)
+_SECTION = re.compile(r"^\[([^\]]+)\]", re.MULTILINE)
+
+
+def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
+    """The entry points that ``setup.py`` or ``setup.cfg`` declares, told from the text."""
+    found = []
+    for group in ("console_scripts", "gui_scripts"):
+        start = text.find(group)
+        if start < 0:
+            continue
+        end = _end_of_group(text, start)
+        for match in _POINT.finditer(text, start, end):
+            row = text.count("\n", 0, match.start()) + 1
+            found.append(EntryPoint(match[1], match[2], "", filename, row))
+    directory = os.path.dirname(filename)
+    for match in _SCRIPTS.finditer(text):
+        for quoted in _QUOTED.finditer(match[1]):
+            row = text.count("\n", 0, match.start(1) + quoted.start()) + 1
+            path = os.path.normpath(os.path.join(directory, quoted[1]))
+            name = os.path.basename(path)
+            found.append(EntryPoint(name, "", path, filename, row))
+    return found
+
+
+def _end_of_group(text: str, start: int) -> int:
+    """Where a group of entry points ends: at a closing bracket, or at the next section."""
+    ends = [len(text)]
+    for mark in ("]", '"""', "'''"):
+        place = text.find(mark, start)
+        if place >= 0 and text[start:place].count(mark) == 0:
+            ends.append(_after_opening(text, start, place, mark))
+    section = _SECTION.search(text, start)
+    if section is not None:
+        ends.append(section.start())
+    return min(ends)
+
+
+def _after_opening(text: str, start: int, place: int, mark: str) -> int:
+    """The closing mark: of three quotes the second ones, if the text began before them."""
+    if mark == "]":
+        return place
+    second = text.find(mark, place + 3)
+    return second if second >= 0 and "=" not in text[start:place].partition("\n")[2] else place
+
+
+def requirements(text: str) -> frozenset[str]:
+    """The distributions that a file may need: the first words of its lines and quoted texts."""
+    return frozenset(normalized(match[1]) for match in _REQUIRED.finditer(text))
+
+
+def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command]]:
+    """The entry points of ``pyproject.toml``, and commands that tools keep there.
+
+    Raises:
+        UnreadableError: if it is no TOML.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        message, _, place = str(error).partition(" (at line ")
+        row = int(place.split(",")[0]) if place[:1].isdigit() else 0
+        raise UnreadableError(f"cannot be read as TOML: {message}", row) from None
+    points: list[EntryPoint] = []
+    directory = os.path.dirname(filename)
+    for keys in (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts")):
+        for name, target in _table(tables, *keys).items():
+            if isinstance(target, dict):
+                target = target.get("callable") or target.get("reference")
+            if isinstance(target, str) and target:
+                module = target.partition(":")[0].strip()
+                points.append(EntryPoint(name, module, "", filename, _row(text, name)))
+    files = _table(tables, "tool", "setuptools").get("script-files")
+    for path in files if isinstance(files, list) else ():
+        where = os.path.normpath(os.path.join(directory, str(path)))
+        row = _row(text, str(path))
+        points.append(EntryPoint(os.path.basename(where), "", where, filename, row))
+    return points, _commands(tables, text, filename)
+
+
+def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command]:
+    """What task runners and hosting platforms start."""
+    found = []
+    for keys in (
+        ("tool", "pdm", "scripts"),
+        ("tool", "poe", "tasks"),
+        ("tool", "taskipy", "tasks"),
+        ("tool", "rye", "scripts"),
+        ("processes",),
+        ("deploy",),
+    ):
+        for name, value in _table(tables, *keys).items():
+            if isinstance(value, dict):
+                value = value.get("cmd") or value.get("shell")
+            if isinstance(value, str):
+                for simple in Script(value).commands():
+                    found.append(Command.of(simple, filename, _row(text, name), name))
+    return found
+
+
+def _table(tables: dict[str, Any], *keys: str) -> dict[str, Any]:
+    now: Any = tables
+    for key in keys:
+        now = now.get(key) if isinstance(now, dict) else None
+    return now if isinstance(now, dict) else {}
+
+
+def _row(text: str, name: str) -> int:
+    """The row where a key, or a quoted text, stands."""
+    match = re.search(
+        rf"""^[ \t]*["']?{re.escape(name)}["']?[ \t]*=|["']{re.escape(name)}["']""",
+        text,
+        re.MULTILINE,
+    )
+    return text.count("\n", 0, match.start()) + 1 if match else 1

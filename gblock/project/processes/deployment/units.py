@@ -1,0 +1,193 @@
+"""Files of sections and settings: systemd, supervisor, circus and uWSGI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gblock.project.processes.deployment.command import Command, UnreadableError
+from gblock.project.processes.deployment.env_files import none as no_environment
+from gblock.project.processes.deployment.shell import Script
+
+_SECTION = re.compile(r"\[([^\]]+)\][ \t]*(?:[#;].*)?")
+_SETTING = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*[=:][ \t]*(.*)")
+_BARE = re.compile(r"[A-Za-z_][\w.-]*")
+_ELSE = re.compile(r"\{%-?[ \t]*(?:else|elif[^%]*)[ \t]*-?%\}")
+_TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_EXPANSION = re.compile(r"%\((?:ENV_)?(\w+)\)[sd]")
+"""supervisor's variables."""
+_COMMENT = re.compile(r"[ \t];[^\n]*")
+_ALTERNATIVE = "\0"
+_DAEMONS = ("attach-daemon", "attach-daemon2", "smart-attach-daemon", "smart-attach-daemon2")
+_OWN = re.compile(r"%\((\w[\w-]*)\)")
+"""uWSGI's placeholders."""
+
+Environments = Callable[[str], dict[str, str]]
+
+
+class Setting(NamedTuple):
+    """One setting, its continuation lines joined."""
+
+    key: str
+    value: str
+    row: int
+
+
+class Section(NamedTuple):
+    """One section."""
+
+    name: str
+    row: int
+    settings: list[Setting]
+
+    def get(self, key: str) -> str:
+        """The last value of a key, an empty string where it is not set."""
+        return next((s.value for s in reversed(self.settings) if s.key == key), "")
+
+    def all(self, key: str) -> list[Setting]:
+        """Every setting of a key."""
+        return [setting for setting in self.settings if setting.key == key]
+
+
+def read(text: str, filename: str, environments: Environments = no_environment) -> list[Command]:
+    """The commands of a unit, a supervisor's or circus' programs, a uWSGI server's settings.
+
+    Args:
+        text: The file.
+        filename: Its name.
+        environments: Reads the environment file of a path.
+
+    Raises:
+        UnreadableError: for a line that is neither a section, a setting, nor the rest of one.
+    """
+    found: list[Command] = []
+    for section in sections(text):
+        kind, _, name = section.name.partition(":")
+        if kind == "Service":
+            found += _service(section, filename, environments)
+        elif kind in ("program", "eventlistener", "fcgi-program"):
+            found += _program(section, filename, name)
+        elif kind == "watcher":
+            found += _watcher(section, filename, name)
+        elif kind == "uwsgi":
+            found += uwsgi(section, filename)
+    return found
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of a file.
+
+    Raises:
+        UnreadableError: for a line that is neither a section, a setting, nor the rest of one.
+    """
+    template = "{%" in text or "{{" in text
+    if template:
+        text = _VALUE.sub("$x", _kept_rows(_TAG, _ELSE.sub(_ALTERNATIVE, text)))
+    found: list[Section] = []
+    continued = False
+    for row, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#;":
+            continue
+        match = _SECTION.fullmatch(stripped)
+        if match is not None and not continued:
+            found.append(Section(match[1].strip(), row, []))
+            continue
+        settings = found[-1].settings if found else []
+        setting = None if continued else _SETTING.fullmatch(stripped)
+        indented = line[0] in " \t" or continued or (template and setting is None)
+        if indented and settings and (setting is None or line[0] in " \t"):
+            last = settings[-1]
+            joined = f"{last.value.removesuffix(_BACKSLASH)}\n{stripped}"
+            settings[-1] = last._replace(value=joined)
+        elif setting is not None and found:
+            settings.append(Setting(setting[1], setting[2], row))
+        elif found and _BARE.fullmatch(stripped):
+            settings.append(Setting(stripped, "true", row))
+        elif not template:
+            raise UnreadableError("neither a section nor a setting", row)
+        continued = stripped.endswith("\\")
+    return found
+
+
+_BACKSLASH = "\\"
+
+
+def _kept_rows(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
+
+
+def _commands(
+    value: str, filename: str, row: int, label: str, environment: dict[str, str], directory: str
+) -> list[Command]:
+    found = []
+    value = _EXPANSION.sub(r"$\1", value)
+    for alternative in value.split(_ALTERNATIVE):
+        for simple in Script(" ".join(alternative.split("\n")), environment).commands():
+            found.append(Command.of(simple, filename, row, label, working=directory))
+    return found
+
+
+def _service(section: Section, filename: str, environments: Environments) -> list[Command]:
+    environment: dict[str, str] = {}
+    for setting in section.all("EnvironmentFile"):
+        environment.update(environments(setting.value.removeprefix("-")))
+    for setting in section.all("Environment"):
+        for simple in Script(f"env {setting.value}").commands():
+            environment.update(word.partition("=")[::2] for word in simple.words[1:] if "=" in word)
+    found: list[Command] = []
+    for setting in section.all("ExecStart"):
+        value = setting.value.lstrip("@-:+!")
+        where = section.get("WorkingDirectory").lstrip("-~")
+        found += _commands(value, filename, setting.row, "", environment, where)
+    return found
+
+
+def _program(section: Section, filename: str, name: str) -> list[Command]:
+    environment: dict[str, str] = {}
+    for part in section.get("environment").replace("\n", ",").split(","):
+        key, equals, value = part.strip().partition("=")
+        if equals:
+            environment[key] = value.strip("\"'")
+    found: list[Command] = []
+    for setting in section.all("command"):
+        value = _COMMENT.sub("", setting.value)
+        where = section.get("directory")
+        found += _commands(value, filename, setting.row, name, environment, where)
+    return found
+
+
+def _watcher(section: Section, filename: str, name: str) -> list[Command]:
+    found: list[Command] = []
+    for setting in section.all("cmd"):
+        value = f"{setting.value} {section.get('args')}"
+        where = section.get("working_dir")
+        found += _commands(value, filename, setting.row, name, {}, where)
+    return found
+
+
+def uwsgi(section: Section, filename: str) -> list[Command]:
+    """A uWSGI server's settings as the command line that means the same, and what it attaches."""
+    words = ["uwsgi"]
+    options = []
+    attached: list[Command] = []
+    for key, written, row in section.settings:
+        value = _OWN.sub(lambda match: section.get(match[1]) or match[0], written)
+        words.append(f"--{key}" if value.lower() in ("true", "") else f"--{key}={value}")
+        options.append((key, value, row))
+        if key in _DAEMONS:
+            attached += _attached(key, value, filename, row)
+    server = Command(tuple(words), filename, section.row, options=tuple(options))
+    return [server, *attached]
+
+
+def _attached(key: str, value: str, filename: str, row: int) -> list[Command]:
+    """The daemon that uWSGI starts beside itself."""
+    if key.startswith("smart"):
+        value = value.partition(" ")[2]  # the file with its pid stands first
+    elif key.endswith("2"):
+        pairs = dict(part.partition("=")[::2] for part in value.split(","))
+        value = pairs.get("cmd") or pairs.get("exec") or ""
+    return [Command.of(simple, filename, row) for simple in Script(value).commands()]

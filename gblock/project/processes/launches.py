@@ -1,0 +1,137 @@
+"""Commands that the project's own code starts: ``os.execvp``, ``subprocess.run``, a server's main.
+
+Only files are parsed that name a server and something that starts one.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import NamedTuple
+
+from gblock.project.names.spelling import Wording, Words
+from gblock.project.processes.deployment import Command
+from gblock.project.processes.deployment.shell import Script
+from gblock.project.reading.modules import Modules
+
+_NAMES = (
+    "gunicorn",
+    "celery",
+    "uwsgi",
+    "locust",
+    "dramatiq",
+    "huey_consumer",
+    "rqworker",
+    "worker_main",
+    "executable",
+)
+"""Of these one stands in a file that starts a server, or Python once more."""
+_STARTS = re.compile(
+    rb"\b(?:exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|system|popen|Popen|run|call|check_call|"
+    rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|argv|worker_main|"
+    rb"Worker|local|sudo)\b"
+)
+_LISTED = frozenset("execl execle execlp execlpe".split())
+"""The words follow the path, one argument each."""
+_VECTOR = frozenset("execv execve execvp execvpe posix_spawn posix_spawnp".split())
+_SPAWNED_LISTED = frozenset("spawnl spawnle spawnlp spawnlpe".split())
+_SPAWNED_VECTOR = frozenset("spawnv spawnve spawnvp spawnvpe".split())
+_GIVEN = frozenset(
+    "system popen Popen run call check_call check_output getoutput local sudo "
+    "create_subprocess_shell".split()
+)
+"""A list of words, or a text for the shell, comes first."""
+
+
+class Launch(NamedTuple):
+    """One command that code starts."""
+
+    command: Command
+    inside: bool = False
+    """Whether it is this process itself that becomes the server: Celery's ``worker_main``."""
+
+
+def launches(modules: Modules) -> list[Launch]:
+    """Every command that the code of a project starts, tests left out.
+
+    Args:
+        modules: The project's files.
+    """
+    paths = dict.fromkeys(path for name in _NAMES for path in modules.mentioning(name))
+    return [one for path in paths for one in _of(modules.data(path), path)]
+
+
+def _of(data: bytes, path: str) -> list[Launch]:
+    if not _STARTS.search(data) or os.path.basename(path) == "setup.py":
+        return []
+    wording = Wording.of_file(data, path)
+    if wording is None:
+        return []
+    found = []
+    for call, function in wording.calls:
+        for words in _started(call, function, wording):
+            found += [Launch(one) for one in _commands(words, path, call.lineno)]
+        for words in _inside(call, function, wording):
+            found.append(Launch(Command(words, path, call.lineno), inside=True))
+    for target, value, function in wording.assigned:
+        if ast.unparse(target) == "sys.argv":
+            for spelled in wording.of(value, function):
+                found += [Launch(one) for one in _commands(spelled, path, value.lineno)]
+    return found
+
+
+def _started(call: ast.Call, function: int, wording: Wording) -> list[Words]:
+    """What a call starts as another process, or in this one's place."""
+    callee, arguments = call.func, call.args
+    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+    if name in _GIVEN:
+        given = arguments[:1] or [k.value for k in call.keywords if k.arg in ("args", "command")]
+        return wording.of(given[0], function) if given else []
+    if name in _VECTOR and len(arguments) > 1:
+        return _with_program(arguments[0], wording.of(arguments[1], function), function, wording)
+    if name in _SPAWNED_VECTOR and len(arguments) > 2:
+        return _with_program(arguments[1], wording.of(arguments[2], function), function, wording)
+    if name in _LISTED and len(arguments) > 1:
+        spelled = wording.of(ast.List(elts=arguments[1:], ctx=ast.Load()), function)
+        return _with_program(arguments[0], spelled, function, wording)
+    if name in _SPAWNED_LISTED and len(arguments) > 2:
+        spelled = wording.of(ast.List(elts=arguments[2:], ctx=ast.Load()), function)
+        return _with_program(arguments[1], spelled, function, wording)
+    if name == "create_subprocess_exec":
+        return wording.of(ast.List(elts=arguments, ctx=ast.Load()), function)
+    return []
+
+
+def _with_program(
+    program: ast.expr, spelled: list[Words], function: int, wording: Wording
+) -> list[Words]:
+    """The words with the program that really runs in place of the name that it is given."""
+    programs = [one for one in wording.of(program, function) if isinstance(one, str)]
+    return [
+        (programs[0] if programs else words[0], *words[1:])
+        for words in spelled
+        if isinstance(words, tuple) and words
+    ]
+
+
+def _inside(call: ast.Call, function: int, wording: Wording) -> list[tuple[str, ...]]:
+    """Celery's worker that this process becomes: ``app.worker_main([…])``, ``app.Worker(…)``."""
+    callee = call.func
+    if not isinstance(callee, ast.Attribute):
+        return []
+    if callee.attr == "worker_main":
+        given = call.args[:1] or [k.value for k in call.keywords if k.arg == "argv"]
+        spelled = wording.of(given[0], function) if given else []
+        return [("celery", "worker", *one) for one in spelled if isinstance(one, tuple)]
+    if callee.attr == "Worker":
+        pools = [k.value for k in call.keywords if k.arg in ("pool", "pool_cls")]
+        spelled = wording.of(pools[0], function) if pools else []
+        return [("celery", "worker", f"--pool={one}") for one in spelled if isinstance(one, str)]
+    return []
+
+
+def _commands(words: Words, path: str, row: int) -> list[Command]:
+    if isinstance(words, tuple):
+        return [Command(words, path, row)] if words else []
+    return [Command.of(simple, path, row) for simple in Script(words).commands()]

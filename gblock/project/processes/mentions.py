@@ -1,0 +1,114 @@
+"""What single files say of gevent, told from their bytes."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from gblock.project.names.spelling import Wording
+from gblock.project.reading.modules import Modules
+
+_GEVENT = re.compile(
+    rb"^([ \t]*)(?:from[ \t]+(gevent(?:\.\w+)*)[ \t]+import[ \t]+([^\n#]*)"
+    rb"|import[ \t]+(?:[\w., \t]*[, \t])?(gevent(?:\.\w+)*))",
+    re.MULTILINE,
+)
+_WORKER_CLASS = re.compile(
+    rb"""(?:["']worker_class["'][ \t]*(?:\][ \t]*=|[:,])|\bworker_class[ \t]*=)"""
+    rb"""[ \t]*["']([\w.:#]+)["']"""
+)
+WORKER_CONFIG = re.compile(rb"^worker_class[ \t]*=", re.MULTILINE)
+"""What makes a file one of gunicorn's settings files."""
+_POOL = re.compile(
+    rb"""--pool(?:=|["'],?\s*["']?)gevent|["']-P["']\s*,\s*["']gevent["']"""
+    rb"""|["']?pool(?:_cls)?["']?\s*[:=]\s*["']gevent"""
+)
+_POOL_SETTING = re.compile(
+    rb"""(?:worker_pool|CELERYD_POOL|CELERY_WORKER_POOL)["'\]]*\s*[:=]\s*["']gevent"""
+)
+_ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
+_SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
+
+
+class Mark(NamedTuple):
+    """What one file says of gevent."""
+
+    imports: bool = False
+    """Whether it imports something of gevent at import, besides its monkey patching."""
+    imports_later: bool = False
+    worker: tuple[str, int] | None = None
+    """A gunicorn worker class in a dictionary of options, and the row."""
+    pool: bool = False
+    """Whether it sets gevent as the pool of Celery's workers."""
+    async_mode: bool = False
+    """Whether it sets gevent as the mode of Flask-SocketIO."""
+    any_mode: bool = False
+    """Whether it leaves the mode to Flask-SocketIO, which takes what is installed."""
+
+
+class Marks:
+    """Reads the marks of a project's files.
+
+    Args:
+        modules: The files.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self._known: dict[str, Mark] = {}
+
+    def of(self, path: str) -> Mark:
+        """What one file says of gevent."""
+        found = self._known.get(path)
+        if found is None:
+            found = self._known[path] = self._read(path)
+        return found
+
+    def _read(self, path: str) -> Mark:
+        data = self.modules.data(path)
+        socketio = _SOCKETIO.search(data) is not None
+        if b"gevent" not in data and b"worker_class" not in data and not socketio:
+            return Mark()
+        at_import = later = False
+        for match in _GEVENT.finditer(data):
+            names = match[2] or match[4]
+            if names == b"gevent.monkey" or (match[3] or b"").strip() in (b"monkey", b"(monkey)"):
+                continue
+            if match[1]:
+                later = True
+            else:
+                at_import = True
+        pool = _POOL_SETTING.search(data) is not None or (
+            b"elery" in data.lower() and _POOL.search(data) is not None
+        )
+        async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
+        any_mode = socketio and b"async_mode" not in data
+        return Mark(at_import, later, self._worker(path), pool, async_mode, any_mode)
+
+    def _worker(self, path: str) -> tuple[str, int] | None:
+        """The worker class that options for gunicorn name, and the row."""
+        data = self.modules.data(path)
+        if b"gunicorn" not in data or b"worker_class" not in data or WORKER_CONFIG.search(data):
+            return None
+        match = _WORKER_CLASS.search(data)
+        if match is not None:
+            return match[1].decode(), data.count(b"\n", 0, match.start()) + 1
+        found = [
+            (one, row) for one, row in self._passed(path, "worker_class") if one and "$" not in one
+        ]
+        return next((one for one in found if "gevent" in one[0]), found[0] if found else None)
+
+    def _async_mode(self, path: str) -> bool:
+        return any(text.startswith("gevent") for text, _ in self._passed(path, "async_mode"))
+
+    def _passed(self, path: str, name: str) -> list[tuple[str, int]]:
+        """The texts that a file gives an option of this name, and the rows."""
+        wording = Wording.of_file(self.modules.data(path), path)
+        if wording is None:
+            return []
+        return [
+            (text, value.lineno)
+            for value, function in wording.given(name)
+            for text in wording.of(value, function)
+            if isinstance(text, str)
+        ]

@@ -1,0 +1,238 @@
+"""What a command really runs, behind ``exec``, ``env``, ``sudo`` and other wrappers."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+from gblock.project.processes.deployment import Command, Deployment, EntryPoint
+from gblock.project.processes.deployment.shell import Script
+
+SERVERS = frozenset(
+    "gunicorn celery celeryd uwsgi locust flask rq rqworker dramatiq dramatiq-gevent "
+    "huey_consumer huey_consumer.py uvicorn hypercorn daphne waitress-serve chaussette pserve "
+    "twistd django-admin pytest py.test tox nox nosetests".split()
+)
+"""Programs that run what they are told to."""
+_SHELLS = frozenset("sh bash ash dash zsh ksh".split())
+_SILENT = frozenset(
+    ". [ [[ alias apk apt apt-get awk black break brew cargo cat cd chmod chown cmake conda "
+    "continue cp curl date dnf docker-build echo egrep exit false find flake8 gcc git go grep "
+    "groupadd hash head id install isort java kill killall ln ls make mkdir mv mypy mysql nginx "
+    "node npm npx pg_isready pip pip3 pipx pkill popd postgres pre-commit printf psql pushd "
+    "pylint read redis-cli redis-server return rm rmdir rsync ruff scp sed service set shift "
+    "sleep sort source ssh systemctl tail tar tee test touch trap true twine type ulimit umask "
+    "uniq unset unzip useradd usermod venv virtualenv wait wc wget which whoami yarn yum".split()
+)
+"""Programs that are no servers and start none."""
+_PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_DEEP = 6
+
+
+class Program(NamedTuple):
+    """One program that is started."""
+
+    name: str
+    """``python``, one of `SERVERS`, or ``""`` for a script that an installation provides."""
+    arguments: tuple[str, ...]
+    command: Command
+    """Where it stands; of several files that lead to it, the innermost."""
+    path: str = ""
+    """For ``python``: the file that is run, where it is one of the repository."""
+    point: EntryPoint | None = None
+
+
+class Programs:
+    """Finds what commands run.
+
+    Args:
+        deployment: The repository's files.
+    """
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.tree = deployment.tree
+        self.points = {point.name: point for point in deployment.points}
+
+    @cached_property
+    def all(self) -> list[Program]:
+        """What all commands of the repository run, in their order."""
+        return [program for command in self.deployment.commands for program in self.of(command)]
+
+    def of(self, command: Command, depth: int = 0) -> list[Program]:
+        """What one command runs; scripts of the repository are followed."""
+        words, environment = _without_assignments(command.words)
+        if environment:
+            merged = {**command.variables, **environment}
+            command = command._replace(environment=tuple(sorted(merged.items())))
+        if depth > _DEEP:
+            return []
+        if command.environment and any("$" in word for word in words):
+            words = _filled(words, command.variables)
+        for index, word in enumerate(words):
+            if index == 0 and os.path.basename(word) in _SILENT:
+                return []
+            found = self._at(words, index, command, depth)
+            if found is not None:
+                return found
+        # A wrapper's arguments hold all sorts of names: that of a script is looked for last.
+        for index, word in enumerate(words):
+            if word in self.points:
+                point = self.points[word]
+                return [Program("", words[index + 1 :], command, point=point)]
+        return []
+
+    def _at(
+        self, words: tuple[str, ...], index: int, command: Command, depth: int
+    ) -> list[Program] | None:
+        """What runs if the program stands at this word; None if it does not."""
+        word, rest = words[index], words[index + 1 :]
+        name = os.path.basename(word)
+        if index and any(letter.isspace() for letter in word):
+            return self._inner(word, command, depth) or None
+        if name in _SHELLS and (index == 0 or rest):
+            return self._shell(rest, command, depth)
+        if _PYTHON.fullmatch(name):
+            return self._python(rest, command, depth) if rest else None
+        if name in SERVERS:
+            return [Program(name, rest, command)]
+        point = self.points.get(name)
+        if point is not None and index == 0:
+            return [Program("", rest, command, point=point)]
+        if index == 0 or "/" in word or word.endswith((".py", ".sh")):
+            path = self.tree.find(word, command.home)
+            if path is not None and path != command.filename:
+                return self._file(path, rest, command, depth)
+        return None
+
+    def _inner(self, text: str, command: Command, depth: int) -> list[Program]:
+        """What a text runs, as ``sh -c`` has one."""
+        found = []
+        for simple in Script(text, command.variables).commands():
+            inner = command._replace(
+                words=simple.words,
+                environment=tuple(
+                    sorted({**command.variables, **dict(simple.environment)}.items())
+                ),
+            )
+            if simple.directory.startswith("/"):
+                inner = inner._replace(working=self.tree.directory(simple.directory) or "")
+            elif simple.directory:
+                where = os.path.normpath(os.path.join(command.home, simple.directory))
+                inner = inner._replace(directory=where)
+            found += self.of(inner, depth + 1)
+        return found
+
+    def _shell(self, rest: tuple[str, ...], command: Command, depth: int) -> list[Program] | None:
+        for index, word in enumerate(rest):
+            if word.startswith("-") and "c" in word and not word.startswith("--"):
+                return self._inner(rest[index + 1], command, depth) if rest[index + 1 :] else []
+            if not word.startswith(("-", "+")):
+                path = self.tree.find(word, command.home)
+                if path is None:
+                    return []
+                return self._file(path, rest[index + 1 :], command, depth)
+        return []
+
+    def _file(
+        self, path: str, rest: tuple[str, ...], command: Command, depth: int
+    ) -> list[Program] | None:
+        if path in self.deployment.scripts:
+            found: list[Program] = []
+            inner = self.deployment.script(path, command.variables, rest, command.label)
+            for one in inner:
+                placed = one._replace(
+                    directory=command.directory or one.directory,
+                    working=one.working or command.working,
+                )
+                found += self.of(placed, depth + 1)
+            return found
+        if path.endswith(".py") or self._is_python(path):
+            return [Program("python", rest, command, path)]
+        return None
+
+    def _is_python(self, path: str) -> bool:
+        if "." in os.path.basename(path):
+            return False
+        first = (self.deployment.text(path) or "").partition("\n")[0]
+        return first.startswith("#!") and "python" in first
+
+    def _python(self, rest: tuple[str, ...], command: Command, depth: int) -> list[Program] | None:
+        """What follows ``python``: a module, a file, or nothing that anybody can follow."""
+        index = 0
+        while index < len(rest):
+            word = rest[index]
+            if word in ("-W", "-X"):
+                index += 2
+            elif word == "-c" or word == "-":
+                return []
+            elif word.startswith("-m"):
+                module, after = word[2:], rest[index + 1 :]
+                if not module:
+                    module, after = (after[0], after[1:]) if after else ("", ())
+                return self._module(module, after, command, depth)
+            elif word.startswith("-"):
+                index += 1
+            else:
+                path = self.tree.find(word, command.home)
+                if path is None:
+                    return []
+                return [Program("python", rest[index + 1 :], command, path)]
+        return []
+
+    def _module(
+        self, module: str, rest: tuple[str, ...], command: Command, depth: int
+    ) -> list[Program]:
+        name = module.partition(".")[0]
+        if name == "huey":
+            name = module.rpartition(".")[2]
+        if name in SERVERS:
+            return [Program(name, rest, command)]
+        if name in ("coverage", "ddtrace", "cProfile", "trace", "debugpy", "memory_profiler"):
+            return self.of(command._replace(words=("-", *rest)), depth + 1)
+        return [Program("python", ("-m", module, *rest), command)]
+
+
+def option(arguments: tuple[str, ...], *names: str) -> str | None:
+    """The last value of an option: ``-k x``, ``-kx``, ``--name x``, ``--name=x``."""
+    found = None
+    for index, word in enumerate(arguments):
+        for name in names:
+            if word == name and index + 1 < len(arguments):
+                found = arguments[index + 1]
+            elif name.startswith("--") and word.startswith(f"{name}="):
+                found = word[len(name) + 1 :]
+            elif not name.startswith("--") and len(word) > 2 and word.startswith(name):
+                found = word[2:].removeprefix("=")
+    return found
+
+
+def _filled(words: tuple[str, ...], variables: dict[str, str]) -> tuple[str, ...]:
+    """Words with the variables put in that are known; one that is nothing else may be several."""
+    script = Script("", variables)
+    found: list[str] = []
+    for word in words:
+        if "$" not in word or any(letter.isspace() for letter in word) or "$@" in word:
+            found.append(word)  # a text is a shell's own to fill
+            continue
+        filled = script.expanded(word)
+        found += filled.split() if word[0] == "$" else [filled]
+    return tuple(found)
+
+
+def _without_assignments(
+    words: tuple[str, ...],
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    environment: dict[str, str] = {}
+    index = 0
+    while index < len(words):
+        match = _ASSIGNMENT.fullmatch(words[index])
+        if match is not None:
+            environment[match[1]] = match[2]
+        elif words[index] not in ("env", "exec", "eval", "nohup"):
+            break
+        index += 1
+    return words[index:], environment

@@ -1,0 +1,438 @@
+"""What the command lines and settings of servers say: gevent or not, which application."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from gblock.project.names import values as v
+from gblock.project.names.calling import ALLOWANCE
+from gblock.project.names.expressions import Place, dotted, last_name
+from gblock.project.names.inference import Inference
+from gblock.project.names.values import Value
+from gblock.project.processes.deployment.command import Command
+from gblock.project.processes.program import Program, option
+from gblock.project.reading import summary as tags
+from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.summary import Expr
+from gblock.project.reading.tree import Tree
+
+YES, NO, UNKNOWN = "yes", "no", "unknown"
+BY_CODE = ""
+"""The server has no say: the code that it runs decides."""
+
+_FLAGS = frozenset(
+    "--reload --preload --daemon --check-config --print-config --spew --no-sendfile --reuse-port "
+    "--capture-output --enable-stdio-inheritance --log-syslog --proxy-protocol --initgroups "
+    "--disable-redirect-access-to-syslog --strip-header-spaces -D -R".split()
+)
+_APPLICATION = re.compile(r"[A-Za-z_][\w.]*(?::.+)?")
+_KNOWN_WORKERS = re.compile(
+    r"sync|gthread|tornado|eventlet|gaiohttp|aiohttp|uvicorn|meinheld|egg:meinheld|prefork|solo|"
+    r"threads|processes|asyncio"
+)
+_UWSGI_PATCHES = (
+    "--gevent-monkey-patch",
+    "--gevent-early-monkey-patch",
+    "--gevent-patch",
+)
+_NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
+_BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
+
+
+class Server(NamedTuple):
+    """What is known of a process from how it is started."""
+
+    kind: str
+    gevent: str
+    """`YES`, `NO`, `UNKNOWN`, or `BY_CODE`."""
+    why: str
+    entries: tuple[str, ...]
+    """The files where it begins."""
+    name: str = ""
+    patches: bool = False
+    """Whether the server itself monkey patches, before or while it starts."""
+    preload: bool = False
+    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    before: tuple[str, ...] = ()
+    """Of the entries those that run before the server patches."""
+    evidence: tuple[tuple[str, int], ...] = ()
+    """More places that say so: settings files."""
+    open: bool = False
+    """Whether the application that it runs is not known."""
+
+
+class Servers:
+    """Reads how programs are started.
+
+    Args:
+        inference: What the project's expressions can be.
+        reach: What modules import.
+        tree: The repository's files.
+    """
+
+    def __init__(self, inference: Inference, reach: Reach, tree: Tree) -> None:
+        self.inference = inference
+        self.modules = inference.modules
+        self.reach = reach
+        self.tree = tree
+
+    # -- what a name of a module means
+
+    def module(self, written: str, *directories: str) -> str | None:
+        """The file of ``package.module`` or ``package.module:application``.
+
+        Args:
+            written: The name.
+            directories: Where it is looked up, in this order; then anywhere.
+        """
+        name = re.split(r"[:(\[]", written.strip().strip("\"'"), maxsplit=1)[0]
+        if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+            return None
+        for directory in filter(None, directories):
+            found = self.reach.named(name, os.path.join(directory, "_"), short=True)
+            if found is not None and self.modules.is_module(found):
+                return found
+        return self._anywhere(name)
+
+    def homes(self, command: Command, chdir: str | None = None) -> tuple[str, ...]:
+        """The directories from which a command's modules may be imported, the likeliest first.
+
+        Args:
+            command: It.
+            chdir: Where its own option tells it to go.
+        """
+        if not chdir:
+            return (command.home, command.working)
+        if chdir.startswith("/"):
+            return (self.tree.directory(chdir) or "", command.home, command.working)
+        return (os.path.normpath(os.path.join(command.home, chdir)), command.working)
+
+    def _anywhere(self, name: str) -> str | None:
+        """The one module of this name, wherever it stands: containers have other directories."""
+        tail = os.sep + name.replace(".", os.sep)
+        endings = (f"{tail}.py", f"{tail}{os.sep}__init__.py")
+        depth = name.count(".") + 1
+        found = [
+            path
+            for path in self.modules.serving
+            if path.endswith(endings) and not self._is_inside_package(path, depth)
+        ]
+        if not found and "." in name:
+            return self._anywhere(name.rpartition(".")[0])
+        return found[0] if len(found) == 1 else None
+
+    def _is_inside_package(self, path: str, depth: int) -> bool:
+        """Whether a module of so many names has more of them: then it is another one."""
+        directory = path.removesuffix(f"{os.sep}__init__.py")
+        for _ in range(depth):
+            directory = os.path.dirname(directory)
+        return self.modules.is_module(os.path.join(directory, "__init__.py"))
+
+    # -- gunicorn
+
+    def gunicorn(self, program: Program, config: str | None) -> Server:
+        """``gunicorn …``.
+
+        Args:
+            program: How it is started.
+            config: The settings file that it reads, where it is one of the project.
+        """
+        command = program.command
+        given = command.variables.get("GUNICORN_CMD_ARGS", "").split()
+        arguments = (*given, *program.arguments)
+        kind = option(arguments, "-k", "--worker-class")
+        evidence: list[tuple[str, int]] = []
+        preload = "--preload" in arguments
+        application = _application(program.arguments)
+        homes = self.homes(command, option(arguments, "--chdir", "--pythonpath"))
+        home = next(filter(None, homes))
+        entries: list[str] = []
+        source = ""
+        worker: Value | None = None
+        if config is not None:
+            entries.append(config)
+            setting = self.setting(config, "worker_class")
+            if setting is not None:
+                evidence.append((config, setting[1]))
+                if kind is None:
+                    kind, source = setting[0], f" in {os.path.basename(config)}"
+                    if kind.startswith("$"):
+                        kind, worker = self._class_given(config, "worker_class")
+            loaded = self.setting(config, "preload_app")
+            preload = preload or (loaded is not None and loaded[0] == "True")
+            if application is None:
+                written = self.setting(config, "wsgi_app")
+                application = written[0] if written is not None else None
+        path = self.module(application, *homes) if application else None
+        if path is not None:
+            entries.append(path)
+        if worker is None and kind is not None:
+            worker = self._worker_class(kind, os.path.join(home, "_"))
+        gevent, why = self._judged(kind, worker)
+        own = self._worker_file(kind, home)
+        entries += [own] if own is not None else []
+        before = [*([config] if config is not None else ()), *([own] if own is not None else ())]
+        if preload and path is not None:
+            before.append(path)
+        return Server(
+            "gunicorn",
+            gevent,
+            f"{why}{source}",
+            tuple(dict.fromkeys(entries)),
+            f"gunicorn {application}" if application else "gunicorn",
+            patches=gevent == YES and not self._patches_itself(worker),
+            preload=preload,
+            before=tuple(dict.fromkeys(before)),
+            evidence=tuple(evidence),
+            open=path is None,
+        )
+
+    def _class_given(self, path: str, name: str) -> tuple[str, Value | None]:
+        """The class that a module gives a name: how it is called, and the project's own."""
+        self.inference.calling.allowance = ALLOWANCE
+        for value in self.inference.module_name(path, name):
+            if value[0] == v.EXTERNAL:
+                return str(value[1]), None
+            summary = self.modules.summary(value[1]) if value[0] == v.CLASS else None
+            if summary is not None:
+                return summary.scopes[value[2]].name, value
+        return f"${name}", None
+
+    def _worker_class(self, kind: str, importer: str) -> Value | None:
+        """The class of the project that a worker class names."""
+        owner, _, name = kind.replace(":", ".").rpartition(".")
+        path = self.reach.named(owner, importer, short=True) if owner else None
+        if path is None or "$" in kind:
+            return None
+        self.inference.calling.allowance = ALLOWANCE
+        values = self.inference.module_name(path, name)
+        return next((value for value in values if value[0] == v.CLASS), None)
+
+    def _patches_itself(self, worker: Value | None) -> bool:
+        """Whether a worker class has a ``patch()`` of its own that leaves gunicorn's out."""
+        methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
+        for _, path, scope, *_ in (one for one in methods if one[0] == v.FUNCTION):
+            summary = self.modules.summary(path)
+            calls = summary.calls if summary is not None else ()
+            return not any(
+                c.scope == scope and last_name(c.expression[1]) == "patch" for c in calls
+            )
+        return False
+
+    def worker(self, kind: str | None, importer: str) -> tuple[str, str]:
+        """Whether a worker class is gevent's, and why."""
+        found = self._worker_class(kind, importer) if kind is not None else None
+        return self._judged(kind, found)
+
+    def _judged(self, kind: str | None, found: Value | None) -> tuple[str, str]:
+        if kind is None:
+            return NO, "worker class sync, gunicorn's own choice"
+        why = f"worker class {kind}"
+        if found is not None:
+            bases = self.inference.classes.ancestry(found[1], found[2])
+            known = [str(base[1]) for base in bases if base[0] == v.EXTERNAL]
+            gevents = next((base for base in known if "gevent" in base), None)
+            return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
+        if "gevent" in kind or kind.startswith("flask_sockets.worker"):
+            return YES, why
+        return (NO if _KNOWN_WORKERS.match(kind) else UNKNOWN), why
+
+    def _worker_file(self, kind: str | None, home: str) -> str | None:
+        if kind is None or "." not in kind:
+            return None
+        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
+
+    def setting(self, path: str, name: str) -> tuple[str, int] | None:
+        """What a settings file in Python gives a name, and the row; of several, gevent's."""
+        summary = self.modules.summary(path)
+        bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
+        self.inference.calling.allowance = ALLOWANCE
+        found: list[tuple[str, int]] = []
+        for binding in bindings:
+            if binding.kind == tags.ASSIGNED:
+                place = Place(path, binding.scope, binding.path)
+                found += [(text, binding.row) for text in self._texts(binding.value, place)]
+        if not found:
+            return (f"${name}", bindings[0].row) if bindings else None
+        return next((one for one in found if "gevent" in one[0]), found[-1])
+
+    def _texts(self, value: Expr, place: Place) -> list[str]:
+        """The constants that an expression can be; what stands in the environment is unknown."""
+        default = _default(value)
+        if default is not None:
+            return [default]
+        if value is not None and value[0] == tags.EITHER:
+            return [text for one in value[1] for text in self._texts(one, place)]
+        return [
+            str(found[2]) for found in self.inference.infer(value, place) if found[0] == v.LITERAL
+        ]
+
+    # -- Celery
+
+    def celery(self, program: Program) -> Server | None:
+        """``celery -A app worker -P gevent``."""
+        arguments = program.arguments
+        words = [word for word in arguments if not word.startswith("-")]
+        application = option(arguments, "-A", "--app")
+        homes = self.homes(program.command, option(arguments, "--workdir"))
+        path = self.module(application, *homes) if application else None
+        entries = [path] if path is not None else []
+        for name in (option(arguments, "-I", "--include") or "").split(","):
+            included = self.module(name, *homes) if name else None
+            entries += [included] if included is not None else []
+        if path is not None and path.endswith("__init__.py"):
+            inner = self.modules.inside(os.path.dirname(path), "celery")
+            if inner is not None and self.modules.is_module(inner):
+                entries.append(inner)
+        label = f" {application}" if application else ""
+        beside = next((word for word in words if word in _BESIDE), None)
+        if beside is not None and "worker" not in words:
+            return Server(
+                f"celery {beside}",
+                NO,
+                f"celery {beside}",
+                tuple(entries),
+                f"celery {beside}{label}",
+            )
+        if "worker" not in words and program.name != "celeryd" and "multi" not in words:
+            return None
+        pool = option(arguments, "-P", "--pool")
+        if "multi" in words:  # -P:1 gevent is an option of the first node
+            pool = next(
+                (
+                    _of_node(arguments, index)
+                    for index in range(len(arguments))
+                    if _of_node(arguments, index)
+                ),
+                pool,
+            )
+        if pool is None:
+            why = "pool prefork, Celery's own choice"
+            return Server(
+                "celery", BY_CODE, why, tuple(entries), f"celery{label}", open=path is None
+            )
+        gevent = UNKNOWN if "$" in pool else NO
+        if "gevent" in pool:
+            gevent = YES
+        why = f"pool {pool}"
+        return Server(
+            "celery",
+            gevent,
+            why,
+            tuple(entries),
+            f"celery{label}",
+            patches=gevent == YES and _is_seen_early(arguments),
+            open=path is None,
+        )
+
+    # -- uWSGI
+
+    def uwsgi(self, program: Program) -> Server:
+        """``uwsgi …``, or a settings file as the command line that means the same."""
+        command = program.command
+        told = tuple(
+            f"--{name.removeprefix('UWSGI_').lower().replace('_', '-')}={value}"
+            for name, value in command.environment
+            if name.startswith("UWSGI_")
+        )
+        arguments = (*told, *program.arguments)
+        homes = self.homes(command, _uwsgi_option(arguments, "chdir", "pythonpath", "python-path"))
+        entries: list[str] = []
+        for name in ("module", "wsgi", "w", "import", "shared-import", "mount"):
+            written = _uwsgi_option(arguments, name)
+            if written is None:
+                continue
+            written = written.rpartition("=")[2]
+            path = self.module(written, *homes)
+            entries += [path] if path is not None else []
+        amount = _uwsgi_option(arguments, "gevent")
+        loop = _uwsgi_option(arguments, "loop")
+        patches = any(
+            word.partition("=")[0] in _UWSGI_PATCHES
+            and word.partition("=")[2] not in ("0", "false")
+            for word in arguments
+        )
+        # Without "early" uWSGI patches when its loop starts, which is after it loaded the modules.
+        early = any("gevent-early-monkey-patch" in word for word in arguments)
+        evidence = [
+            (command.filename, row) for key, _, row in command.options if key.startswith("gevent")
+        ]
+        name = f"uwsgi {os.path.basename(command.filename)}" if command.options else "uwsgi"
+        gevent, why = BY_CODE, "no gevent loop"
+        if loop == "gevent" or (amount is not None and amount not in ("0", "")):
+            gevent = YES
+            why = f"gevent = {amount}" if amount is not None else "loop = gevent"
+        return Server(
+            "uwsgi",
+            gevent,
+            why,
+            tuple(dict.fromkeys(entries)),
+            name,
+            patches=patches and gevent == YES,
+            preload=patches and not early,
+            before=() if early else tuple(dict.fromkeys(entries)),
+            evidence=tuple(evidence),
+        )
+
+
+def names_application(arguments: tuple[str, ...]) -> bool:
+    """Whether gunicorn is told what to run, be it by a variable."""
+    return _application(arguments) is not None or any(
+        word.startswith("$") or "{" in word for word in arguments
+    )
+
+
+def _application(arguments: tuple[str, ...]) -> str | None:
+    """The application that gunicorn runs: the argument that is no option and belongs to none."""
+    found = []
+    skip = False
+    for word in arguments:
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = word not in _FLAGS and "=" not in word and len(word.split("=")[0]) > 1
+            if len(word) > 2 and word[1] != "-":
+                skip = False  # -w4
+        elif _APPLICATION.fullmatch(word):
+            found.append(word)
+    return next((word for word in found if ":" in word), found[0] if found else None)
+
+
+def _is_seen_early(arguments: tuple[str, ...]) -> bool:
+    """Whether Celery sees the pool before it reads its options, which is when it patches.
+
+    It looks for ``-P`` as a word of its own (`celery.maybe_patch_concurrency`): with ``-Pgevent``
+    the pool is gevent's and nothing is patched. ``celery multi`` starts workers by ``--pool``.
+    """
+    return "multi" in arguments or any(
+        word == "-P" or word.partition("=")[0] == "--pool" for word in arguments
+    )
+
+
+def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
+    """The pool that ``celery multi`` gives single nodes: ``-P:1 gevent``, ``--pool:1=gevent``."""
+    match = _NODE.fullmatch(arguments[index])
+    if match is None:
+        return None
+    return match[1] or (arguments[index + 1] if index + 1 < len(arguments) else None)
+
+
+def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:
+    found = None
+    for name in names:
+        given = option(arguments, f"--{name}" if len(name) > 1 else f"-{name}")
+        found = given if given is not None and not given.startswith("--") else found
+    return found
+
+
+def _default(value: Expr) -> str | None:
+    """What ``os.environ.get("NAME", "default")`` gives where nothing is set."""
+    if value is None or value[0] != tags.CALL:
+        return None
+    called = (dotted(value[1]) or "").rpartition(".")
+    if called[2] not in ("get", "getenv", "env", "str") or len(value[2]) < 2:
+        return None
+    default = value[2][1]
+    return str(default[1]) if default is not None and default[0] == tags.CONSTANT else None

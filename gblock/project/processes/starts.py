@@ -1,0 +1,404 @@
+"""Where the project starts processes, before anything is asked of the code that they run."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from gblock.project.processes.deployment import Command, EntryPoint
+from gblock.project.processes.launches import launches
+from gblock.project.processes.mentions import WORKER_CONFIG, Marks
+from gblock.project.processes.program import Program, option
+from gblock.project.processes.servers import (
+    BY_CODE,
+    UNKNOWN,
+    YES,
+    Server,
+    Servers,
+    names_application,
+)
+from gblock.project.processes.surroundings import Surroundings
+from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.positions import MAIN_GUARD
+
+_CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
+"""Hands the script's own arguments to Celery."""
+_LOCUST = re.compile(rb"^(?:from[ \t]+locust\b|import[ \t]+locust\b)", re.MULTILINE)
+_LOCUST_USER = re.compile(
+    rb"^class[ \t]+\w+[ \t]*\([^)]*(?:User|Locust|TaskSet|Sequence|Shape)\b"
+    rb"|^[ \t]*@(?:\w+\.)?task\b",
+    re.MULTILINE,
+)
+"""What a file for locust holds besides the import."""
+_SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
+
+
+class Evidence(NamedTuple):
+    """One place that tells of a process."""
+
+    path: str
+    row: int
+    text: str
+
+
+class Start(NamedTuple):
+    """A process before anything is asked of the code that it runs."""
+
+    server: Server
+    evidence: Evidence
+    variables: dict[str, str]
+
+
+class Starts:
+    """Finds every start of a process.
+
+    Args:
+        modules: The project's files.
+        around: What the files that start processes run, and what code starts.
+        servers: Reads how servers are started.
+        reach: What modules import.
+        marks: What files say of gevent.
+    """
+
+    def __init__(
+        self,
+        modules: Modules,
+        around: Surroundings,
+        servers: Servers,
+        reach: Reach,
+        marks: Marks,
+    ) -> None:
+        self.modules = modules
+        self.deployment = around.deployment
+        self.servers = servers
+        self.reach = reach
+        self.marks = marks
+        self.root = self.deployment.tree.root
+        self._programs = around.programs
+        self._launches = launches(modules) if around.launches is None else around.launches
+        self._configs: set[str] = set()
+        """Settings files of gunicorn that some command names."""
+
+    def all(self) -> list[Start]:
+        """Every start, those that a command tells first."""
+        found = self._from_commands()
+        found += self._from_points()
+        found += self._from_configs()
+        found += self._from_embedded()
+        found += self._from_locust()
+        found += self._from_scripts({path for start in found for path in start.server.entries})
+        return found
+
+    def _from_commands(self) -> list[Start]:
+        found: dict[tuple[object, ...], Start] = {}
+        told = [(program, False) for program in self._programs.all]
+        launched = [
+            (program, launch.inside)
+            for launch in self._launches
+            for program in self._programs.of(launch.command)
+        ]
+        for program, inside in (*told, *launched):
+            server = self._server(program)
+            if server is None:
+                continue
+            command = program.command
+            if inside:  # its own main patches nothing, and the file has run by then
+                entries = tuple(dict.fromkeys((command.filename, *server.entries)))
+                name = f"celery in {os.path.relpath(command.filename, self.root)}"
+                server = server._replace(name=name, entries=entries, patches=False, open=False)
+            evidence = Evidence(command.filename, command.row, command.text)
+            key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
+            found.setdefault(key, Start(server, evidence, command.variables))
+            for path, row in server.evidence:
+                more = Evidence(path, row, self.line(path, row))
+                found.setdefault((*key, path), Start(server, more, command.variables))
+        return list(found.values())
+
+    def _from_points(self) -> list[Start]:
+        found = []
+        for point in self.deployment.points:
+            server = self._point(point)
+            if server is not None:
+                evidence = Evidence(point.filename, point.row, self.line(point.filename, point.row))
+                found.append(Start(server, evidence, {}))
+        return found
+
+    def _from_configs(self) -> list[Start]:
+        """Settings files of gunicorn that no command names: somebody starts them."""
+        found = []
+        for path in self.modules.mentioning("worker_class"):
+            data = self.modules.data(path)
+            if path in self._configs or not WORKER_CONFIG.search(data):
+                continue
+            if not _SETTINGS.search(data) and "gunicorn" not in os.path.basename(path):
+                continue
+            name = os.path.relpath(path, self.root)
+            program = Program("gunicorn", (), Command(("gunicorn", "-c", name), path, 1))
+            server = self.servers.gunicorn(program, path)
+            for where, row in server.evidence or ((path, 1),):
+                evidence = Evidence(where, row, self.line(where, row))
+                found.append(Start(server._replace(name=f"gunicorn -c {name}"), evidence, {}))
+        return found
+
+    def _from_embedded(self) -> list[Start]:
+        """Starts of gunicorn by the project's own code, with options in a dictionary."""
+        found = []
+        for path in self.modules.mentioning("worker_class"):
+            worker = self.marks.of(path).worker
+            if worker is None:
+                continue
+            gevent, why = self.servers.worker(worker[0], path)
+            name = f"gunicorn in {os.path.relpath(path, self.root)}"
+            server = Server(
+                "gunicorn", gevent, why, (path,), name, patches=gevent == YES, before=(path,)
+            )
+            found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
+        return found
+
+    def _from_locust(self) -> list[Start]:
+        """Load tests: locust patches when it is imported."""
+        found = []
+        for path in self.modules.mentioning("locust", tests=True):
+            match = _LOCUST.search(self.modules.data(path))
+            if match is not None and _LOCUST_USER.search(self.modules.data(path)):
+                row = self.modules.data(path).count(b"\n", 0, match.start()) + 1
+                name = f"locust -f {os.path.relpath(path, self.root)}"
+                server = Server("locust", YES, "imports locust", (path,), name, patches=True)
+                found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+        return found
+
+    def _from_scripts(self, started: set[str]) -> list[Start]:
+        """Files that are made to be run, management commands, and the tests."""
+        found: list[Start] = []
+        tests: list[str] = []
+        for path in self.modules.files:
+            data = self.modules.data(path)
+            if self.modules.is_test(path):
+                if os.path.basename(path).startswith("test_"):
+                    tests.append(path)
+                continue
+            name = os.path.relpath(path, self.root)
+            if os.path.basename(path) == "manage.py" and b"execute_from_command_line" in data:
+                found.append(self._management(path, 1, f"python {name}"))
+            elif path in started:
+                continue
+            elif os.path.basename(path) == "__main__.py":
+                server = Server("script", BY_CODE, "", (path,), f"python -m {self._package(path)}")
+                found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
+            elif (guard := MAIN_GUARD.search(data)) or "." not in os.path.basename(path):
+                row = data.count(b"\n", 0, guard.start()) + 1 if guard is not None else 1
+                server = Server("script", BY_CODE, "", (path,), f"python {name}")
+                found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+        if tests:
+            path = tests[0]
+            server = Server("tests", BY_CODE, "", tuple(tests), "tests")
+            found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
+        return found
+
+    def _package(self, path: str) -> str:
+        """The dotted name of the package that a file stands in."""
+        names: list[str] = []
+        directory = os.path.dirname(path)
+        while self.modules.is_module(os.path.join(directory, "__init__.py")):
+            names.insert(0, os.path.basename(directory))
+            directory = os.path.dirname(directory)
+        return ".".join(names) or os.path.basename(os.path.dirname(path))
+
+    def line(self, path: str, row: int) -> str:
+        """One row of a file."""
+        if self.modules.is_module(path):
+            text = self.modules.data(path).decode(errors="replace")
+        else:
+            text = self.deployment.text(path) or ""
+        lines = text.split("\n")
+        return lines[row - 1].strip() if 0 < row <= len(lines) else ""
+
+    # -- what one program is
+
+    def _server(self, program: Program) -> Server | None:
+        name = program.name
+        if name == "python":
+            return self._python(program)
+        if name == "" and program.point is not None:
+            return self._point(program.point)
+        if name == "gunicorn":
+            return self._gunicorn(program)
+        if name in ("celery", "celeryd"):
+            return self.servers.celery(program)
+        if name == "uwsgi":
+            return self._uwsgi(program)
+        if name == "locust":
+            return self._locust(program)
+        if name in ("pytest", "py.test", "tox", "nox", "nosetests"):
+            return None  # told from the tests themselves
+        if name in ("rq", "rqworker"):
+            gevent = YES if any("gevent" in word for word in program.arguments) else BY_CODE
+            if name == "rq" and "worker" not in program.arguments:
+                return None
+            return Server("rq", gevent, "rq worker", (), "rq worker")
+        return self._other(program)
+
+    def _other(self, program: Program) -> Server | None:
+        """Servers that leave the question to the code, and those that have gevent in their name."""
+        name, arguments = program.name, program.arguments
+        homes = self.servers.homes(program.command)
+        words = (name, *arguments)
+        kind = option(arguments, "-k", "--worker-type") if name.startswith("huey") else None
+        if name == "dramatiq-gevent" or kind in ("greenlet", "gevent"):
+            gevent, why = YES, " ".join(words[:4])
+        elif name == "chaussette" and "gevent" in (option(arguments, "--backend") or ""):
+            gevent, why = YES, "backend gevent"
+        else:
+            gevent, why = BY_CODE, ""
+        entries = []
+        if name == "django-admin":
+            settings = program.command.variables.get("DJANGO_SETTINGS_MODULE")
+            path = self.servers.module(settings, *homes) if settings else None
+            return Server("management command", BY_CODE, "", (path,), name) if path else None
+        if name == "flask":
+            written = option(arguments, "-A", "--app") or program.command.variables.get("FLASK_APP")
+            for candidate in [written] if written else ["app", "wsgi"]:
+                path = self.servers.module((candidate or "").removesuffix(".py"), *homes)
+                entries += [path] if path is not None else []
+            label = next((word for word in arguments if not word.startswith("-")), "")
+            kind = "server" if label == "run" else "management command"
+            label = f"flask {label}".strip()
+            return Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+        for word in arguments:
+            if ":" in word or name.startswith(("dramatiq", "huey")):
+                path = self.servers.module(word, *homes)
+                entries += [path] if path is not None else []
+        return Server("server", gevent, why, tuple(entries), name, open=not entries)
+
+    def _gunicorn(self, program: Program) -> Server | None:
+        arguments = (
+            *program.command.variables.get("GUNICORN_CMD_ARGS", "").split(),
+            *program.arguments,
+        )
+        written = option(arguments, "-c", "--config")
+        home = program.command.home
+        if written is None:
+            config = self._file("gunicorn.conf.py", home, near=True)
+        elif written.startswith("python:"):
+            config = self.servers.module(written.removeprefix("python:"), home)
+        else:
+            config = self._file(written.removeprefix("file:"), home)
+        if config is not None:
+            self._configs.add(config)
+        elif written is None and not names_application(arguments):
+            return None  # asked for its version, or only named
+        return self.servers.gunicorn(program, config)
+
+    def _file(self, written: str, home: str, *, near: bool = False) -> str | None:
+        """The project's Python file that a path means."""
+        if near:
+            path = os.path.join(home, written)
+            return path if self.modules.is_module(path) else None
+        path_ = self.deployment.tree.find(written, home)
+        if path_ is None or not (path_.endswith(".py") or self.modules.is_module(path_)):
+            return None
+        self.modules.add(path_)
+        return path_
+
+    def _uwsgi(self, program: Program) -> Server | None:
+        for name in ("--ini", "--yaml", "--yml", "--xml", "--json"):
+            written = option(program.arguments, name)
+            if not written:
+                continue
+            known = self.deployment.tree.find(written.partition(":")[0], self.root)
+            if known or any(command.options for command in self.deployment.commands):
+                return None  # the file is read for itself, be it under another name
+            return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
+        server = self.servers.uwsgi(program)
+        files = [option(program.arguments, name) for name in ("--wsgi-file", "--file", "--mule")]
+        entries = [
+            path
+            for one in files
+            if one and (path := self._file(one, program.command.home)) is not None
+        ]
+        entries = list(dict.fromkeys((*server.entries, *entries)))
+        before = tuple(entries) if server.preload else ()
+        return server._replace(entries=tuple(entries), before=before, open=not entries)
+
+    def _locust(self, program: Program) -> Server | None:
+        written = option(program.arguments, "-f", "--locustfile") or "locustfile.py"
+        path = self._file(written, program.command.home)
+        name = f"locust -f {os.path.relpath(path, self.root) if path else written}"
+        return Server("locust", YES, "locust", (path,) if path else (), name, patches=True)
+
+    def _python(self, program: Program) -> Server | None:
+        arguments, home = program.arguments, program.command.home
+        path = program.path
+        if not path and len(arguments) > 1 and arguments[0] == "-m":
+            if arguments[1] == "gevent.monkey":
+                return self._monkey(arguments[2:], home)
+            found = next(
+                (
+                    one
+                    for where in filter(None, self.servers.homes(program.command))
+                    if (one := self.reach.named(arguments[1], os.path.join(where, "_"), short=True))
+                ),
+                None,
+            )
+            if found is None or arguments[1].partition(".")[0] in ("pip", "venv"):
+                return None
+            if found.endswith("__init__.py"):
+                inner = self.modules.inside(os.path.dirname(found), "__main__")
+                found = inner if inner is not None and self.modules.is_module(inner) else found
+            return Server("script", BY_CODE, "", (found,), f"python -m {arguments[1]}")
+        if not path or os.path.basename(path) == "setup.py":
+            return None
+        self.modules.add(path)
+        name = os.path.relpath(path, self.root)
+        if b"execute_from_command_line" in self.modules.data(path):
+            return self._management(path, 1, f"python {name}").server
+        if self.modules.is_test(path):
+            return None
+        data = self.modules.data(path)
+        if "worker" in arguments and _CELERY_MAIN.search(data):
+            worker = self.servers.celery(program._replace(name="celery"))
+            if worker is not None:  # Celery's options, for a script that calls its main
+                early = worker.patches and b"celery.__main__" in data
+                entries = tuple(dict.fromkeys((path, *worker.entries)))
+                label = f"python {name}"
+                return worker._replace(name=label, entries=entries, patches=early, open=False)
+        return Server("script", BY_CODE, "", (path,), f"python {name}")
+
+    def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
+        """``python -m gevent.monkey SCRIPT``: everything is patched before the script."""
+        for word in arguments:
+            if not word.startswith("-"):
+                path = self._file(word, home)
+                why = "started by python -m gevent.monkey"
+                name = f"python -m gevent.monkey {word}"
+                return Server("script", YES, why, (path,) if path else (), name, patches=True)
+        return None
+
+    def _point(self, point: EntryPoint) -> Server | None:
+        if point.path:
+            if not self.modules.is_module(point.path) and not self._is_script(point.path):
+                return None
+            self.modules.add(point.path)
+            return Server("console script", BY_CODE, "", (point.path,), point.name)
+        path = self.servers.module(point.module, os.path.dirname(point.filename))
+        return Server("console script", BY_CODE, "", (path,), point.name) if path else None
+
+    def _is_script(self, path: str) -> bool:
+        if path not in self.deployment.tree:
+            return False
+        first = (self.deployment.text(path) or "").partition("\n")[0]
+        return path.endswith(".py") or (first.startswith("#!") and "python" in first)
+
+    def _management(self, path: str, row: int, name: str) -> Start:
+        """``manage.py``: all management commands are one kind of process."""
+        directory = os.path.dirname(path)
+        commands = [
+            other
+            for other in self.modules.serving
+            if f"{os.sep}management{os.sep}commands{os.sep}" in other
+            and other.startswith(os.path.join(directory, ""))
+        ]
+        server = Server("management command", BY_CODE, "", (path, *commands), name)
+        return Start(server, Evidence(path, row, self.line(path, row)), {})

@@ -1,0 +1,1 @@
+"""What stands in the project's files, read on demand and kept."""

@@ -1,0 +1,397 @@
+"""Which modules a process can run: from its entry modules along imports, read as text.
+
+Followed are imports in all their forms, also inside functions; names of modules in strings, as
+Django's settings, Celery's ``include`` and ``"package.module:application"`` write them; and what is
+imported by a computed name, where the text tells the package. Reading too much costs little: a
+module that a process may run is one that is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from gblock.project.reading.modules import Modules
+
+_STATEMENT = (
+    rb"(?:from[ \t]+(\.*[ \t]*[\w.]*)[ \t]+import[ \t]*"
+    rb"(\([^)]*\)|[^\n#;(\\]*(?:\\\r?\n[^\n#;(\\]*)*)"
+    rb"|import[ \t]+([^\n#;\\]+(?:\\\r?\n[^\n#;\\]*)*))"
+)
+_IMPORT = re.compile(rb"^([ \t]*)" + _STATEMENT, re.MULTILINE)
+_SECOND = re.compile(rb"[;:][ \t]*(?=(?:from|import)[ \t])()" + _STATEMENT)
+"""``try: import one``, ``one(); import two``"""
+_DOTTED = re.compile(rb"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(:[\w.]+(?:\(\))?)?["']""")
+_COLON = re.compile(rb"""["']([A-Za-z_]\w*)(:[A-Za-z_][\w.]*(?:\(\))?)["']""")
+_COMPUTED = re.compile(
+    rb"""(?:[fF]?["'](\w+(?:\.\w+)*\.)|import_module\(\s*[fF]?["']\.)(?:["']\s*[+%]|%s|\{)"""
+)
+"""``"package." + name``"""
+_IMPORTS_BY_NAME = (
+    b"import_module",
+    b"__import__",
+    b"import_string",
+    b"_modules(",
+    b"walk_packages",
+)
+_LOADER = re.compile(rb"""(?:import|load|plugin)\w*\(\s*["'](\w+(?:\.\w+)+)["']\s*,""")
+"""``import_plugin("package.plugins", name)``"""
+_SIBLINGS = re.compile(
+    rb"""import_module\([^)]*(?:package\s*=\s*)?(?:__name__|__package__)"""
+    rb"""|(?:iter_modules|walk_packages)\("""
+)
+_OF_PACKAGE = re.compile(rb"""import_module\([^)]*package\s*=\s*["']([\w.]+)["']""")
+_WORD = re.compile(rb"\w+")
+_COMMENT = re.compile(rb"#[^\n]*")
+_FILE_ENDINGS = frozenset(
+    "py pyc txt json yaml yml toml html htm css js md rst cfg ini conf log csv xml sql sh db gz "
+    "zip png svg jpg pdf com org net io".split()
+)
+_OF_APPS = ("apps", "models", "admin", "templatetags")
+"""What Django imports of an installed application."""
+_BLOCKS = (b"try", b"if", b"elif", b"else", b"except", b"finally", b"with", b"for", b"while")
+
+
+class Import(NamedTuple):
+    """One import, or a string that names a module."""
+
+    target: str
+    """The file."""
+    row: int
+    later: bool
+    """Whether importing the module is not enough for it to happen."""
+
+
+class Reach:
+    """Follows a project's imports.
+
+    Args:
+        modules: The project's files.
+        known: What some of them import, where that has been read.
+    """
+
+    def __init__(
+        self, modules: Modules, known: dict[str, tuple[Import, ...]] | None = None
+    ) -> None:
+        self.modules = modules
+        self._imports = {} if known is None else known
+        self._parents: dict[str, tuple[str, ...]] = {}
+        self._steps: dict[tuple[str, bool], frozenset[str]] = {}
+        self._named: dict[tuple[str, str, bool], str | None] = {}
+
+    def imports(self, path: str) -> tuple[Import, ...]:
+        """What one file imports, in the order in which it is written, packages included."""
+        found = self._imports.get(path)
+        if found is None:
+            found = self._imports[path] = tuple(self._read(path))
+        return found
+
+    def of(self, entries: Iterable[str], *, eager: bool = False) -> frozenset[str]:
+        """The files that running some files can lead to, these included.
+
+        Args:
+            entries: Where it starts.
+            eager: Whether to follow only what importing a module does by itself.
+        """
+        found = {path for path in entries if self.modules.is_module(path)}
+        waiting = list(found)
+        while waiting:
+            new = self._next(waiting.pop(), eager) - found
+            found |= new
+            waiting += new
+        return frozenset(found)
+
+    def _next(self, path: str, eager: bool) -> frozenset[str]:
+        """The files to which one leads at once."""
+        found = self._steps.get((path, eager))
+        if found is None:
+            imported = [one.target for one in self.imports(path) if not (eager and one.later)]
+            steps = {*self.packages(path), *imported}
+            found = frozenset(step for step in steps if self.modules.is_module(step))
+            self._steps[path, eager] = found
+        return found
+
+    def chain(
+        self, entries: Iterable[str], target: str, *, eager: bool = False
+    ) -> list[tuple[str, Import | None]]:
+        """The shortest way from some files to another: each file, and the import that led there.
+
+        Args:
+            entries: Where it may start.
+            target: Where it ends.
+            eager: Whether to follow only what importing a module does by itself.
+        """
+        came: dict[str, tuple[str, Import | None]] = dict.fromkeys(entries, ("", None))
+        waiting = list(came)
+        for path in waiting:
+            if path == target:
+                break
+            steps = [one for one in self.imports(path) if not (eager and one.later)]
+            steps += [Import(one, 1, later=False) for one in self.packages(path)]
+            for step in steps:
+                if step.target not in came:
+                    came[step.target] = (path, step)
+                    waiting.append(step.target)
+        found: list[tuple[str, Import | None]] = []
+        path = target if target in came else ""
+        while path:
+            before, step_ = came[path]
+            found.append((path, step_))
+            path = before
+        return found[::-1]
+
+    @cached_property
+    def importers(self) -> dict[str, set[str]]:
+        """For each file the files that import it; tests do not count."""
+        found: dict[str, set[str]] = {}
+        for path in self.modules.serving:
+            for one in self.imports(path):
+                found.setdefault(one.target, set()).add(path)
+        return found
+
+    def leading_to(self, path: str) -> frozenset[str]:
+        """The files that import a file, over any number of imports."""
+        found: set[str] = set()
+        waiting = [path]
+        while waiting:
+            for importer in self.importers.get(waiting.pop(), ()):
+                if importer not in found:
+                    found.add(importer)
+                    waiting.append(importer)
+        return frozenset(found - {path})
+
+    # -- names
+
+    def named(self, written: str, importer: str, *, short: bool = False) -> str | None:
+        """The file that ``package.module``, or ``package.module.attribute``, means.
+
+        Args:
+            written: The dotted name.
+            importer: From where it is looked up.
+            short: Whether a module that is no part of a package may be meant, too.
+        """
+        key = (written, os.path.dirname(importer), short)
+        if key not in self._named:
+            self._named[key] = self._find_named(written, importer, short)
+        return self._named[key]
+
+    def _find_named(self, written: str, importer: str, short: bool) -> str | None:
+        name = written
+        while name and (short or "." in name or name == written):
+            found = self.modules.resolve(name, 0, importer)
+            if found is not None and self.modules.is_module(found):
+                return found
+            name = name.rpartition(".")[0]
+        return None
+
+    def packages(self, path: str) -> tuple[str, ...]:
+        """The ``__init__.py`` of the packages around a file, innermost first: they run before."""
+        found = self._parents.get(path)
+        if found is None:
+            parents = []
+            directory = os.path.dirname(path)
+            while True:
+                init = os.path.join(directory, "__init__.py")
+                if not self.modules.is_module(init):
+                    break
+                if init != path:
+                    parents.append(init)
+                directory = os.path.dirname(directory)
+            found = self._parents[path] = tuple(parents)
+        return found
+
+    # -- one file
+
+    def _read(self, path: str) -> list[Import]:
+        data = self.modules.data(path)
+        found: list[Import] = []
+        rows = _Rows(data)
+        matches = [*_IMPORT.finditer(data)]
+        if any(mark in data for mark in (b": import", b"; import", b": from", b"; from")):
+            matches += _SECOND.finditer(data)
+        for match in matches:
+            targets = (
+                self._from(match[2], match[3], path)
+                if match[2] is not None
+                else self._plain(match[4], path)
+            )
+            if targets:
+                place = match.start(2) if match[2] is not None else match.start(4)
+                later = bool(match[1]) and rows.is_later(match.start(1), len(match[1]))
+                found += [Import(target, rows.of(place), later) for target in targets]
+        for target, place in self._strings(data, path):
+            found.append(Import(target, rows.of(place), True))
+        for target in self._computed(data, path):
+            found.append(Import(target, 1, True))
+        return found
+
+    def _from(self, module: bytes, names: bytes, path: str) -> list[str]:
+        text = module.decode(errors="replace").replace(" ", "")
+        name = text.lstrip(".")
+        found = self.modules.resolve(name, len(text) - len(name), path)
+        if found is None:
+            return []
+        targets = [found] if self.modules.is_module(found) and found != path else []
+        if found.endswith("__init__.py"):
+            directory = os.path.dirname(found)
+        elif not self.modules.is_module(found):
+            directory = found
+        else:
+            return targets
+        for word in _WORD.findall(_COMMENT.sub(b"", names)):
+            inner = self.modules.inside(directory, word.decode(errors="replace"))
+            if inner is not None and self.modules.is_module(inner):
+                targets.append(inner)
+        return targets
+
+    def _plain(self, names: bytes, path: str) -> list[str]:
+        targets = []
+        for part in names.split(b","):
+            words = part.split()
+            if words:
+                found = self.modules.resolve(words[0].decode(errors="replace"), 0, path)
+                if found is not None and self.modules.is_module(found) and found != path:
+                    targets.append(found)
+        return targets
+
+    @cached_property
+    def _first_names(self) -> frozenset[bytes]:
+        """What a dotted name of the project can start with."""
+        names: set[str] = set()
+        for path in self.modules.files:
+            relative = path[len(self.modules.root) :].strip("/")
+            *directories, name = relative.split("/")
+            names.update(directories)
+            names.add(name.removesuffix(".py"))
+        return frozenset(name.encode() for name in names)
+
+    def _strings(self, data: bytes, path: str) -> list[tuple[str, int]]:
+        """The modules that strings name, and where."""
+        found: dict[str, int] = {}
+        apps = b"INSTALLED_APPS" in data or b"_APPS" in data
+        for pattern in (_DOTTED, _COLON):
+            for match in pattern.finditer(data):
+                if match[1].partition(b".")[0] not in self._first_names:
+                    continue
+                written = match[1].decode(errors="replace")
+                if written.rpartition(".")[2] in _FILE_ENDINGS and not match[2]:
+                    continue
+                target = self.named(written, path, short=bool(match[2]))
+                if target is None and apps:
+                    target = self._namespace(written, path)
+                if target is None or target == path:
+                    continue
+                found.setdefault(target, match.start(1))
+                if apps:
+                    for one in self._application(os.path.dirname(target)):
+                        found.setdefault(one, match.start(1))
+        if b"autodiscover_tasks" in data:
+            place = data.find(b"autodiscover_tasks")
+            for one in self._tasks:
+                found.setdefault(one, place)
+        return list(found.items())
+
+    def _namespace(self, written: str, path: str) -> str | None:
+        """A file in an application that has no ``__init__.py``."""
+        found = self.modules.resolve(written, 0, path)
+        inner = self.modules.inside(found, "apps") if found else None
+        return inner if inner is not None and self.modules.is_module(inner) else None
+
+    def _application(self, directory: str) -> list[str]:
+        found = []
+        for name in _OF_APPS:
+            inner = self.modules.inside(directory, name)
+            if inner is None:
+                continue
+            if self.modules.is_module(inner) and not inner.endswith("__init__.py"):
+                found.append(inner)
+            else:
+                found += self.below(os.path.join(directory, name))
+        return found
+
+    @cached_property
+    def _tasks(self) -> list[str]:
+        """What Celery finds by itself."""
+        return [
+            path
+            for path in self.modules.serving
+            if os.path.basename(path) == "tasks.py"
+            or os.path.basename(os.path.dirname(path)) == "tasks"
+        ]
+
+    @cached_property
+    def _by_directory(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in self.modules.serving:
+            found.setdefault(os.path.dirname(path), []).append(path)
+        return found
+
+    def below(self, directory: str) -> list[str]:
+        """The modules of a package, and the packages right in it."""
+        found = list(self._by_directory.get(directory, ()))
+        for other in self._by_directory:
+            if os.path.dirname(other) == directory:
+                init = os.path.join(other, "__init__.py")
+                if self.modules.is_module(init):
+                    found.append(init)
+        return found
+
+    def _computed(self, data: bytes, path: str) -> list[str]:
+        """What ``import_module`` of a computed name may import, where the package is told."""
+        loaded = [*_LOADER.finditer(data), *_OF_PACKAGE.finditer(data)]
+        found: list[str] = []
+        by_name = any(name in data for name in _IMPORTS_BY_NAME)
+        for match in (*(_COMPUTED.finditer(data) if by_name else ()), *loaded):
+            package = (match[1] or b"").decode(errors="replace").strip(".")
+            if not package:
+                if _OF_PACKAGE.search(data):
+                    continue
+                found += self.below(os.path.dirname(path))
+                continue
+            target = self.modules.resolve(package, 0, path)
+            if target is not None:
+                is_file = self.modules.is_module(target)
+                found += self.below(os.path.dirname(target) if is_file else target)
+        if by_name and _SIBLINGS.search(data):
+            found += self.below(os.path.dirname(path))
+        return [one for one in found if one != path]
+
+
+class _Rows:
+    """Rows and blocks of a text, told without parsing it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._place = 0
+        self._row = 1
+
+    def of(self, place: int) -> int:
+        """The row of a place; asked in any order, cheap when asked forwards."""
+        if place < self._place:
+            self._place, self._row = 0, 1
+        self._row += self.data.count(b"\n", self._place, place)
+        self._place = place
+        return self._row
+
+    def is_later(self, start: int, indentation: int) -> bool:
+        """Whether a line stands in a function or a class and not only in an ``if`` or ``try``."""
+        end = start
+        while indentation and end > 0:
+            begin = self.data.rfind(b"\n", 0, end - 1) + 1
+            line = self.data[begin:end]
+            end = begin
+            stripped = line.lstrip(b" \t")
+            depth = len(line) - len(stripped)
+            if stripped.strip() and depth < indentation and not stripped.startswith(b"#"):
+                if not stripped.startswith(_BLOCKS):
+                    return stripped.startswith((b"def ", b"async ", b"class "))
+                if _GUARD.match(stripped):
+                    return True
+                indentation = depth
+        return False
+
+
+_GUARD = re.compile(rb"""if\s+__name__\s*==|if\s+(?:typing\.)?TYPE_CHECKING\b""")

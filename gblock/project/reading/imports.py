@@ -1,0 +1,88 @@
+"""Where a project imports packages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gblock.project.reading.modules import Modules
+
+_LINE = rb"(?:from|import)[ \t]+([^\n#;]+)"
+_WORD = rb"\w+"
+
+
+class Import(NamedTuple):
+    """The first line of a file that imports something of a package."""
+
+    path: str
+    row: int
+    """From 1."""
+    column: int
+    """From 1."""
+
+
+class Imports:
+    """Finds import statements; what the project itself has of that name is not meant by them.
+
+    Args:
+        modules: The project.
+        paths: The files to look at.
+    """
+
+    def __init__(self, modules: Modules, paths: Iterable[str]) -> None:
+        self.modules = modules
+        self.paths = tuple(paths)
+
+    def of(self, packages: Iterable[str]) -> dict[str, list[Import]]:
+        """The files that import each of some packages, by dotted name, with the line.
+
+        What cannot be parsed is left out and noted as a problem of `modules`.
+        """
+        by_root: dict[str, list[str]] = {}
+        for package in packages:
+            by_root.setdefault(package.partition(".")[0], []).append(package)
+        roots = {root.encode() for root in by_root}
+        found: dict[str, list[Import]] = {}
+        for path in self.paths:
+            if not roots.isdisjoint(self._words(path)):
+                for package, place in self._in(path, by_root).items():
+                    found.setdefault(package, []).append(place)
+        return found
+
+    def _words(self, path: str) -> list[bytes]:
+        lines = b" ".join(re.findall(_LINE, self.modules.data(path)))
+        words: list[bytes] = re.findall(_WORD, lines)
+        return words
+
+    def _in(self, path: str, by_root: dict[str, list[str]]) -> dict[str, Import]:
+        if not self.modules.compiles(path):
+            return {}
+        found: dict[str, Import] = {}
+        tree = ast.parse(self.modules.data(path))
+        for node in ast.walk(tree):
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            for name in _imported(node):
+                for package in by_root.get(name.partition(".")[0], ()):
+                    if not f"{name}.".startswith(f"{package}."):
+                        continue
+                    earlier = found.get(package)
+                    if earlier is not None and earlier.row <= node.lineno:
+                        continue
+                    if self.modules.resolve(name, 0, path) is None:
+                        found[package] = Import(path, node.lineno, node.col_offset + 1)
+        return found
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The dotted names that a statement may import; a relative import means none of a package."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif not node.level and node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)

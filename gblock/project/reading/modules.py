@@ -1,0 +1,369 @@
+"""The project's Python files: their bytes, their summaries, and which of them an import means."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+
+from gblock.decoding import decode
+from gblock.project.reading.testcode import is_test
+from gblock.project.reading.word_index import SPACED, WordIndex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.reading.summary import ModuleSummary
+
+
+Trouble = tuple[str, tuple[int, int] | None]
+"""Why a file could not be read or parsed, and the row and column where."""
+WORDS = ("gevent", "locust", "flask_sockets")
+"""Words of which one stands wherever a process is made to run on gevent."""
+_HUGE = 10_000_000
+"""Bytes above which a project is read frugally, unless it mentions gevent."""
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+_AT_ONCE = 1 << 20
+"""Bytes that are read of a file whose size nobody told."""
+_ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+_NULL: Trouble = ("holds null bytes, so it is not Python source", None)
+_SCANS = 25
+"""After so many searches it costs less to find the words of all files than to search all again."""
+
+
+class Modules:
+    """Every Python file of one project, read and summarized on demand.
+
+    Args:
+        root: The project's directory.
+        files: Its Python files, each a path that starts like `root`.
+        sources: Directories from which the project imports, beside those that its packages tell.
+    """
+
+    def __init__(self, root: str, files: list[str], sources: tuple[str, ...] = ()) -> None:
+        self.root = root
+        self.files = files
+        self.sources = sources
+        self.service: frozenset[str] = frozenset()
+        """Files that count as part of the service whatever they are called."""
+        self.problems: dict[str, Trouble] = {}
+        self._data: dict[str, bytes] = {}
+        self._sizes: dict[str, int] = {}
+        """The sizes of files that were surveyed."""
+        self._speaking: set[str] = set()
+        """Those of them that are no tests and mention gevent."""
+        self._ahead: dict[str, bytes] = {}
+        """Summaries that another process has made."""
+        self._summaries: dict[str, ModuleSummary | None] = {}
+        self._mentions: dict[tuple[str, bool, bool], list[str]] = {}
+        self._words: dict[bool, WordIndex] = {}
+        """Of all files, or of all but the tests."""
+        self._resolved: dict[tuple[str, str], str | None] = {}
+        self._by_tail: dict[str, list[str]] = {}
+        self._directories: set[str] = set()
+        self._packages: set[str] = set()
+        self._known = set(files)
+        self._indexed = False
+
+    def _index(self) -> None:
+        """Note where each module name stands; not needed by a run that resolves no import."""
+        self._indexed = True
+        for path in self.files:
+            directory, name = os.path.split(path)
+            stem = name.rpartition(".")[0] or name
+            if stem == "__init__":
+                self._packages.add(directory)
+                stem = os.path.basename(directory)
+            self._by_tail.setdefault(stem, []).append(path)
+            while directory and directory not in self._directories:
+                self._directories.add(directory)
+                parent = os.path.dirname(directory)
+                if parent == directory:
+                    break
+                directory = parent
+
+    def data(self, path: str) -> bytes:
+        """A file's bytes; empty where it cannot be read, which is noted as a problem."""
+        found = self._data.get(path)
+        if found is None:
+            try:
+                found = _read(path)
+            except OSError as error:
+                self.problems[path] = f"cannot be read: {error.strerror}", None
+                found = b""
+            self._data[path] = found
+        return found
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files that have been read."""
+        unread = (size for path, size in self._sizes.items() if path not in self._data)
+        return sum(map(len, self._data.values())) + sum(unread)
+
+    @cached_property
+    def is_frugal(self) -> bool:
+        """Whether objects are followed in their own files only.
+
+        So it is in a tree above ten megabytes of which no file but tests mentions gevent: there is
+        much to read and nothing at stake. To be asked once the files have been read.
+        """
+        if self.size <= _HUGE or self._speaking:
+            return False
+        return not any(self.speaks(path) for path in self.files if path not in self._sizes)
+
+    def speaks(self, path: str) -> bool:
+        """Whether a file of the service mentions gevent."""
+        return b"gevent" in self.data(path) and not self.is_test(path)
+
+    def told(self, sizes: dict[str, int], speaking: list[str]) -> None:
+        """Take in what has been seen of some files.
+
+        Args:
+            sizes: The files, with the bytes of each.
+            speaking: Those of them for which `speaks` is true.
+        """
+        self._sizes.update(sizes)
+        self._speaking.update(speaking)
+
+    def give(self, path: str, data: bytes) -> None:
+        """Use these bytes for a file, such as an editor's unsaved text."""
+        self._data[path] = data
+        self.add(path)
+
+    def add(self, path: str) -> None:
+        """Count one more file as part of the project."""
+        if path not in self._known:
+            self._known.add(path)
+            self.files.append(path)
+            self._mentions.clear()
+            self._words.clear()
+            vars(self).pop("serving", None)
+
+    def summary(self, path: str) -> ModuleSummary | None:
+        """A file's summary, or None where it cannot be parsed, which is noted as a problem."""
+        if path not in self._summaries:
+            self._summaries[path] = self._summarize(path)
+        return self._summaries[path]
+
+    def summaries(self, paths: list[str]) -> dict[str, bytes]:
+        """The summaries of some files for another process; what cannot be parsed is left out."""
+        import pickle
+
+        found = {path: self.summary(path) for path in paths}
+        return {p: pickle.dumps(one, 5) for p, one in found.items() if one is not None}
+
+    def summarized(self, summaries: dict[str, bytes]) -> None:
+        """Take in what `summaries` gave."""
+        self._ahead.update(summaries)
+
+    def is_read(self, path: str) -> bool:
+        """Whether a file has been summarized."""
+        return path in self._summaries
+
+    def _summarize(self, path: str) -> ModuleSummary | None:
+        ahead = self._ahead.pop(path, None)
+        if ahead is not None:
+            import pickle
+
+            known: ModuleSummary = pickle.loads(ahead)  # noqa: S301 - our own
+            return known
+        from gblock.project.reading.summary import (
+            summarize,  # a run that reads no module does without
+        )
+
+        data = self.data(path)
+        if b"\0" in data:
+            self.problems[path] = _NULL
+            return None
+        try:
+            return summarize(path, data)
+        except _UNPARSABLE as error:
+            self.problems[path] = _explained(error)
+        return None
+
+    def compiles(self, path: str) -> bool:
+        """Return whether a file's syntax is right; if not, it is noted as a problem."""
+        trouble = self.syntax_error(path)
+        if trouble is not None:
+            self.problems[path] = trouble
+        return trouble is None
+
+    def syntax_error(self, path: str) -> Trouble | None:
+        """Return why a file cannot be parsed, None if it can."""
+        data = self.data(path)
+        if b"\0" in data:
+            return _NULL
+        try:
+            compile(data, path, "exec", _ONLY_PARSE, dont_inherit=True)
+        except _UNPARSABLE as error:
+            return _explained(error)
+        return None
+
+    def decoding_error(self, path: str) -> Trouble | None:
+        """Return why a file is not in its declared encoding, None if it is."""
+        try:
+            decode(self.data(path))
+        except (SyntaxError, UnicodeDecodeError) as error:
+            return _explained(error)
+        return None
+
+    def text(self, path: str) -> str | None:
+        """Return a file's text, None where it is not in its declared encoding, which is noted."""
+        try:
+            return decode(self.data(path))
+        except (SyntaxError, UnicodeDecodeError) as error:
+            self.problems[path] = _explained(error)
+        return None
+
+    def mentioning(self, word: str, *, tests: bool = False, whole: bool = False) -> list[str]:
+        """The files in whose bytes a word stands: those of the service, or all with tests.
+
+        Args:
+            word: The word.
+            tests: Whether tests count, too.
+            whole: Whether parts of longer words do not.
+        """
+        if vars(self).get("is_frugal"):
+            return []
+        key = (word, tests, whole)
+        found = self._mentions.get(key)
+        if found is None:
+            found = self._mentions[key] = self._find(word.encode(), tests, whole)
+        return found
+
+    def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
+        files = self.files if tests else self.serving
+        if (
+            not word
+            or word != word.translate(SPACED)
+            or (not whole and len(self._mentions) <= _SCANS)
+        ):
+            return [path for path in files if word in self.data(path)]
+        index = self._words.get(tests)
+        if index is None:
+            index = self._words[tests] = WordIndex(files, self.data)
+        return index.whole(word) if whole else index.part(word)
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test and no part of the service."""
+        return path not in self.service and is_test(path, self.root, self.data)
+
+    @cached_property
+    def serving(self) -> list[str]:
+        """The files that are no tests."""
+        return [path for path in self.files if not self.is_test(path)]
+
+    # -- imports
+
+    def resolve(self, module: str, level: int, importer: str) -> str | None:
+        """The file, or the directory without ``__init__.py``, that an import means.
+
+        Args:
+            module: The dotted name behind ``from`` or ``import``.
+            level: The number of leading dots.
+            importer: The file that imports.
+
+        Returns:
+            A path, or None for a module that is not part of the project.
+        """
+        if not self._indexed:
+            self._index()
+        directory = os.path.dirname(importer)
+        if level:
+            for _ in range(level - 1):
+                directory = os.path.dirname(directory)
+            return self.inside(directory, module)
+        key = (directory, module)
+        if key not in self._resolved:
+            self._resolved[key] = self._absolute(module, directory)
+        return self._resolved[key]
+
+    def inside(self, directory: str, module: str) -> str | None:
+        """A dotted name below a directory."""
+        base = os.path.join(directory, *module.split(".")) if module else directory
+        for path in (os.path.join(base, "__init__.py"), base + ".py"):
+            if path in self._known:
+                return path
+        return base if base in self._directories else None
+
+    def is_module(self, path: str) -> bool:
+        """Whether a path that `resolve` gave is a file."""
+        return path in self._known
+
+    def _absolute(self, module: str, directory: str) -> str | None:
+        for root in self._roots(directory):
+            found = self.inside(root, module)
+            if found is not None and (self.is_module(found) or self._is_namespace(found)):
+                return found
+        first = module.partition(".")[0]
+        if first in sys.stdlib_module_names:
+            return None
+        return self._unique(module)
+
+    def _roots(self, directory: str) -> list[str]:
+        """Where an import of a file in this directory looks, nearest first."""
+        roots = [] if directory in self._packages else [directory]
+        current = directory
+        while len(current) > len(self.root):
+            current = os.path.dirname(current)
+            if current not in self._packages:
+                roots.append(current)
+        if self.root not in roots:
+            roots.append(self.root)
+        roots += [os.path.join(self.root, source) for source in (*self.sources, "src", "lib")]
+        return roots
+
+    def _is_namespace(self, directory: str) -> bool:
+        """Whether a directory without ``__init__.py`` is likely meant as a package."""
+        return directory != self.root and "." not in os.path.basename(directory)
+
+    def _unique(self, module: str) -> str | None:
+        """The one file whose path ends in a dotted name and whose packages start there."""
+        parts = module.split(".")
+        tail = os.sep + os.path.join(*parts)
+        found = [
+            path
+            for path in self._by_tail.get(parts[-1], ())
+            if path.endswith((tail + ".py", tail + os.sep + "__init__.py"))
+            and self._package_root(path, len(parts)) not in self._packages
+        ]
+        return found[0] if len(found) == 1 and len(parts) > 1 else None
+
+    def _package_root(self, path: str, depth: int) -> str:
+        if os.path.basename(path) == "__init__.py":
+            path = os.path.dirname(path)
+        for _ in range(depth):
+            path = os.path.dirname(path)
+        return path
+
+
+def _read(path: str) -> bytes:
+    """A file's bytes; for thousands of files this takes half as long as ``open`` and ``read``."""
+    descriptor = os.open(path, _READING)
+    try:
+        size = os.fstat(descriptor).st_size
+        found = os.read(descriptor, size + 1)
+        if len(found) != size:  # it grows, or the system has no size for it
+            parts = [found]
+            while parts[-1]:
+                parts.append(os.read(descriptor, _AT_ONCE))
+            found = b"".join(parts)
+    finally:
+        os.close(descriptor)
+    return found
+
+
+def _explained(error: Exception) -> Trouble:
+    """One line for a file that cannot be read as Python, and the place."""
+    if isinstance(error, UnicodeDecodeError):
+        before = error.object[: error.start]
+        message = f"is not {error.encoding}: declare its encoding in the first line, or exclude it"
+        return message, (before.count(b"\n") + 1, 1)
+    if isinstance(error, SyntaxError):
+        running = f"{sys.version_info.major}.{sys.version_info.minor}"
+        message = (
+            f"cannot be parsed: {error.msg or 'invalid syntax'}; mend or exclude it "
+            f"(read as Python {running}: newer syntax needs a newer Python)"
+        )
+        return message, (error.lineno, max(error.offset or 1, 1)) if error.lineno else None
+    return "nests too deep to be parsed: exclude it if it is generated", None

@@ -1,0 +1,45 @@
+"""Places in a file's bytes: columns in characters, excerpts on one line, the main guard."""
+
+from __future__ import annotations
+
+import re
+
+MAIN_GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE)
+"""The line that makes what follows run only in the module that is started."""
+SHORT = 60
+"""The longest excerpt of code in a message, in characters."""
+
+
+def column(line: bytes, offset: int) -> int:
+    """Return the column, in characters from 1, of an offset in bytes from 0."""
+    return len(line[:offset].decode(errors="replace")) + 1
+
+
+def row_is_main_guard(data: bytes, row: int) -> bool:
+    """Return whether a row, from 1, of a file is ``if __name__ == "__main__"``."""
+    lines = data.splitlines()
+    return row <= len(lines) and MAIN_GUARD.match(lines[row - 1]) is not None
+
+
+def excerpt(data: bytes, row: int, start: int, end_row: int, end: int, longest: int = SHORT) -> str:
+    """Return a piece of code on one line, shortened.
+
+    Args:
+        data: The file's bytes.
+        row: The first row, from 1.
+        start: The offset in bytes on the first row.
+        end_row: The last row.
+        end: The offset in bytes on the last row, exclusive; 0 for the end of the row.
+        longest: The number of characters to which it is shortened.
+    """
+    lines = data.splitlines()[row - 1 : end_row]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][:end] if end else lines[-1]
+    lines[0] = lines[0][start:]
+    return shortened(" ".join(line.decode(errors="replace").strip() for line in lines), longest)
+
+
+def shortened(text: str, longest: int = SHORT) -> str:
+    """Return at most so many characters of a text; an ellipsis stands for what is cut."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

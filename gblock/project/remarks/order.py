@@ -1,0 +1,464 @@
+"""In which order a process executes imports, keeps what will be patched, and patches.
+
+A module runs once, where it is first imported, after the packages around it. Followed is what
+importing runs by itself: module and class bodies, and the functions that these call as far as
+names tell. What stands in an ``if`` of which nobody knows whether it is taken is left out, and so
+is an ``except``; a patch is taken to happen wherever it stands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from gblock.project.names.calling import ALLOWANCE
+from gblock.project.names.expressions import Place, dotted, last_name
+from gblock.project.processes.patching import PATCHED, Patch
+from gblock.project.reading import summary as tags
+from gblock.project.reading.positions import row_is_main_guard
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+
+if TYPE_CHECKING:
+    from gblock.project.processes.processes import Process, Processes
+
+_ALL = frozenset(PATCHED)
+_DEEPEST = 120
+"""Imports and calls within one another: what is nested deeper is not followed."""
+_TYPE_CHECKING = "TYPE_CHECKING"
+_BY_NAME = ("importlib.import_module", "import_module", "__import__")
+
+
+class Step(NamedTuple):
+    """One thing that happens while a process starts."""
+
+    kind: Literal["imported", "kept", "made", "patches"]
+    """``imported``: a module that is not the project's and keeps originals; ``kept`` and ``made``:
+    a module of the project keeps a name, or an object that it makes."""
+    path: str
+    row: int
+    symbol: str
+    """The module; what the name means, or the object's class; what patches."""
+    keeps: tuple[str, ...] = ()
+    """The originals that it keeps."""
+    replaces: frozenset[str] = frozenset()
+    """For a patch: which of `PATCHED`."""
+    patch: Patch | None = None
+    """For a patch: where it stands; None where the server patches."""
+    chain: tuple[tuple[str, int], ...] = ()
+    """The imports and calls that led here, the first one first."""
+    name: str = ""
+    """The identifier to point at."""
+
+
+class Order:
+    """Answers what processes execute before they patch.
+
+    Args:
+        processes: The processes of the project.
+    """
+
+    def __init__(self, processes: Processes) -> None:
+        self.processes = processes
+        self.modules = processes.modules
+        self.inference = processes.inference
+        self.catalog = processes.inference.catalog
+        self._runs: dict[tuple[object, ...], tuple[tuple[Step, ...], ...]] = {}
+        self._statements: dict[str, dict[int, list[_Statement]]] = {}
+        self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
+        """The identifiers with which an original can be written."""
+
+    def of(self, process: Process) -> tuple[tuple[Step, ...], ...]:
+        """What a process executes until all is patched.
+
+        Returns:
+            Runs, each in the order in which it happens. There are several where a process begins
+            in one of several ways, and where nobody knows when a function that patches is called:
+            then what its module needs comes before it.
+        """
+        key = (process.entries, process.before, process.by_server, process.kind, process.name)
+        found = self._runs.get(key)
+        if found is None:
+            found = self._runs[key] = tuple(tuple(steps) for steps in self._simulated(process))
+        return found
+
+    def late(self, process: Process) -> Iterator[tuple[Step, Step]]:
+        """Each step that keeps an original, with the patch that comes too late for it."""
+        for steps in self.of(process):
+            kept: list[Step] = []
+            patched: frozenset[str] = frozenset()
+            for step in steps:
+                if step.kind != "patches":
+                    kept.append(step)
+                    continue
+                for one in kept:
+                    stale = tuple(
+                        symbol
+                        for symbol in one.keeps
+                        if self.catalog.originals[symbol].patch in step.replaces - patched
+                    )
+                    if stale:
+                        yield one._replace(keeps=stale), step
+                patched |= step.replaces
+
+    # -- one process
+
+    def _simulated(self, process: Process) -> Iterator[list[Step]]:
+        for entries in self._beginnings(process):
+            run = _Run(self, process)
+            run.start(entries)
+            yield run.steps
+            if run.patched == _ALL:
+                continue
+            for patch in process.patches:
+                if patch not in run.seen and patch.path not in process.before:
+                    apart = _Run(self, process)
+                    apart.stand_alone(patch)
+                    yield [*apart.steps]
+
+    def _beginnings(self, process: Process) -> list[tuple[str, ...]]:
+        if process.kind == "management command" and len(process.entries) > 1:
+            first, *commands = process.entries
+            return [(first, command) for command in commands]
+        return [process.entries]
+
+    def statements(self, summary: ModuleSummary) -> dict[int, list[_Statement]]:
+        """For each scope the imports, calls, values and inner bodies, in source order."""
+        found = self._statements.get(summary.filename)
+        if found is None:
+            found = self._statements[summary.filename] = _in_order(summary, self.last_names)
+        return found
+
+
+class _Value(NamedTuple):
+    """What a name is given, or a parameter's default."""
+
+    expression: Expr
+    row: int
+
+
+class _Statement(NamedTuple):
+    """One thing of interest in a scope."""
+
+    path: tags.Path
+    what: Binding | Call | _Value | int
+    """An import, a call, a value that a name is given, or the scope of an inner body."""
+
+
+class _CompleteError(Exception):
+    """Everything is patched: what comes later is fine."""
+
+
+class _Run:
+    """One process that starts."""
+
+    def __init__(self, order: Order, process: Process) -> None:
+        self.order = order
+        self.process = process
+        self.modules = order.modules
+        self.steps: list[Step] = []
+        self.patched: frozenset[str] = frozenset()
+        self.seen: set[Patch] = set()
+        self._done: set[object] = set()
+        self._chain: list[tuple[str, int]] = []
+
+    def start(self, entries: tuple[str, ...]) -> None:
+        """Begin in some files, one after the other."""
+        before = self.process.before
+        try:
+            for path in before:
+                self._begin(path)
+            if self.process.by_server:
+                self._patch(Step("patches", "", 0, "", replaces=_ALL))
+            for path in entries:
+                self._begin(path)
+        except _CompleteError:
+            pass
+
+    def stand_alone(self, patch: Patch) -> None:
+        """What surely comes before a patch in a function: what its module itself imports."""
+        summary = self.modules.summary(patch.path)
+        try:
+            self._module(patch.path)
+            if summary is not None and patch.scope:
+                self._body(summary, patch.scope)
+            if patch not in self.seen:
+                self._happens(patch)
+        except _CompleteError:
+            pass
+
+    def _begin(self, path: str) -> None:
+        is_script = self.process.kind == "script"
+        as_file = is_script and not self.process.name.startswith("python -m")
+        if os.path.basename(path) == "__main__.py":
+            as_file = False
+        self._module(path, is_main=is_script, in_package=not as_file)
+
+    def _module(self, path: str, *, is_main: bool = False, in_package: bool = True) -> None:
+        if path in self._done or len(self._chain) > _DEEPEST:
+            return
+        if in_package:
+            for package in reversed(self.order.processes.reach.packages(path)):
+                self._module(package)
+            if path in self._done:
+                return
+        self._done.add(path)
+        summary = self.modules.summary(path)
+        if summary is None:
+            for patch in self.order.processes.patching.of(path):
+                self._happens(patch)
+            return
+        self._body(summary, 0, is_main=is_main)
+
+    def _body(self, summary: ModuleSummary, scope: int, *, is_main: bool = False) -> None:
+        path = summary.filename
+        patches: dict[tags.Path, list[Patch]] = {}
+        for patch in self.order.processes.patching.of(path):
+            if patch.scope == scope and not patch.of_driver:
+                patches.setdefault(patch.at, []).append(patch)
+        taken = {at[:depth] for at in patches for depth in range(2, len(at), 2)}
+        for statement in self.order.statements(summary).get(scope, ()):
+            if not self._is_taken(summary, scope, statement.path, is_main, taken):
+                continue
+            what = statement.what
+            if isinstance(what, Call):
+                for patch in patches.pop(statement.path, ()):
+                    if "through_function" not in patch.kinds:
+                        self._happens(patch)
+                self._call(what, summary)
+            elif isinstance(what, Binding):
+                self._import(what, path)
+            elif isinstance(what, _Value):
+                self._value(what.expression, what.row, Place(path, scope, statement.path))
+            else:
+                self._body(summary, what, is_main=is_main)
+
+    def _is_taken(
+        self,
+        summary: ModuleSummary,
+        scope: int,
+        at: tags.Path,
+        is_main: bool,
+        taken: set[tags.Path],
+    ) -> bool:
+        """Whether a statement surely runs when its body does."""
+        entry = summary.scopes[scope]
+        for depth in range(1, len(at), 2):
+            kind, block = entry.branches.get(at[:depth]), at[depth]
+            if kind == "try" and 0 < block < entry.tries[at[:depth]] - 1:
+                return False
+            if kind != "if" or at[: depth + 1] in taken:
+                continue
+            test = entry.tests.get(at[:depth])
+            if test is not None and last_name(test) == _TYPE_CHECKING:
+                if block == 0:
+                    return False
+            elif scope == 0 and depth == 1 and self._is_guard(summary, at[0]):
+                if (block == 0) != is_main:
+                    return False
+            else:
+                return False
+        return True
+
+    def _is_guard(self, summary: ModuleSummary, index: int) -> bool:
+        row = summary.scopes[0].statements[index][0]
+        return row_is_main_guard(self.modules.data(summary.filename), row)
+
+    # -- what statements do
+
+    def _patch(self, step: Step) -> None:
+        self.steps.append(step._replace(chain=tuple(self._chain)))
+        self.patched |= step.replaces
+        if self.patched == _ALL:
+            raise _CompleteError
+
+    def _happens(self, patch: Patch) -> None:
+        if patch.of_driver or patch in self.seen:
+            return
+        self.seen.add(patch)
+        self._patch(
+            Step(
+                "patches", patch.path, patch.row, patch.symbol, replaces=patch.patched, patch=patch
+            )
+        )
+
+    def _keep(
+        self,
+        kind: Literal["imported", "kept", "made"],
+        place: tuple[str, int],
+        symbol: str,
+        name: str,
+        *keeps: str,
+    ) -> None:
+        step = Step(kind, *place, symbol, keeps, chain=tuple(self._chain), name=name)
+        self.steps.append(step)
+
+    def _import(self, binding: Binding, path: str) -> None:
+        module, name, level = binding.value
+        if name is None and not level and binding.detail:
+            module = binding.detail
+        target = self.modules.resolve(module, level, path)
+        if target is None:
+            if not level:
+                self._import_other(module, name, (path, binding.row))
+            return
+        self._import_own(target, name, (path, binding.row))
+
+    def _import_own(self, target: str, name: str | None, place: tuple[str, int]) -> None:
+        self._chain.append(place)
+        directory = target
+        if self.modules.is_module(target):
+            self._module(target)
+            directory = os.path.dirname(target) if target.endswith("__init__.py") else ""
+        if name is not None and directory:
+            inner = self.modules.inside(directory, name)
+            if inner is not None and self.modules.is_module(inner):
+                self._module(inner)
+        self._chain.pop()
+
+    def _import_other(self, module: str, name: str | None, place: tuple[str, int]) -> None:
+        """A module that is not the project's."""
+        written = f"{module}.{name}" if name else module
+        original = self.order.catalog.originals.get(written) if name else None
+        if original is not None:
+            if original.kept:
+                self._keep("kept", place, written, name or "", written)
+            return
+        head = written
+        while head:
+            known = self.order.catalog.imports.get(head)
+            if known is not None:
+                if known.patches:
+                    self._patch(Step("patches", *place, head, replaces=_ALL))
+                elif head not in self._done:
+                    self._done.add(head)
+                    self._keep("imported", place, head, module, *known.keeps)
+                return
+            head = head.rpartition(".")[0]
+
+    def _value(self, expression: Expr, row: int, place: Place) -> None:
+        """``_sleep = time.sleep``, or a parameter's default."""
+        self.order.inference.calling.allowance = ALLOWANCE
+        for symbol in sorted(self.order.inference.callee_symbols(expression, place)):
+            original = self.order.catalog.originals.get(symbol)
+            if original is not None and original.kept:
+                self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
+
+    def _call(self, call: Call, summary: ModuleSummary) -> None:
+        callee = call.expression[1]
+        place = (summary.filename, call.row)
+        name = last_name(callee)
+        if dotted(callee) in _BY_NAME:
+            self._import_by_name(call.expression[2], place)
+            return
+        if name in self.order.last_names and callee[0] == tags.ATTRIBUTE:
+            self._made(call, summary)
+        function = self._function(callee, summary, call.scope)
+        if function is None or function in self._done or len(self._chain) > _DEEPEST:
+            return
+        self._done.add(function)
+        inner = self.modules.summary(function[0])
+        if inner is not None:
+            self._chain.append(place)
+            self._body(inner, function[1])
+            self._chain.pop()
+
+    def _import_by_name(self, arguments: tuple[Expr, ...], place: tuple[str, int]) -> None:
+        if arguments and arguments[0] is not None and arguments[0][0] == tags.CONSTANT:
+            written = arguments[0][1]
+            if isinstance(written, str) and written and not written.startswith("."):
+                target = self.modules.resolve(written, 0, place[0])
+                if target is None:
+                    self._import_other(written, None, place)
+                else:
+                    self._import_own(target, None, place)
+
+    def _made(self, call: Call, summary: ModuleSummary) -> None:
+        """``lock = threading.Lock()`` in the body of a module or a class."""
+        if summary.scopes[call.scope].kind not in ("module", "class"):
+            return
+        where = Place(summary.filename, call.scope, call.path)
+        self.order.inference.calling.allowance = ALLOWANCE
+        for symbol in sorted(self.order.inference.callee_symbols(call.expression[1], where)):
+            original = self.order.catalog.originals.get(symbol)
+            if original is not None and original.made:
+                self._keep(
+                    "made",
+                    (summary.filename, call.name_row),
+                    symbol,
+                    last_name(call.expression[1]),
+                    symbol,
+                )
+
+    def _function(
+        self, callee: Expr, summary: ModuleSummary, scope: int, depth: int = 0
+    ) -> tuple[str, int] | None:
+        """The function of the project that a plain name, or a module's, means."""
+        name = dotted(callee)
+        if name is None or depth > 5:
+            return None
+        head, _, rest = name.partition(".")
+        while scope > 0:  # names of the functions around it
+            entry = summary.scopes[scope]
+            if head in entry.bindings and entry.kind != "class":
+                break
+            scope = entry.parent
+        for binding in reversed(summary.scopes[scope].bindings.get(head, ())):
+            if binding.kind == tags.DEFINED and not rest:
+                is_function = summary.scopes[binding.value].kind == "function"
+                return (summary.filename, binding.value) if is_function else None
+            if binding.kind != tags.IMPORTED:
+                return None
+            module, inner, level = binding.value
+            if inner is None and binding.detail and rest:
+                module, _, last = name.rpartition(".")
+            elif inner is not None and rest:  # from package import module
+                module, last = (f"{module}.{inner}" if module else inner), rest
+            else:
+                last = inner or rest
+            target = self.modules.resolve(module, level, summary.filename)
+            found = self.modules.summary(target) if target and _is_file(self, target) else None
+            if found is None or not last or "." in last:
+                return None
+            return self._function((tags.NAME, last), found, 0, depth + 1)
+        return None
+
+
+def _is_file(run: _Run, path: str) -> bool:
+    return run.modules.is_module(path)
+
+
+def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_Statement]]:
+    found: dict[int, list[_Statement]] = {}
+
+    def add(scope: int, statement: _Statement) -> None:
+        found.setdefault(scope, []).append(statement)
+
+    for index, scope in enumerate(summary.scopes):
+        if index and scope.kind in ("class", "comprehension"):
+            add(scope.parent, _Statement(scope.path, index))
+        if scope.kind == "function":
+            for _, _, default, _ in scope.parameters:
+                if _names(default, names):
+                    what = _Value(default, scope.rows[0])
+                    add(scope.parent, _Statement(scope.path, what))
+        for bindings in scope.bindings.values():
+            for one in bindings:
+                if one.fallback:
+                    continue
+                if one.kind in (tags.IMPORTED, tags.STAR_IMPORTED):
+                    add(one.scope, _Statement(one.path, one))
+                elif one.kind == tags.ASSIGNED and _names(one.value, names):
+                    if scope.kind in ("module", "class"):
+                        add(one.scope, _Statement(one.path, _Value(one.value, one.row)))
+    for call in summary.calls:
+        if call.node == "call":
+            add(call.scope, _Statement(call.path, call))
+    for statements in found.values():
+        statements.sort(key=lambda one: one.path)
+    return found
+
+
+def _names(value: Expr, names: frozenset[str]) -> bool:
+    """Whether a value is an attribute of a name to look for."""
+    return value is not None and value[0] == tags.ATTRIBUTE and value[2] in names

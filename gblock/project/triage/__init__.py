@@ -1,0 +1,1 @@
+"""Which files can matter at all, decided from bytes and import lines."""

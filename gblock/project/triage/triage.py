@@ -1,0 +1,515 @@
+"""Which files can matter at all: bytes and import lines only, nothing is parsed.
+
+A file matters if it imports a package of the catalog and names something of it that can be
+reported, or if it names a method of such a package and objects of the package can get there:
+objects travel along imports.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+
+from gblock.decoding import is_utf_8
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.word_index import SPACED
+from gblock.project.triage.vocabulary import Vocabulary, pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gblock.project.triage.survey import Survey
+
+    _Seeds = dict[frozenset[str], list[str]]
+    """Where objects come from, by the packages that these are of."""
+
+# Literal first characters: the regular expression engine finds them forty times faster than a
+# pattern that starts with an anchor.
+_FROM = rb"from[ \t]+([\w.]+)[ \t]+import\b[ \t]*(\([^)]*\)|[^\n#(;]*)"
+_IMPORT = rb"import[ \t]+([^\n#;]+)"
+_ATTRIBUTE = rb"\.(\w+)"
+_WORD = rb"\w+"
+_DOTTED = rb"[\w.]+"
+_FEW = 50
+"""For fewer files than this their words are looked at before patterns are compiled."""
+_MUCH = 5_000_000
+"""Bytes: where more than this may matter, objects are followed over fewer imports."""
+
+
+class Triage:
+    """What triage found out about a project.
+
+    Args:
+        modules: The project's files.
+        vocabulary: What can be reported.
+    """
+
+    def __init__(self, modules: Modules, vocabulary: Vocabulary) -> None:
+        self.modules = modules
+        self.vocabulary = vocabulary
+        self._roots_of_line: dict[bytes, frozenset[str]] = {}
+        self._imported: dict[str, frozenset[str]] = {}
+        self._import_lines: dict[str, tuple[list[tuple[bytes, bytes]], list[bytes]]] = {}
+        self._functions: dict[str, list[re.Pattern[bytes]]] = {}
+        self._methods: dict[frozenset[str], re.Pattern[bytes] | None] = {}
+        self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
+        self._reached: dict[str, frozenset[str]] = {}
+        """The files that objects may get to, with the packages that these are of."""
+        self._is_big = False
+        self._matters: dict[str, bool] = {}
+        """Whether files matter by themselves, where a survey has told."""
+        self._may_matter = False
+        self.plain: set[str] = set()
+        """Files that need no second look if nobody parses them."""
+
+    # -- by two processes
+
+    def survey(self, paths: list[str], reported: frozenset[str]) -> Survey:
+        """Look at some of the files; `take` makes use of it, in this process or in another.
+
+        Args:
+            paths: The files.
+            reported: Those that are asked about.
+        """
+        from gblock.project.triage.survey import Survey
+
+        asked = [path for path in paths if path in reported]
+        may_matter = self._any_may_matter(asked)
+        self._learn_makers()
+        data = self.modules.data
+        found = Survey(may_matter, [], [], [], [], [])
+        for path in paths:
+            text = data(path)
+            found.imported.append(self.imported(path))
+            found.matters.append(path in reported and self._matters_by_itself(path))
+            found.sizes.append(len(text))
+            found.speaks.append(self.modules.speaks(path))
+            found.plain.append(
+                path not in self.modules.problems
+                and is_utf_8(text)
+                and b"\0" not in text
+                and b"gblock:" not in text
+            )
+        return found
+
+    def take(self, paths: list[str], found: Survey) -> None:
+        """Take in what a survey of some files said."""
+        self._may_matter |= found.may_matter
+        self._imported.update(zip(paths, found.imported, strict=True))
+        self._matters.update(zip(paths, found.matters, strict=True))
+        self.plain.update(path for path, plain in zip(paths, found.plain, strict=True) if plain)
+        speaking = [path for path, speaks in zip(paths, found.speaks, strict=True) if speaks]
+        self.modules.told(dict(zip(paths, found.sizes, strict=True)), speaking)
+
+    @cached_property
+    def _known(self) -> dict[bytes, str]:
+        return {root.encode(): root for root in self.vocabulary.packages}
+
+    @cached_property
+    def _builtin_calls(self) -> list[bytes]:
+        package = self.vocabulary.packages.get("builtins")
+        return [f"{name}(".encode() for name in package.functions] if package else []
+
+    @cached_property
+    def _builtins(self) -> re.Pattern[bytes] | None:
+        package = self.vocabulary.packages.get("builtins")
+        if package is None or not package.functions:
+            return None
+        return re.compile(rb"(?<![\w.])(?:%s)\(" % "|".join(sorted(package.functions)).encode())
+
+    # -- what a file imports
+
+    def imported(self, path: str) -> frozenset[str]:
+        """The packages of the catalog that a file's import lines name."""
+        found = self._imported.get(path)
+        if found is None:
+            found = self._imported[path] = self._read(path)
+        return found
+
+    @cached_property
+    def _find_from(self) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
+        return re.compile(_FROM).findall
+
+    @cached_property
+    def _find_import(self) -> Callable[[bytes], list[bytes]]:
+        return re.compile(_IMPORT).findall
+
+    def _lines(self, path: str) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
+        """What stands on a file's lines ``from module import names`` and behind any ``import``."""
+        found = self._import_lines.get(path)
+        if found is None:
+            data = self.modules.data(path)
+            found = self._find_from(data), self._find_import(data)
+            self._import_lines[path] = found
+        return found
+
+    def _read(self, path: str) -> frozenset[str]:
+        data = self.modules.data(path)
+        roots: frozenset[str] = frozenset()
+        known = self._roots_of_line
+        from_lines, import_lines = self._lines(path)
+        for module, _ in from_lines:
+            found = known.get(module)
+            if found is None:
+                found = known[module] = self._named((module.partition(b".")[0],))
+            if found:
+                roots |= found
+        for line in import_lines:
+            found = known.get(line)
+            if found is None:
+                found = known[line] = self._named(_words(line))
+            if found:
+                roots |= found
+        if roots:
+            roots = frozenset([root for root in roots if self._is_meant(root, data)])
+        for call in self._builtin_calls:  # a substring is found far faster than a pattern
+            if call in data and self._builtins is not None and self._builtins.search(data):
+                return roots | {"builtins"}
+        return roots
+
+    def _named(self, words: Iterable[bytes]) -> frozenset[str]:
+        return frozenset([self._known[word] for word in words if word in self._known])
+
+    def _is_meant(self, root: str, data: bytes) -> bool:
+        """Whether a namespace that many packages share, such as google, leads to the right one."""
+        prefixes = self.vocabulary.packages[root].prefixes
+        if len(prefixes) != 1:
+            return True
+        (prefix,) = prefixes
+        _, _, second = prefix.partition(".")
+        return second.encode() in data
+
+    def roots(self, paths: Iterable[str]) -> frozenset[str]:
+        """The packages that any of these files imports."""
+        return frozenset().union(*(self.imported(path) for path in paths))
+
+    # -- what matters by itself
+
+    def any_may_matter(self, paths: list[str], complete: Callable[[], None]) -> bool:
+        """Whether any of these files may matter, whatever the rest of the project is.
+
+        Args:
+            paths: The files.
+            complete: Finds the rest of the project.
+        """
+        words = self.vocabulary.words
+        if words.has_whole:
+            return True
+        if len(paths) < _FEW:
+            # Compiling all names into patterns takes longer than to look at a few files' words.
+            data, packages = self.modules.data, set()
+            for path in paths:
+                packages |= words.packages(self._identifiers(path), data(path))
+            if not packages:
+                return False
+            complete()
+            if not self._imports_any(packages):
+                return False
+        paths = [path for path in paths if path not in self._matters]
+        return self._may_matter or self._any_may_matter(paths)
+
+    def _imports_any(self, packages: set[str]) -> bool:
+        """Whether one of these packages may be imported anywhere in the project."""
+        if "builtins" in packages:
+            return True
+        names = [name.encode() for name in packages]
+        data = self.modules.data
+        return any(name in data(path) for path in self.modules.files for name in names)
+
+    def _any_may_matter(self, paths: list[str]) -> bool:
+        if not paths:
+            return False
+        packages = self.vocabulary.packages.values()
+        for path in paths:
+            if self.calls_function(path) or (self.imported(path) and self.names_method(path)):
+                return True
+            found = re.findall(_ATTRIBUTE, self.modules.data(path))
+            names = {name.decode(errors="replace") for name in found}
+            if any(not package.methods.isdisjoint(names) for package in packages):
+                return True
+        return False
+
+    def _identifiers(self, path: str) -> set[str]:
+        return {word.decode(errors="replace") for word in _words(self.modules.data(path))}
+
+    def calls_function(self, path: str) -> bool:
+        """Whether a file imports a package and names a function of it that can be reported."""
+        roots = self.imported(path)
+        if not roots:
+            return False
+        data = self.modules.data(path)
+        return any(one.search(data) for root in roots for one in self._function_patterns(root))
+
+    def _function_patterns(self, root: str) -> list[re.Pattern[bytes]]:
+        """How functions are written; the name of ``os.read`` alone stands everywhere."""
+        found = self._functions.get(root)
+        if found is None:
+            found = self._functions[root] = [
+                re.compile(one.encode()) for one in self._written(root)
+            ]
+        return found
+
+    def _written(self, root: str) -> Iterator[str]:
+        # Each begins with letters of its own, see above.
+        package = self.vocabulary.packages[root]
+        names = "|".join(sorted(package.functions))
+        if root == "builtins":
+            if self._builtins is not None:
+                yield self._builtins.pattern.decode()
+        elif names:
+            yield rf"{root}(?<!\w{root})\s*\.\s*(?:{names})\b"
+            yield rf"from[ \t]+{root}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])"
+            yield rf"import[ \t]+{root}[ \t]+as\b"
+        if package.anything or (package.operators and not package.methods):
+            yield rf"{root}(?<!\w{root})\b"
+
+    def names_method(self, path: str) -> bool:
+        """Whether a file imports a package, names a method of it, and what makes its objects."""
+        roots = self.imported(path)
+        found = self.method_pattern(roots)
+        data = self.modules.data(path)
+        return found is not None and self._makes(path, roots) and found.search(data) is not None
+
+    def method_pattern(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
+        """A pattern for the methods of some packages, None where there are none."""
+        if roots not in self._methods:
+            packages = [self.vocabulary.packages[root] for root in roots]
+            names = {name for package in packages for name in package.methods}
+            words = pattern(names).pattern if names else b""
+            if any(package.operators for package in packages):
+                words = b"|".join(filter(None, [words, rb"\b(?:with|for)\b"]))
+            self._methods[roots] = re.compile(words) if words else None
+        return self._methods[roots]
+
+    def _makes(self, path: str, roots: frozenset[str]) -> bool:
+        if roots not in self._makers:
+            packages = [self.vocabulary.packages[root] for root in roots]
+            if any(package.whole for package in packages):
+                return True
+            self._makers[roots] = pattern({name for p in packages for name in p.makers} or {"$"})
+        return self._makers[roots].search(self.modules.data(path)) is not None
+
+    # -- what matters in a project
+
+    def select(self, reported: Iterable[str], roots: frozenset[str]) -> list[str]:
+        """The files to inspect, of those to report on.
+
+        Args:
+            reported: The files that were asked about.
+            roots: The packages that the project imports anywhere.
+        """
+        self._learn_makers()
+        self._traveling(roots)
+        return [path for path in reported if path in self._reached or self._matters_by_itself(path)]
+
+    def _learn_makers(self) -> None:
+        self.vocabulary.learn_makers()
+        self._makers.clear()
+
+    def _matters_by_itself(self, path: str) -> bool:
+        known = self._matters.get(path)
+        return (self.calls_function(path) or self.names_method(path)) if known is None else known
+
+    def names(self, path: str) -> frozenset[str] | None:
+        """What a selected file of a big project may call by name; None for whatever there is."""
+        if not self._is_big:
+            return None
+        roots = self._reached.get(path, frozenset()) | self.imported(path)
+        related = self.vocabulary.related()
+        return self.vocabulary.names({one for root in roots for one in related[root]})
+
+    def _traveling(self, roots: frozenset[str]) -> None:
+        """Find the files that name a method and that an object of its package may get to."""
+        if self.modules.is_frugal:
+            return
+        packages = self.vocabulary.packages
+        with_methods = frozenset(r for r in roots if packages[r].methods or packages[r].whole)
+        named = self._attribute_pattern(with_methods)
+        if named is None:
+            return
+        data = self.modules.data
+        importing = [path for path in self.modules.files if self.imported(path) & with_methods]
+        related = self.vocabulary.related()
+        groups = {related[root] & with_methods for root in with_methods}
+        seeds = {
+            group: [
+                path
+                for path in importing
+                if self.imported(path) & group and self._makes(path, self.imported(path) & group)
+            ]
+            for group in groups
+        }
+        bytes_left = _MUCH
+        for path in self.modules.files:
+            if named.search(data(path)):
+                bytes_left -= len(data(path))
+                if bytes_left < 0:
+                    break
+        self._is_big = bytes_left < 0
+        reach = self._near if self._is_big else self._connected
+        for group, paths in reach(seeds).items():
+            named = self._attribute_pattern(group)
+            for path in paths:
+                if named is not None and named.search(data(path)):
+                    self._reached[path] = self._reached.get(path, frozenset()) | group
+
+    def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
+        """How methods of some packages are written, None where there are none."""
+        roots = list(roots)
+        if any(self.vocabulary.packages[root].whole for root in roots):
+            return re.compile(rb"\.\w+")
+        names = {name for root in roots for name in self.vocabulary.packages[root].methods}
+        if not names:
+            return None
+        return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
+
+    def _connected(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
+        """The files that imports connect with some files.
+
+        These are all that import them, over any number of imports, and what those import.
+        The connection is told from the last names on import lines, which can only err on the side
+        of reading a file for nothing.
+        """
+        stems: dict[bytes, list[str]] = {}
+        words: dict[str, set[bytes]] = {}
+        for path in self.modules.files:
+            stems.setdefault(_stem(path), []).append(path)
+            words[path] = _words_of(*self._lines(path))
+        importers: dict[bytes, list[str]] = {}
+        for path, named in words.items():
+            for word in named:
+                if word in stems:
+                    importers.setdefault(word, []).append(path)
+        reached: dict[frozenset[str], set[str]] = {}
+        for group, starts in seeds.items():
+            found = reached[group] = set(starts)
+            queue = list(starts)
+            while queue:
+                for importer in importers.get(_stem(queue.pop()), ()):
+                    if importer not in found:
+                        found.add(importer)
+                        queue.append(importer)
+            for path in list(found):
+                for word in words[path]:
+                    found.update(stems.get(word, ()))
+        return reached
+
+    def _near(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
+        """The files that import one of some files, by its real path, or are imported by one."""
+        targets = {path for starts in seeds.values() for path in starts}
+        imported = {path: self._imports(path) for path in targets}
+        importers: dict[str, set[str]] = {path: set() for path in targets}
+        tails: dict[bytes, list[str]] = {}
+        for path in targets:
+            tails.setdefault(_stem(path), []).append(path)
+        parents = {_stem(_package_of(path)) for path in targets}
+        meant: dict[tuple[bytes, bytes], bool] = {}
+        meant_plainly: dict[bytes, bool] = {}
+        for path in self.modules.files if targets else ():
+            from_lines, import_lines = self._lines(path)
+            lines = []
+            for line in from_lines:
+                may = meant.get(line)
+                if may is None:
+                    may = meant[line] = self._may_mean(line, tails, parents)
+                if may:
+                    lines.append(line)
+            found = self._resolved(lines, path) if lines else set()
+            for plain in import_lines:
+                may = meant_plainly.get(plain)
+                if may is None:
+                    may = meant_plainly[plain] = any(
+                        _ends(name, tails) for name in re.findall(_DOTTED, plain)
+                    )
+                if may:
+                    found |= self._plainly_imported([plain], path)
+            for target in targets & found:
+                importers[target].add(path)
+        return {
+            group: set(starts).union(*(imported[one] | importers[one] for one in starts))
+            for group, starts in seeds.items()
+        }
+
+    def _may_mean(
+        self, line: tuple[bytes, bytes], tails: dict[bytes, list[str]], parents: set[bytes]
+    ) -> bool:
+        """Whether a line ``from module import names`` may mean one of some files.
+
+        Args:
+            line: The module and the names.
+            tails: The files by the last part of their names.
+            parents: The last parts of the names of the packages that they are in.
+        """
+        module, names = line
+        if module.startswith(b"."):
+            words = {*re.findall(_WORD, module), *re.findall(_WORD, names)}
+            return not module.strip(b".") or not words.isdisjoint(tails)
+        if _ends(module, tails):
+            return True
+        return module.rpartition(b".")[2] in parents and any(
+            _ends(module + b"." + name, tails) for name in re.findall(_WORD, names)
+        )
+
+    def _imports(self, path: str) -> set[str]:
+        """The files of the project that a file imports, as far as single lines tell."""
+        from_lines, import_lines = self._lines(path)
+        return self._resolved(from_lines, path) | self._plainly_imported(import_lines, path)
+
+    def _resolved(self, lines: Iterable[tuple[bytes, bytes]], path: str) -> set[str]:
+        """The files that lines ``from module import names`` mean."""
+        found: set[str] = set()
+        for module, names in lines:
+            text = module.decode()
+            stripped = text.lstrip(".")
+            target = self.modules.resolve(stripped, len(text) - len(stripped), path)
+            if target is None:
+                continue
+            found.add(target)
+            if target.endswith("__init__.py"):
+                for name in re.findall(_WORD, names):
+                    inner = self.modules.inside(os.path.dirname(target), name.decode())
+                    if inner is not None:
+                        found.add(inner)
+        return found
+
+    def _plainly_imported(self, lines: Iterable[bytes], path: str) -> set[str]:
+        """The files that lines ``import names`` mean."""
+        names = [name for words in lines for name in re.findall(_DOTTED, words)]
+        found = {self.modules.resolve(name.decode(), 0, path) for name in names}
+        return {target for target in found if target is not None}
+
+
+def _words(data: bytes) -> list[bytes]:
+    """The words of a file; a single file is split sooner than a pattern is compiled."""
+    return data.translate(SPACED).split()
+
+
+def _ends(module: bytes, tails: dict[bytes, list[str]]) -> bool:
+    """Whether a dotted name is the end of one of some files' names, given by their last part."""
+    paths = tails.get(module.rpartition(b".")[2])
+    if paths is None:
+        return False
+    tail = os.sep + os.fsdecode(module).replace(".", os.sep)
+    return any(path.endswith((tail + ".py", os.path.join(tail, "__init__.py"))) for path in paths)
+
+
+def _package_of(path: str) -> str:
+    """The ``__init__.py`` of the package that a module, or a package, is in."""
+    directory = os.path.dirname(path)
+    if os.path.basename(path).startswith("__init__."):
+        directory = os.path.dirname(directory)
+    return os.path.join(directory, "__init__.py")
+
+
+def _stem(path: str) -> bytes:
+    """The last part of a file's module name."""
+    directory, _, name = path.replace("\\", "/").rpartition("/")
+    stem = name.partition(".")[0]
+    return os.fsencode(directory.rpartition("/")[2] if stem == "__init__" else stem)
+
+
+def _words_of(from_lines: list[tuple[bytes, bytes]], import_lines: list[bytes]) -> set[bytes]:
+    lines = {module for module, _ in from_lines}.union(import_lines)
+    return set(re.findall(_WORD, b" ".join(lines)))

@@ -1,0 +1,435 @@
+"""Does this statement block the hub? It is run in fresh processes, and judged by what they saw.
+
+Each measurement is a process of its own, of the interpreter that the user names: `trial_child`
+runs there beside a heartbeat greenlet and a native thread that ticks. The two share memory with
+this process, so that what never returns, and what takes its process with it, has a verdict too.
+gevent is imported there and nowhere here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Literal, NamedTuple
+
+from gblock.errors import UserError
+from gblock.trial import child as trial_child
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+Verdict = Literal["blocks", "cooperative", "cpu", "immediate", "crash"]
+Gil = Literal["released", "shared", "in part", "held"]
+Work = Literal["waited", "worked", "worked elsewhere"]
+Help = Literal["helps", "helps in part", "no help", "not measured"]
+
+IMMEDIATE = 0.02
+"""Seconds; what takes no longer is no block. docs/trial.md gives the reason for each bound."""
+CERTAIN = 0.1
+"""Seconds; a gap from here on is a block, however long the statement took."""
+SHARE = 0.1
+"""Between the two a gap is a block if it is this share of the statement's time."""
+NOISE = 4.0
+"""A gap this many times as long as the longest before the statement, or it is the machine's."""
+BUSY = 0.25
+"""Share of the gap for which the kernel let the hub's thread wait for a processor."""
+LEFT = 0.05
+"""Seconds of a gap that a remedy may leave, or a tenth of what it remedies."""
+SETUP_TIMEOUT = 60.0
+"""Seconds in which the set-up has to be done."""
+POOL_TIMEOUT = 2.0
+"""Seconds for which an endless statement is watched in the threadpool."""
+_LOOK = 0.05
+
+
+class Plan(NamedTuple):
+    """What is measured, and how."""
+
+    statement: str
+    setup: str = ""
+    patch: tuple[str, ...] | None = None
+    """What gevent patches, in the names of `monkey.patch_all`; None: all, empty: nothing."""
+    timeout: float = 10.0
+    """Seconds after which the statement is ended."""
+    repeat: int = 1
+    python: str = sys.executable
+    environment: dict[str, str] | None = None
+
+
+class Measurement(NamedTuple):
+    """What one process saw; all times in seconds."""
+
+    python: str
+    gevent: str
+    elapsed: float
+    returned: bool
+    """False where it was ended by the timeout or by a crash."""
+    max_gap: float
+    """For how long no other greenlet ran."""
+    max_tick: float
+    """For how long no other native thread ran."""
+    mean_tick: float
+    switch: float
+    """After which time the interpreter asks for the GIL."""
+    cpu: float | None
+    """What the hub's thread used; None where it could not be asked."""
+    cpu_elsewhere: float | None
+    """What other threads of the process used, above what they did before."""
+    starved: float | None
+    """How long the hub's thread was ready and the machine busy."""
+    baseline_gap: float
+    signal: str | None = None
+    """The signal that ended the process."""
+
+    @property
+    def limit(self) -> float:
+        """From which gap on it blocked."""
+        bound = min(max(IMMEDIATE, SHARE * self.elapsed), CERTAIN)
+        return max(bound, min(NOISE * self.baseline_gap, CERTAIN))
+
+    @property
+    def blocked(self) -> bool:
+        """Whether other greenlets had to wait for it."""
+        return self.max_gap > self.limit
+
+    @property
+    def work(self) -> Work:
+        """What it did with its time."""
+        half = (self.elapsed - (self.starved or 0.0)) / 2
+        if self.cpu is not None and self.cpu >= half:
+            return "worked"
+        if self.cpu_elsewhere is not None and (self.cpu or 0.0) + self.cpu_elsewhere >= half:
+            return "worked elsewhere"
+        return "waited"
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it was."""
+        if self.signal is not None:
+            return "crash"
+        if self.blocked:
+            return "blocks" if self.work == "waited" else "cpu"
+        return "immediate" if self.elapsed < IMMEDIATE else "cooperative"
+
+    @property
+    def gil(self) -> Gil | None:
+        """Whether native threads ran meanwhile; None where it did not block, or crashed."""
+        if not self.blocked or self.signal is not None:
+            return None
+        if self.max_tick > max(IMMEDIATE, self.max_gap / 2):
+            return "held"
+        if self.max_tick > max(IMMEDIATE, self.max_gap * SHARE):
+            return "in part"
+        # Python code gives it up as often as it is asked to, once in a switch interval.
+        return "shared" if self.mean_tick > trial_child.PERIOD + self.switch / 2 else "released"
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether the machine itself may have made the gap."""
+        if not self.blocked or self.signal is not None:
+            return False
+        starved = self.starved if self.starved is not None else 0.0
+        noisy = self.baseline_gap > IMMEDIATE and self.max_gap < NOISE * self.baseline_gap
+        return noisy or (starved > BUSY * self.max_gap and self.max_gap - starved < CERTAIN)
+
+
+class Threadpool(NamedTuple):
+    """Whether the hub's threadpool would help."""
+
+    help: Help
+    max_gap: float | None = None
+    reason: str = ""
+    """Why it was not measured."""
+
+
+class Trial(NamedTuple):
+    """A statement, what was measured of it, and what that says."""
+
+    statement: str
+    runs: tuple[Measurement, ...]
+    """In the order of their gaps."""
+    threadpool: Threadpool
+
+    @property
+    def typical(self) -> Measurement:
+        """The run that stands for all: a crash, or else the median of the gaps."""
+        crashed = [run for run in self.runs if run.signal is not None]
+        return crashed[0] if crashed else self.runs[(len(self.runs) - 1) // 2]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the statement is."""
+        return self.typical.verdict
+
+    @property
+    def is_agreed(self) -> bool:
+        """Whether every run says the same."""
+        return len({run.verdict for run in self.runs}) == 1
+
+
+def remedies(gap: float, left: float) -> bool:
+    """Whether a longest gap of `left` is a remedy for one of `gap`, both in seconds."""
+    return left <= max(LEFT, SHARE * gap)
+
+
+def trial(plan: Plan, *, threadpool: bool = True) -> Trial:
+    """Measure a statement, and if it blocks the same in the hub's threadpool.
+
+    Raises:
+        UserError: where set-up or statement raise, or nothing could be measured.
+    """
+    python = interpreter(plan.python)
+    measurements = [_measure(plan, python) for _ in range(plan.repeat)]
+    runs = tuple(sorted(measurements, key=lambda run: run.max_gap))
+    made = Trial(plan.statement, runs, Threadpool("not measured", None, "it does not block"))
+    if made.verdict == "crash":
+        return made._replace(threadpool=Threadpool("not measured", None, "it crashed"))
+    if not made.typical.blocked:
+        return made
+    if not threadpool:
+        return made._replace(threadpool=Threadpool("not measured"))
+    return made._replace(threadpool=_in_threadpool(plan, python, made.typical))
+
+
+def interpreter(python: str) -> str:
+    """Return the path of a Python.
+
+    Raises:
+        UserError: if there is none.
+    """
+    path = shutil.which(python)
+    if path is None:
+        raise UserError(python, "there is no such interpreter; name a Python that has gevent")
+    return path
+
+
+def _in_threadpool(plan: Plan, python: str, alone: Measurement) -> Threadpool:
+    if not alone.returned:
+        plan = plan._replace(timeout=min(plan.timeout, POOL_TIMEOUT))
+    try:
+        run = _measure(plan, python, threadpool=True)
+    except UserError as error:
+        return Threadpool("not measured", None, error.message)
+    if run.signal is not None:
+        return Threadpool("not measured", None, f"there it crashed with {run.signal}")
+    if run.returned and run.elapsed < SHARE * alone.max_gap:
+        return Threadpool("not measured", None, f"there it took {run.elapsed:.3f} s only")
+    gap = alone.max_gap if alone.returned else min(alone.max_gap, run.elapsed)
+    if remedies(gap, run.max_gap):
+        return Threadpool("helps", run.max_gap)
+    return Threadpool("helps in part" if run.max_gap <= gap / 2 else "no help", run.max_gap)
+
+
+def _measure(plan: Plan, python: str, *, threadpool: bool = False) -> Measurement:
+    """Run one process.
+
+    Raises:
+        UserError: where set-up or statement raise, or nothing could be measured.
+    """
+    with tempfile.TemporaryDirectory(prefix="gblock-trial-") as directory:
+        return _Process(plan, python, directory, threadpool=threadpool).measurement()
+
+
+class _Process:
+    """One process, while it runs."""
+
+    def __init__(self, plan: Plan, python: str, directory: str, *, threadpool: bool) -> None:
+        self.plan, self.python, self.directory = plan, python, directory
+        spec = {
+            "setup": plan.setup,
+            "statement": plan.statement,
+            "patch": plan.patch,
+            "threadpool": threadpool,
+        }
+        with open(self._path("spec.json"), "w", encoding="utf-8") as file:
+            json.dump(spec, file)
+        with open(self._path("beats"), "wb") as beats:
+            beats.write(bytes(8 * len(trial_child.SLOTS)))
+
+    def measurement(self) -> Measurement:
+        with open(self._path("beats"), "r+b") as file:
+            size = 8 * len(trial_child.SLOTS)
+            with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as memory:
+                with _running(self._started()) as process:
+                    ended = self._watched(process, memory)
+                if ended is None:
+                    ended = self._result(process.returncode, memory)
+                about = self._about()
+                return ended._replace(python=about["python"], gevent=about["gevent"])
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        environment = dict(os.environ if self.plan.environment is None else self.plan.environment)
+        for name in [name for name in environment if name.startswith("GBLOCK_")]:
+            del environment[name]
+        # With faulthandler a crash would write a page; a coverage tracer costs what is measured.
+        environment["PYTHONFAULTHANDLER"] = ""
+        environment.pop("COVERAGE_PROCESS_START", None)
+        with open(trial_child.__file__, encoding="utf-8") as file:
+            source = file.read()
+        try:
+            with open(self._path("output"), "wb") as output:
+                return subprocess.Popen(  # noqa: S603 - the user's own interpreter
+                    [self.python, "-u", "-c", source, self.directory],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise UserError(self.python, f"cannot be run: {error.strerror}") from None
+
+    def _watched(self, process: subprocess.Popen[bytes], memory: mmap.mmap) -> Measurement | None:
+        """Wait for the end; what was seen of a statement that did not come to one."""
+        limit = time.monotonic() + SETUP_TIMEOUT
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK)
+                return None
+            beats, now = _beats(memory), time.monotonic()
+            if beats["phase"] == trial_child.RUNNING:
+                if now >= beats["began"] + self.plan.timeout:
+                    return _unfinished(process.pid, beats, now)
+            elif now >= limit + self.plan.timeout:
+                what = "set-up" if beats["phase"] < trial_child.RESTING else "process"
+                seconds = SETUP_TIMEOUT + self.plan.timeout
+                raise UserError("gblock trial", f"the {what} did not end within {seconds:g} s")
+
+    def _result(self, returncode: int, memory: mmap.mmap) -> Measurement:
+        beats = _beats(memory)
+        try:
+            with open(self._path("result.json"), encoding="utf-8") as file:
+                told: dict[str, Any] = json.load(file)
+        except OSError:
+            return self._crash(returncode, beats)
+        if "elapsed" not in told:
+            raise UserError("gblock trial", self._trouble(told))
+        ticks = max(told.pop("ticks"), 1.0)
+        elsewhere = told.pop("cpu_elsewhere") - beats["baseline_cpu"] * told["elapsed"]
+        return Measurement(
+            python="",
+            gevent="",
+            returned=True,
+            mean_tick=told["elapsed"] / ticks,
+            switch=beats["switch"],
+            cpu_elsewhere=max(0.0, elsewhere),
+            baseline_gap=beats["baseline_gap"],
+            **told,
+        )
+
+    def _trouble(self, told: dict[str, Any]) -> str:
+        """What the user's code raised, in one line."""
+        message = " ".join(str(told["message"]).split())
+        if told["phase"] == "gevent":
+            return f"gevent cannot be imported by {self.python} ({message}): name another --python"
+        if told["phase"] == "patch":
+            return message
+        place = f", line {told['line']}," if told["line"] > 1 else ""
+        colon = ": " if message else ""
+        return f"the {told['phase']}{place} raised {told['error']}{colon}{message}"
+
+    def _crash(self, returncode: int, beats: dict[str, float]) -> Measurement:
+        phase = beats["phase"]
+        if returncode >= 0 or phase < trial_child.RUNNING:
+            where = {
+                trial_child.PREPARING: f"{self.python}",
+                trial_child.SETTING_UP: "the set-up",
+            }.get(int(phase), "the statement")
+            end = f"exit code {returncode}" if returncode >= 0 else _signal(-returncode)
+            said = self._said()
+            tail = f": {said}" if said else ""
+            raise UserError("gblock trial", f"{where} ended its process with {end}{tail}")
+        seen = _unfinished(0, beats, max(beats["beat"], beats["tick"]))
+        return seen._replace(signal=_signal(-returncode))
+
+    def _about(self) -> dict[str, str]:
+        """The versions of the other Python and of its gevent."""
+        with open(self._path("about.json"), encoding="utf-8") as file:
+            about: dict[str, str] = json.load(file)
+        return about
+
+    def _said(self) -> str:
+        """The last line that the process wrote."""
+        with open(self._path("output"), encoding="utf-8", errors="replace") as file:
+            lines = [line.strip() for line in file.read()[-2000:].splitlines() if line.strip()]
+        return lines[-1][:200] if lines else ""
+
+
+@contextlib.contextmanager
+def _running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """End the process, and every one that it started, when we leave."""
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _beats(memory: mmap.mmap) -> dict[str, float]:
+    count = len(trial_child.SLOTS)
+    values = struct.unpack(f"{count}d", memory[: 8 * count])
+    return dict(zip(trial_child.SLOTS, values, strict=True))
+
+
+def _unfinished(pid: int, beats: dict[str, float], now: float) -> Measurement:
+    """What was seen of a statement that has not come to its end."""
+    elapsed = now - beats["began"]
+    cpu = starved = elsewhere = None
+    schedule = _schedule(pid, int(beats["thread"])) if pid else None
+    if schedule is not None:
+        cpu, starved = schedule[0] - beats["cpu"], schedule[1] - beats["starved"]
+        process = _process_cpu(pid) - beats["process_cpu"]
+        elsewhere = max(0.0, process - cpu - beats["baseline_cpu"] * elapsed)
+    return Measurement(
+        python="",
+        gevent="",
+        elapsed=elapsed,
+        returned=False,
+        max_gap=max(beats["max_gap"], now - beats["beat"]),
+        max_tick=max(beats["max_tick"], now - beats["tick"]),
+        mean_tick=elapsed / max(beats["ticks"], 1.0),
+        switch=beats["switch"],
+        cpu=cpu,
+        cpu_elsewhere=elsewhere,
+        starved=starved,
+        baseline_gap=beats["baseline_gap"],
+    )
+
+
+def _schedule(pid: int, thread: int) -> tuple[float, float] | None:
+    """The seconds that a thread had a processor, and those it waited for one; Linux only."""
+    try:
+        with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+            ran, waited = file.read().split()[:2]
+    except (OSError, ValueError):
+        return None
+    return int(ran) / 1e9, int(waited) / 1e9
+
+
+def _process_cpu(pid: int) -> float:
+    """The seconds of processor time of all threads of a process."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
