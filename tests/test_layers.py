@@ -27,7 +27,7 @@ LAYERS = (
     {"trial_child"},
     {"patterns", "trial", "outline", "writing", "records", "metrics", "environment"},
     {"files", "config", "catalog", "suppressions", "baseline", "output"},
-    {"observations", "verdicts"},
+    {"observations", "verdicts", "measurements"},
     {"drafts", "pytest_plugin"},
     {"project"},
     {"source"},
