@@ -375,7 +375,16 @@ class Catalog:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        return {k: v for library in self.libraries for k, v in library.aliases.items()}
+        found = {k: v for library in self.libraries for k, v in library.aliases.items()}
+        for alias, name in list(found.items()):
+            # Code is followed name by name: what stands before may have got its spelling by then.
+            owner, dot, last = alias.rpartition(".")
+            while owner:
+                if owner in found and owner != name:
+                    found.setdefault(found[owner] + dot + last, name)
+                owner, _, part = owner.rpartition(".")
+                last = f"{part}.{last}"
+        return found
 
     def canonical(self, symbol: str) -> str:
         """The spelling that the catalog uses for a dotted name, or the name itself."""
