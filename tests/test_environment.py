@@ -277,15 +277,10 @@ def test_a_namespace_belongs_to_no_distribution_even_where_one_alone_has_modules
         "google_cloud_tasks": ["google/cloud/tasks_v2/__init__.py"],
         "protobuf_of_ours": ["bureau/message/__init__.py", "bureau/_wire.py"],
     }
+    root, site = environment(tmp_path)
     for name, paths in files.items():
-        info = tmp_path / f"{name}-1.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-        (info / "RECORD").write_text("".join(f"{path},,\n" for path in paths))
-        for path in paths:
-            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text("")
-    found = {one.name: one.modules for one in environment.read(str(tmp_path)).distributions}
+        install(site, name, files=paths)
+    found = {one.name: one.modules for one in read(str(root)).distributions}
 
     assert found == {
         "google_cloud_pubsub": ("google.cloud.pubsub_v1",),
