@@ -1,7 +1,7 @@
 """Measures the calls of the catalog's [[harmless]] blocks, each under gevent beside a heartbeat.
 
     python benchmarks/harmless.py             # a table; exit 1 where one blocks the hub
-    python benchmarks/harmless.py --update    # writes the figures into the catalog
+    python benchmarks/harmless.py --update    # writes the figures beside the catalog
 
 A call names what it needs by its dotted name, and that is imported before the clock runs. The
 packages have to be installed where this runs; those that are not are left as they are.
@@ -22,7 +22,6 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CATALOG = ROOT / "gblock" / "known_blockers.toml"
 TICK = 0.001
 """Seconds between two beats of the heart."""
 TIMES = 5
@@ -88,10 +87,12 @@ def main():
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(measured(sys.argv[2])))
         return 0
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+    from evidence import figures
+
     from gblock import catalog
 
-    text, blocked = CATALOG.read_text(encoding="utf-8"), 0
+    found, blocked = {}, 0
     for entry in catalog.load().harmless:
         if entry.evidence.call is None or entry.evidence.reference:
             continue  # it needs a server: measured by hand
@@ -110,17 +111,10 @@ def main():
         verdict = "" if gap < LIMIT else "  blocks the hub"
         blocked += bool(verdict)
         print(f"{entry.distribution:<24} {version:<12} {took:.6f} s  gap {gap:.4f} s{verdict}")
-        head = f'[[harmless]]\ndistribution = "{entry.distribution}"\n'
-        start = text.index(head)
-        end = text.find("\n[[", start + 2)
-        block = text[start:end]
-        call = re.search(r"^call = .*$", block, re.MULTILINE)[0]
-        lines = [f'version = "{version}"', call, f"elapsed = {took:.6f}", f"max_gap = {gap:.4f}"]
-        kept = block[: block.index("[harmless.evidence]\n")]
-        rows = "\n".join(lines)
-        text = f"{text[:start]}{kept}[harmless.evidence]\n{rows}\n{text[end:]}"
+        took, gap = round(took, 6), round(gap, 4)
+        found[entry.distribution] = {"version": version, "elapsed": took, "max_gap": gap}
     if "--update" in sys.argv:
-        CATALOG.write_text(text, encoding="utf-8")
+        figures.update(found)
     return 1 if blocked else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -23,6 +23,8 @@ Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
+Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Tables of evidence by kind of block and by the block's id or distribution."""
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -109,7 +111,8 @@ class Blocker(_Table, frozen=True):
     level: Level
     why: str
     instead: str
-    evidence: Evidence
+    evidence: Evidence = Evidence()
+    """Of the built-in catalog only what a person writes: `measurements` has the figures."""
     versions: str | None = None
     timeout: Timeout | None = None
     unless: tuple[Condition, ...] = ()
@@ -134,7 +137,7 @@ class Belief(_Table, frozen=True):
     distribution: str
     """The name on PyPI, ``stdlib`` or ``gevent``."""
     verdict: Verdict
-    evidence: Evidence
+    evidence: Evidence = Evidence()
     symbols: tuple[str, ...] = ()
     """Dotted names as imported."""
     rule: str | None = None
@@ -164,7 +167,7 @@ class Harmless(_Table, frozen=True):
     distribution: str
     why: str
     """What its compiled code does."""
-    evidence: Evidence
+    evidence: Evidence = Evidence()
 
 
 class Offload(_Table, frozen=True):
@@ -372,7 +375,16 @@ class Catalog:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        return {k: v for library in self.libraries for k, v in library.aliases.items()}
+        found = {k: v for library in self.libraries for k, v in library.aliases.items()}
+        for alias, name in list(found.items()):
+            # Code is followed name by name: what stands before may have got its spelling by then.
+            owner, dot, last = alias.rpartition(".")
+            while owner:
+                if owner in found and owner != name:
+                    found.setdefault(found[owner] + dot + last, name)
+                owner, _, part = owner.rpartition(".")
+                last = f"{part}.{last}"
+        return found
 
     def canonical(self, symbol: str) -> str:
         """The spelling that the catalog uses for a dotted name, or the name itself."""
@@ -622,7 +634,11 @@ def parse_all(
 
 
 def parse(
-    text: outline.Outline, roots: frozenset[str] | None = None, *, unpatched: bool = False
+    text: outline.Outline,
+    roots: frozenset[str] | None = None,
+    *,
+    unpatched: bool = False,
+    figures: Figures | None = None,
 ) -> Catalog:
     """Parse and validate the blocks of one file that speak of these packages, or all.
 
@@ -630,6 +646,7 @@ def parse(
         text: The file.
         roots: The packages; None for all blocks.
         unpatched: Whether the packages' blockers are those that block only without gevent's patch.
+        figures: Evidence to add to what stands in the blocks, by kind and by id or distribution.
 
     Raises:
         UserError: with the file, the block and the key.
@@ -637,7 +654,8 @@ def parse(
     blocks: dict[str, list[Any]] = {kind: [] for kind in _SHAPES}
     for chunk in text.chunks if roots is None else text.about(roots, unpatched=unpatched):
         if chunk.kind not in outline.ON_DEMAND:
-            blocks[chunk.kind].append(_block(chunk, text.filename))
+            measured = figures.get(chunk.kind) if figures else None
+            blocks[chunk.kind].append(_block(chunk, text.filename, measured))
     head = _tables(text.head, text.filename, lambda: 0)
     try:
         measured_on = msgspec.convert(head, _Head).measured_on
@@ -664,9 +682,14 @@ def _tables(text: str, filename: str, rows_before: Callable[[], int]) -> dict[st
         raise UserError(filename, message, rows_before() + row, column) from None
 
 
-def _block(chunk: outline.Chunk, filename: str) -> Any:
+def _block(
+    chunk: outline.Chunk, filename: str, figures: Mapping[str, Mapping[str, Any]] | None = None
+) -> Any:
     # To count them takes as long as to parse the block.
     block = _tables(chunk.text, filename, lambda: chunk.rows_before)[chunk.kind][0]
+    measured = figures.get(block.get("id") or block.get("distribution")) if figures else None
+    if measured is not None:
+        block["evidence"] = {**block.get("evidence", {}), **measured}
     shape = _SHAPES[chunk.kind]
     try:
         return msgspec.convert(block, shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 
-from gblock import catalog, rules
+from gblock import measurements, rules
 from gblock.catalog import Belief, Blocker, Catalog, Driver, Evidence, Timeout
 from gblock.errors import UserError
 from gblock.rule import Rule
@@ -41,7 +41,7 @@ def page(name: str) -> str:
     """
     if name in rules.NAMES:
         return rule_page(rules.load(name))
-    known = catalog.load()
+    known = measurements.load()
     if name in known.by_id:
         return blocker_page(known.by_id[name], known)
     drivers = {driver.id: driver for driver in known.drivers}
@@ -66,7 +66,7 @@ def listed_rules() -> list[tuple[str, bool, str]]:
 
 def listed_blockers() -> list[tuple[str, str, str, str, str]]:
     """Each blocker's id, distribution, kind, level and reason."""
-    return [(b.id, b.distribution, b.kind, b.level, b.why) for b in catalog.load().blockers]
+    return [(b.id, b.distribution, b.kind, b.level, b.why) for b in measurements.load().blockers]
 
 
 def _title(rule: type[Rule]) -> str:
@@ -241,7 +241,7 @@ def rules_document() -> str:
 
 def blockers_document() -> str:
     """``docs/blockers.md``."""
-    known = catalog.load()
+    known = measurements.load()
     measured = sum(blocker.evidence.measured for blocker in known.blockers)
     lines = ["# Blockers", "", _GENERATED, ""]
     lines.append(
@@ -272,7 +272,7 @@ def blockers_document() -> str:
 
 def beliefs_document() -> str:
     """``docs/beliefs.md``."""
-    known = catalog.load()
+    known = measurements.load()
     lines = ["# Beliefs", "", _GENERATED, ""]
     lines.append(
         "What one believes of a call, and what came of it when it ran under gevent beside a "

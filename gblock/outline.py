@@ -8,6 +8,7 @@ catalog takes a hundred. A test compares what is found so with what the TOML say
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 
 from gblock.errors import UserError
@@ -24,6 +25,8 @@ ON_DEMAND = frozenset({"driver", "chooser", "original", "import"})
 _SHOWN = frozenset({"belief"})
 """What only pages show: no project's calls depend on it."""
 _NAMED = ("blocker", "driver")
+_PAIR = r"""(?:"([^"]*)"|([\w-]+))\s*=\s*(\[[^\]]*\]|"[^"]*")"""
+"""A quoted or bare key, and a text or a list of texts."""
 
 
 class Chunk:
@@ -97,19 +100,38 @@ class Chunk:
         return [name for name in _strings(self.text) if " " not in name and "/" not in name]
 
     @property
+    def distribution(self) -> str:
+        """The name on PyPI of what it speaks of, an empty string where it names none."""
+        return next(iter(_strings(self._value(b"\ndistribution", b"\n"))), "")
+
+    @property
     def aliases(self) -> list[tuple[str, str]]:
         """A library's other names, each with what it stands for."""
-        names = _strings(
-            self._value(b"[library.aliases]", b"\n[") or self._value(b"\naliases", b"}")
-        )
-        return list(zip(names[::2], names[1::2], strict=False))
+        return self._pairs("aliases")
+
+    @property
+    def givers(self) -> list[tuple[str, str]]:
+        """What gives objects, each with the class of these, and classes with their bases."""
+        keys = ("returns", "attributes", "elements", "bases")
+        return [pair for key in keys for pair in self._pairs(key)]
+
+    def _pairs(self, key: str) -> list[tuple[str, str]]:
+        """The keys of a library's table, each with each of its values."""
+        table = self._value(f"[library.{key}]".encode(), b"\n[").partition("]")[2]
+        table = table or self._value(f"\n{key}".encode(), b"}").partition("{")[2]
+        found = re.findall(_PAIR, table)
+        return [(quoted or bare, one) for quoted, bare, value in found for one in _strings(value)]
 
     @cached_property
     def roots(self) -> frozenset[str]:
         """The top-level packages that it speaks of."""
         if self.kind == "harmless":
             return frozenset()  # a distribution has no name in code
-        names = self.symbols if self.kind == "blocker" else self.names
+        if self.kind == "blocker":
+            names = self.symbols
+        else:
+            aliases = [f"{name}." for pair in self.aliases for name in pair]
+            names = [*self.names, *aliases]  # an alias may be a package's whole name
         return frozenset([name.partition(".")[0] for name in names if "." in name])
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from harness import report_of
 
-from gblock import catalog, outline, rules
+from gblock import catalog, measurements, outline, rules
 from gblock.errors import UserError
 
-BUILT_IN = catalog.load()
+BUILT_IN = measurements.load()
 TEXT = Path(outline.BUILT_IN).read_text(encoding="utf-8")
 
 HEAD = '[measured-on]\npython = "3.11.7"\n'

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from installed import environment, install
 
-from gblock import catalog, cli, outline
+from gblock import catalog, cli, measurements, outline
 from gblock.config import Config
 from gblock.packages import dependencies
 from gblock.packages import environment as environments
@@ -339,7 +339,7 @@ class TestCommand:
 
 
 class TestHarmless:
-    ALL = catalog.load().harmless
+    ALL = measurements.load().harmless
 
     def test_they_stand_in_alphabetical_order_each_once(self):
         names = [environments.normalized(one.distribution) for one in self.ALL]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gblock import catalog, explain, rules
+from gblock import catalog, explain, measurements, rules
 from gblock.cli import main
 from gblock.errors import UserError
 
@@ -67,7 +67,7 @@ def test_a_rule_is_explained(name):
 
 
 def test_every_blocker_is_explained():
-    known = catalog.load()
+    known = measurements.load()
     for blocker in known.blockers:
         page = explain.blocker_page(blocker, known)
 
@@ -76,7 +76,7 @@ def test_every_blocker_is_explained():
         assert "Measured with" in page or "Not measured." in page
 
 
-@pytest.mark.parametrize("belief", catalog.load().beliefs, ids=lambda belief: belief.id)
+@pytest.mark.parametrize("belief", measurements.load().beliefs, ids=lambda belief: belief.id)
 def test_every_belief_is_explained(belief):
     for name in (belief.id, *belief.symbols):
         page = explain.page(name)
@@ -86,7 +86,7 @@ def test_every_belief_is_explained(belief):
 
 
 def test_the_page_of_beliefs_tells_what_blocks_from_what_does_not():
-    known = catalog.load()
+    known = measurements.load()
     stop, rest = explain.beliefs_document().split("\n## They do not\n")
     surprises = [blocker.id for blocker in known.blockers if blocker.evidence.belief]
     mistaken = [one.id for one in known.beliefs if one.verdict in ("blocks", "cpu")]

@@ -269,3 +269,21 @@ def test_what_is_no_environment_is_an_error_with_a_remedy(tmp_path, make, messag
 def _script(path, text):
     path.write_text(f"#!/bin/sh\n{text}\n")
     os.chmod(path, 0o755)
+
+
+def test_a_namespace_belongs_to_no_distribution_even_where_one_alone_has_modules_in_it(tmp_path):
+    files = {
+        "google_cloud_pubsub": ["google/cloud/pubsub_v1/__init__.py"],
+        "google_cloud_tasks": ["google/cloud/tasks_v2/__init__.py"],
+        "protobuf_of_ours": ["bureau/message/__init__.py", "bureau/_wire.py"],
+    }
+    root, site = environment(tmp_path)
+    for name, paths in files.items():
+        install(site, name, files=paths)
+    found = {one.name: one.modules for one in read(str(root)).distributions}
+
+    assert found == {
+        "google_cloud_pubsub": ("google.cloud.pubsub_v1",),
+        "google_cloud_tasks": ("google.cloud.tasks_v2",),
+        "protobuf_of_ours": ("bureau._wire", "bureau.message"),
+    }

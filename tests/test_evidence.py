@@ -20,10 +20,10 @@ import pytest
 from evidence import __main__ as command
 from evidence import figures, measuring, rest, scenarios, servers
 
-from gblock import catalog, outline, trial
+from gblock import catalog, measurements, outline, trial
 from gblock.errors import UserError
 
-BUILT_IN = catalog.load()
+BUILT_IN = measurements.load()
 SCENARIOS = scenarios.load()
 OPEN = scenarios.still_open()
 COMPUTED = rest.rest(BUILT_IN, SCENARIOS)
@@ -80,17 +80,20 @@ def test_the_lists_are_computed_from_the_catalog():
     chunk = next(c for c in outline.read(outline.BUILT_IN).chunks if '"os-read"' in c.text[:60])
     assert chunk.text in text
 
-    def lists(changed, scenes=SCENARIOS):
-        return rest.rest(catalog.parse(outline.Outline(changed.encode(), "x")), scenes)
+    figures = measurements.read()["blocker"]["os-read"]
 
-    slow = re.sub(r"remedy_max_gap = .*", "remedy_max_gap = 0.4", chunk.text)
+    def lists(figures, scenes=SCENARIOS):
+        found = {"blocker": {"os-read": figures}}
+        alone = catalog.parse(outline.Outline(chunk.text.encode(), "x"), figures=found)
+        return rest.rest(alone, scenes)
+
+    slow = figures | {"remedy_max_gap": 0.4}
     assert lists(slow)["remedy-blocks"] == ["os-read"]
-    none = re.sub(r"remedy.* = .*\n", "", chunk.text)
+    none = {key: value for key, value in figures.items() if not key.startswith("remedy")}
     assert lists(none)["without-remedy"] == ["os-read"]
-    reference = chunk.text.partition("[blocker.evidence]")[0] + '[blocker.evidence]\nreference = ""'
-    assert lists(reference)["without-figures"] == ["os-read"]
-    assert lists(chunk.text, ())["without-scenario"] == ["os-read"]
-    assert not any(lists(chunk.text).values())
+    assert lists({})["without-figures"] == ["os-read"]
+    assert lists(figures, ())["without-scenario"] == ["os-read"]
+    assert not any(lists(figures).values())
     written = rest.document(lists(slow), {"os-read": "no pipe", "os-write": "done"})
     assert '    "os-read",  # no pipe\n' in written
     assert "os-write" not in written
@@ -130,98 +133,67 @@ def test_a_broken_scenario_names_its_file(tmp_path, text, message):
 
 # --- figures ---
 
-TWO = """# Kept.
-[measured-on]
-python = "3.11.7"
-
-[[blocker]]
-id = "a-wait"
-distribution = "a"
-symbols = ["a.wait"]
-kind = "waits"
-level = "error"
-why = "It waits."   # and this
-instead = "Do not."
-[blocker.evidence]
-version = "1"
-call = "wait()"
-elapsed = 0.5
-max_gap = 0.5
-reference = "https://example.org/ä"
-
-[[blocker]]
-id = "b-wait"
-distribution = "b"
-symbols = ["b.wait"]
-kind = "waits"
-level = "error"
-why = "It waits."
-instead = "Do not."
-[blocker.evidence]
-reference = "none"
-[blocker.timeout]
-position = 0
-"""
 MEASURED = {"version": "2", "call": 'wait("ä")', "elapsed": 0.7, "max_gap": 0.6001}
+OLD = {
+    "blocker": {"os-read": {**MEASURED, "version": "1", "remedy": "r", "remedy_max_gap": 0.01}},
+    "harmless": {"zope.proxy": {"version": "7"}},
+}
 
 
-def test_figures_are_put_into_their_block_alone():
-    text = figures.updated(TWO, {"a-wait": MEASURED, "b-wait": {**MEASURED, "returned": False}})
+def test_figures_are_put_into_the_table_of_their_entry_alone():
+    evidence = {"os-write": {**MEASURED, "returned": False}, "zope.proxy": {"version": "8"}}
+    found = figures.updated(OLD, evidence, BUILT_IN)
 
-    a, b = TWO.split('\n[[blocker]]\nid = "b')
-    a = a.replace('version = "1"', 'version = "2"').replace('"wait()"', '"wait(\\"ä\\")"')
-    a = a.replace("elapsed = 0.5", "elapsed = 0.7").replace("max_gap = 0.5", "max_gap = 0.6001")
-    lines = 'version = "2"\ncall = "wait(\\"ä\\")"\nelapsed = 0.7\nmax_gap = 0.6001\n'
-    b = b.replace('reference = "none"', f'{lines}returned = false\nreference = "none"')
-    assert text == a + '\n[[blocker]]\nid = "b' + b
-
-
-def test_what_one_believes_stays():
-    believing = TWO.replace('version = "1"', 'version = "1"\nbelief = "It is quick."')
-    believing += '\n[[belief]]\nid = "c"\n[belief.evidence]\nfound = "So."\n'
-    text = figures.updated(believing, {"a-wait": MEASURED, "c": MEASURED})
-
-    assert 'max_gap = 0.6001\nbelief = "It is quick."\nreference' in text
-    assert text.endswith('max_gap = 0.6001\nfound = "So."\n')
+    assert found["blocker"] == OLD["blocker"] | {"os-write": MEASURED | {"returned": False}}
+    assert found["harmless"] == {"zope.proxy": {"version": "8"}}
+    assert figures.updated(found, {}, BUILT_IN) == found
 
 
 def test_a_remedy_that_was_not_measured_again_stays():
-    once = figures.updated(TWO, {"a-wait": {**MEASURED, "remedy": "r", "remedy_max_gap": 0.01}})
-    again = figures.updated(once, {"a-wait": MEASURED})
+    found = figures.updated(OLD, {"os-read": MEASURED}, BUILT_IN)
 
-    assert again == once
+    assert found["blocker"]["os-read"] == OLD["blocker"]["os-read"] | MEASURED
+
+
+def test_figures_of_an_entry_that_the_catalog_has_lost_are_left_out():
+    found = figures.updated({"blocker": {"gone": MEASURED, "zope.proxy": {}}}, {}, BUILT_IN)
+
+    assert found["blocker"] == {}
 
 
 @pytest.mark.parametrize(
-    ("text", "evidence", "message"),
+    ("evidence", "message"),
     [
-        (TWO, {"c-wait": MEASURED}, "the catalog has no such blocker"),
-        (TWO, {"a-wait": {"gap": 1}}, "evidence has no key gap"),
-        (TWO.replace('id = "a-wait"\n', '# no\nid = "a-wait"\n'), {"a-wait": MEASURED}, "its id"),
-        (
-            TWO.replace('"https://example.org/ä"', '"""\n\nversion = 3"""'),
-            {"a-wait": MEASURED},
-            "nothing was written",
-        ),
+        ({"c-wait": MEASURED}, "the catalog has no such entry"),
+        ({"os-read": {"gap": 1}}, "evidence has no key gap"),
     ],
 )
-def test_what_cannot_be_edited_safely_is_refused(text, evidence, message):
+def test_what_the_file_cannot_hold_is_refused(evidence, message):
     with pytest.raises(UserError) as error:
-        figures.updated(text, evidence)
+        figures.updated(OLD, evidence, BUILT_IN)
     assert message in error.value.message
 
 
-def test_the_catalog_itself_can_be_edited(tmp_path):
-    path = tmp_path / "known_blockers.toml"
-    before = Path(outline.BUILT_IN).read_text(encoding="utf-8")
-    path.write_text(before, encoding="utf-8")
-    figures.update({"os-read": MEASURED, "zlib-compress": MEASURED}, str(path))
+def test_what_is_written_is_what_is_read(tmp_path):
+    path = tmp_path / "measurements.toml"
+    path.write_text(figures.document(OLD), encoding="utf-8")
+    assert OLD | {"belief": {}} == measurements.read(str(path)) | {"belief": {}}
+    figures.update({"os-read": MEASURED}, str(path))
 
-    after = catalog.load((str(path),))
-    assert after.by_id["os-read"].evidence.max_gap == 0.6001
-    assert after.by_id["os-read"].evidence.remedy == BUILT_IN.by_id["os-read"].evidence.remedy
-    lines = zip(before.splitlines(), path.read_text("utf-8").splitlines(), strict=True)
-    assert sum(old != new for old, new in lines) == 8
+    assert measurements.read(str(path))["blocker"]["os-read"]["version"] == "2"
+
+
+def test_the_file_of_figures_is_in_order_and_has_figures_of_entries_alone():
+    text = Path(measurements.PATH).read_text(encoding="utf-8")
+
+    assert figures.document(figures.updated(measurements.read(), {}, BUILT_IN)) == text
+
+
+def test_no_two_entries_that_have_figures_share_a_name():
+    entries = [*BUILT_IN.blockers, *BUILT_IN.beliefs]
+    names = [*(one.id for one in entries), *(one.distribution for one in BUILT_IN.harmless)]
+
+    assert sorted(set(names)) == sorted(names)
 
 
 # --- measuring ---

@@ -16,7 +16,7 @@ LAYERS = (
     {"__init__", "errors", "lean", "suggestion", "decoding", "distribution"},
     {"diagnostics", "patterns", "outline", "writing"},
     {"files", "config", "catalog", "metrics"},
-    {"observations", "trial", "pytest_plugin"},
+    {"observations", "measurements", "trial", "pytest_plugin"},
     {"project"},
     {"codebase"},
     {"packages"},

@@ -17,7 +17,7 @@ from harness import assert_exactly, report_of
         # an object whose entering has arguments elsewhere has none here
         "import posix_ipc\nwith posix_ipc.Semaphore('a'): pass  # expect: blocking-call\n",
         "import multiprocessing\nlock = multiprocessing.Lock()\n"
-        "with lock: pass  # todo-expect: blocking-call\n",  # triage: no name of the class
+        "with lock: pass  # expect: blocking-call\n",
         "import threading\nlock = threading.Lock()\nwith lock: pass\n",
         # two on one line
         "import os\nos.system(''), os.system('')  # expect: blocking-call, blocking-call\n",

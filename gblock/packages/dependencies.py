@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from gblock import catalog
+from gblock import measurements
 from gblock.catalog import Blocker, Catalog
 from gblock.codebase import Codebase
 from gblock.files import relative_name
@@ -85,7 +85,7 @@ def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dep
         UserError: for an environment that cannot be read, or a catalog that is wrong.
     """
     found = environment.read(python or config.python)
-    known = catalog.load(config.extend_catalog)
+    known = measurements.load(config.extend_catalog)
     codebase = Codebase(paths, config)
     codebase.complete()
     verdicts = Verdicts(known)

@@ -381,22 +381,19 @@ def _module(path: str) -> tuple[str, ...]:
 
 
 def _modules(listed: dict[str, _Listed]) -> dict[str, set[str]]:
-    """By distribution, the shortest dotted names below which no other one has modules.
+    """Return by distribution the shortest names of its modules below which no other one has any.
 
-    Several distributions may share a namespace, such as ``google.cloud``; where they have all of
-    it in common, as two builds of one package do, it belongs to each of them.
+    Several distributions may share a namespace, such as ``google.cloud``, and others that are not
+    installed may share it, too: it has no file of its own, and belongs to none of them. Where two
+    have all of a package in common, as two builds of it do, it belongs to each of them.
     """
     found: dict[str, set[str]] = {key: set() for key in listed}
-    tops: dict[str, list[str]] = {}
+    tops: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for key, one in listed.items():
-        for top in {module[0] for module in one.modules}:
-            tops.setdefault(top, []).append(key)
-    for top, keys in tops.items():
-        if len(keys) == 1:
-            found[keys[0]].add(top)
-        else:
-            inner = {key: [m for m in listed[key].modules if m[0] == top] for key in keys}
-            _divide((top,), inner, found)
+        for module in one.modules:
+            tops.setdefault(module[0], {}).setdefault(key, []).append(module)
+    for top, modules in tops.items():
+        _divide((top,), modules, found)
     return found
 
 
@@ -411,13 +408,10 @@ def _divide(
         for module in ones:
             if len(module) > depth:
                 parts.setdefault(module[depth], {}).setdefault(key, []).append(module)
-    if all(inner.keys() == modules.keys() for inner in parts.values()):
+    is_package = all(prefix in ones for ones in modules.values())
+    if is_package and all(inner.keys() == modules.keys() for inner in parts.values()):
         for key in modules:
             found[key].add(".".join(prefix))
         return
     for part, inner in parts.items():
-        if len(inner) == 1:
-            (key,) = inner
-            found[key].add(".".join((*prefix, part)))
-        else:
-            _divide((*prefix, part), inner, found)
+        _divide((*prefix, part), inner, found)

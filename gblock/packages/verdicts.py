@@ -59,6 +59,13 @@ class Verdicts:
                     found.setdefault(symbol.partition(".")[0], []).append((symbol, blocker))
         return found
 
+    def _below(self, module: str) -> dict[str, Blocker]:
+        """The blockers of a package, by id; none of a namespace of several distributions."""
+        name = self.catalog.canonical(module)
+        found = self._by_root.get(name.partition(".")[0], ())
+        below = {blocker.id: blocker for symbol, blocker in found if symbol.startswith(f"{name}.")}
+        return below if len({one.distribution for one in below.values()}) == 1 else {}
+
     @cached_property
     def _harmless(self) -> dict[str, Harmless]:
         return {normalized(one.distribution): one for one in self.catalog.harmless}
@@ -67,10 +74,8 @@ class Verdicts:
         """What the catalog says of one distribution."""
         key = self._same.get(distribution.key, distribution.key)
         blockers = {blocker.id: blocker for blocker in self._blockers.get(key, ())}
-        for module in distribution.modules:  # a fork under a name that nobody wrote down
-            for symbol, blocker in self._by_root.get(module.partition(".")[0], ()):
-                if symbol.startswith(f"{module}."):
-                    blockers[blocker.id] = blocker
+        for module in distribution.modules:  # a fork whose name the catalog does not have
+            blockers |= self._below(module)
         found = sorted(blockers.values(), key=lambda blocker: blocker.id)
         single = tuple(blocker for blocker in found if is_single(blocker))
         others = tuple(blocker for blocker in found if not is_single(blocker))

@@ -1,89 +1,83 @@
-"""Puts measured figures into the catalog: an edit of the text, so that its layout stays."""
+"""Writes measured figures into the file that holds them beside the catalog."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 
-from gblock import catalog, outline
+from gblock import catalog, measurements
 from gblock.errors import UserError
 from gblock.writing import write
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
+HEAD = """\
+# What was measured of the entries of known_blockers.toml, by their kind and name.
+# Written by `python -m tests.evidence --update` and `benchmarks/harmless.py --update`.
+"""
 KEYS = (
-    "version", "call", "elapsed", "max_gap", "returned", "remedy", "remedy_max_gap", "belief",
-    "found", "reference", "python", "gevent",
+    "version", "call", "elapsed", "max_gap", "returned", "remedy", "remedy_max_gap", "python",
+    "gevent",
 )  # fmt: skip
 """In the order in which they are written."""
-KEPT = ("belief", "found", "reference", "remedy", "remedy_max_gap")
-KINDS = ("blocker", "belief")
+KEPT = ("remedy", "remedy_max_gap")
+"""What stays where only the call was measured again."""
+KINDS = ("blocker", "belief", "harmless")
 
 
-def updated(text, evidence):
-    """The catalog's text with other evidence.
+def updated(figures, evidence, known):
+    """Return figures with other evidence; those of entries that the catalog has lost are left out.
 
     Args:
-        text: The text of the catalog.
-        evidence: Blocks of evidence by the blocker's or belief's id. What is `KEPT` stays as it is
-            where none is given.
+        figures: Tables by kind and name.
+        evidence: Tables by the entry's name.
+        known: The catalog.
 
     Raises:
-        UserError: if one is missing, or the text would say anything else besides.
+        UserError: if the catalog has no such entry, or evidence no such key.
     """
-    before = tomllib.loads(text)
-    blocks = {one["id"]: (kind, one) for kind in KINDS for one in before.get(kind, ())}
+    kinds = _kinds(known)
+    found = {kind: dict(figures.get(kind, {})) for kind in KINDS}
     for name, measured in evidence.items():
-        if name not in blocks:
-            raise UserError(name, "the catalog has no such blocker")
-        kind, block = blocks[name]
-        kept = {key: block["evidence"][key] for key in KEPT if key in block["evidence"]}
-        block["evidence"] = {**kept, **measured}
-        text = _replaced(text, kind, name, block["evidence"])
-    try:
-        is_same = tomllib.loads(text) == before
-    except tomllib.TOMLDecodeError:
-        is_same = False
-    if not is_same:
-        raise UserError("figures", "the edited catalog says something else: nothing was written")
-    return text
+        unknown = sorted(set(measured) - set(KEYS))
+        if name not in kinds:
+            raise UserError(name, "the catalog has no such entry")
+        if unknown:
+            raise UserError(name, f"evidence has no key {unknown[0]}")
+        tables = found[kinds[name]]
+        kept = {key: value for key, value in tables.get(name, {}).items() if key in KEPT}
+        tables[name] = kept | measured
+    return {
+        kind: {name: table for name, table in tables.items() if kinds.get(name) == kind}
+        for kind, tables in found.items()
+    }
 
 
-def _replaced(text, kind, name, evidence):
-    head = re.escape(f"[[{kind}]]\nid = {json.dumps(name)}\n")
-    table = f"[{kind}.evidence]\n"
-    block = re.search(rf"^{head}(?:(?!\[\[).*\n)*", text, re.MULTILINE)
-    if block is None or table not in block[0]:
-        raise UserError(name, f"its block does not begin with its id, or has no {table.strip()}")
-    start = block.start() + block[0].index(table) + len(table)
-    # Up to the next table, or to the empty line before it.
-    end = re.compile(r"^(?:\[|$)", re.MULTILINE).search(text, start)
-    return text[:start] + _lines(evidence) + text[end.start() if end else len(text) :]
+def _kinds(known):
+    """The kind of each entry that has figures, by its name."""
+    kinds = {one.id: "blocker" for one in known.blockers}
+    kinds |= {one.id: "belief" for one in known.beliefs}
+    return kinds | {one.distribution: "harmless" for one in known.harmless}
 
 
-def _lines(evidence):
-    unknown = sorted(set(evidence) - set(KEYS))
-    if unknown:
-        raise UserError("figures", f"evidence has no key {unknown[0]}")
-    return "".join(f"{key} = {_value(evidence[key])}\n" for key in KEYS if key in evidence)
+def document(figures):
+    """Return the text of the file: entries in order, one key a line."""
+    parts = [HEAD]
+    for kind in KINDS:
+        for name, table in sorted(figures.get(kind, {}).items()):
+            key = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name)
+            parts.append(f"\n[{kind}.{key}]\n")
+            # A string of JSON is one of TOML, but for escapes beyond the first plane.
+            parts += [
+                f"{one} = {json.dumps(table[one], ensure_ascii=False)}\n"
+                for one in KEYS
+                if one in table
+            ]
+    return "".join(parts)
 
 
-def _value(value):
-    # A string of JSON is one of TOML, but for the escapes of what is not in the first plane.
-    return json.dumps(value, ensure_ascii=False)
-
-
-def update(evidence, path=outline.BUILT_IN):
-    """Write the figures into a catalog.
+def update(evidence, path=measurements.PATH):
+    """Write figures into the file.
 
     Raises:
-        UserError: if the file would not be a catalog any more; it is as it was.
+        UserError: if it cannot be read or written; it is as it was.
     """
-    with open(path, encoding="utf-8", newline="") as file:
-        text = updated(file.read(), evidence)
-    write(path, text)
-    catalog.load((path,))
+    write(path, document(updated(measurements.read(path), evidence, catalog.load())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gblock import catalog, trial
+from gblock import measurements, trial
 from gblock.writing import write
 
 from . import scenarios
@@ -57,4 +57,4 @@ def document(lists, reasons):
 if __name__ == "__main__":
     path = scenarios.HERE / scenarios.OPEN
     kept = reasons(path.read_text(encoding="utf-8"))
-    write(str(path), document(rest(catalog.load(), scenarios.load()), kept))
+    write(str(path), document(rest(measurements.load(), scenarios.load()), kept))

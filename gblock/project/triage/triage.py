@@ -32,6 +32,9 @@ _IMPORT = rb"import[ \t]+([^\n#;]+)"
 _ATTRIBUTE = rb"\.(\w+)"
 _WORD = rb"\w+"
 _DOTTED = rb"[\w.]+"
+_OPERATOR = rb"\b(?:with|for)\b"
+_OPERATORS = {"__call__": rb"\(", "__getitem__": rb"\[", "__setitem__": rb"\["}
+"""How methods without a name of their own are written, where not as `_OPERATOR`."""
 _FEW = 50
 """For fewer files than this their words are looked at before patterns are compiled."""
 _MUCH = 5_000_000
@@ -77,7 +80,6 @@ class Triage:
 
         asked = [path for path in paths if path in reported]
         may_matter = self._any_may_matter(asked)
-        self._learn_makers()
         data = self.modules.data
         found = Survey(may_matter, [], [], [], [], [])
         for path in paths:
@@ -104,20 +106,22 @@ class Triage:
         self.modules.told(dict(zip(paths, found.sizes, strict=True)), speaking)
 
     @cached_property
-    def _known(self) -> dict[bytes, str]:
-        return {root.encode(): root for root in self.vocabulary.packages}
+    def _known(self) -> dict[bytes, frozenset[str]]:
+        """The packages that a name on an import line may lead to."""
+        found = {root: frozenset([root]) for root in self.vocabulary.packages}
+        for root, others in self.vocabulary.leads.items():
+            found[root] = found.get(root, frozenset()) | others
+        return {root.encode(): roots for root, roots in found.items()}
 
     @cached_property
-    def _builtin_calls(self) -> list[bytes]:
-        package = self.vocabulary.packages.get("builtins")
-        return [f"{name}(".encode() for name in package.functions] if package else []
+    def _builtin_calls(self) -> list[tuple[bytes, frozenset[str]]]:
+        calls = self.vocabulary.built_in_calls.items()
+        return [(f"{name}(".encode(), roots) for name, roots in calls]
 
     @cached_property
-    def _builtins(self) -> re.Pattern[bytes] | None:
-        package = self.vocabulary.packages.get("builtins")
-        if package is None or not package.functions:
-            return None
-        return re.compile(rb"(?<![\w.])(?:%s)\(" % "|".join(sorted(package.functions)).encode())
+    def _builtins(self) -> re.Pattern[bytes]:
+        names = "|".join(sorted(self.vocabulary.built_in_calls))
+        return re.compile(rb"(?<![\w.])(%s)\(" % names.encode())
 
     # -- what a file imports
 
@@ -163,23 +167,17 @@ class Triage:
             if found:
                 roots |= found
         if roots:
-            roots = frozenset([root for root in roots if self._is_meant(root, data)])
-        for call in self._builtin_calls:  # a substring is found far faster than a pattern
-            if call in data and self._builtins is not None and self._builtins.search(data):
-                return roots | {"builtins"}
+            packages = self.vocabulary.packages
+            roots = frozenset([root for root in roots if packages[root].is_meant(data)])
+        for call, others in self._builtin_calls:
+            # A substring is found far faster than a pattern.
+            if call in data and not others <= roots and call[:-1] in self._builtins.findall(data):
+                roots |= others
         return roots
 
     def _named(self, words: Iterable[bytes]) -> frozenset[str]:
-        return frozenset([self._known[word] for word in words if word in self._known])
-
-    def _is_meant(self, root: str, data: bytes) -> bool:
-        """Whether a namespace that many packages share, such as google, leads to the right one."""
-        prefixes = self.vocabulary.packages[root].prefixes
-        if len(prefixes) != 1:
-            return True
-        (prefix,) = prefixes
-        _, _, second = prefix.partition(".")
-        return second.encode() in data
+        known = self._known
+        return frozenset().union(*(known[word] for word in words if word in known))
 
     def roots(self, paths: Iterable[str]) -> frozenset[str]:
         """The packages that any of these files imports."""
@@ -214,7 +212,9 @@ class Triage:
         """Whether one of these packages may be imported anywhere in the project."""
         if "builtins" in packages:
             return True
-        names = [name.encode() for name in packages]
+        if any(roots & packages for roots in self.vocabulary.built_in_calls.values()):
+            return True
+        names = [name for name, roots in self._known.items() if roots & packages]
         data = self.modules.data
         return any(name in data(path) for path in self.modules.files for name in names)
 
@@ -256,7 +256,7 @@ class Triage:
         package = self.vocabulary.packages[root]
         names = "|".join(sorted(package.functions))
         if root == "builtins":
-            if self._builtins is not None:
+            if self.vocabulary.built_in_calls:
                 yield self._builtins.pattern.decode()
         elif names:
             yield rf"{root}(?<!\w{root})\s*\.\s*(?:{names})\b"
@@ -278,8 +278,9 @@ class Triage:
             packages = [self.vocabulary.packages[root] for root in roots]
             names = {name for package in packages for name in package.methods}
             words = pattern(names).pattern if names else b""
-            if any(package.operators for package in packages):
-                words = b"|".join(filter(None, [words, rb"\b(?:with|for)\b"]))
+            operators = {name for package in packages for name in package.operators}
+            patterns = {_OPERATORS.get(name, _OPERATOR) for name in operators}
+            words = b"|".join(filter(None, [words, *sorted(patterns)]))
             self._methods[roots] = re.compile(words) if words else None
         return self._methods[roots]
 
@@ -288,7 +289,8 @@ class Triage:
             packages = [self.vocabulary.packages[root] for root in roots]
             if any(package.whole for package in packages):
                 return True
-            self._makers[roots] = pattern({name for p in packages for name in p.makers} or {"$"})
+            makers = self.vocabulary.makers
+            self._makers[roots] = pattern({name for one in roots for name in makers[one]} or {"$"})
         return self._makers[roots].search(self.modules.data(path)) is not None
 
     # -- what matters in a project
@@ -300,13 +302,8 @@ class Triage:
             reported: The files that were asked about.
             roots: The packages that the project imports anywhere.
         """
-        self._learn_makers()
         self._traveling(roots)
         return [path for path in reported if path in self._reached or self._matters_by_itself(path)]
-
-    def _learn_makers(self) -> None:
-        self.vocabulary.learn_makers()
-        self._makers.clear()
 
     def _matters_by_itself(self, path: str) -> bool:
         known = self._matters.get(path)

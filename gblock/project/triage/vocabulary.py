@@ -33,14 +33,16 @@ class Package:
         """Whether everything in it is, whatever its name."""
         self.makers: set[str] = set()
         """Classes, factories and whatever else the catalog names on the way to an object."""
-        self.prefixes: set[str] = set()
-        """The first two names of its symbols, for a namespace that many packages share."""
+        self.parts: set[bytes] = set()
+        """The second names of its symbols."""
+        self.distributions: set[str] = set()
+        """What brings something of it: several distributions share a namespace."""
 
-    def add(self, symbol: str) -> None:
-        """Take in the symbol of a blocker."""
-        root, *owners, name = symbol.split(".")
-        second = owners[0] if owners else name
-        self.prefixes.add(root if second == "**" else f"{root}.{second}")
+    def add(self, symbol: str, distribution: str) -> None:
+        """Take in the symbol of a blocker and the distribution that it is in."""
+        _, *owners, name = symbol.split(".")
+        self.parts.add((owners[0] if owners else name).encode())
+        self.distributions.add(distribution)
         if owners:
             self.makers.update(owners)
         if name in _WILD:
@@ -58,10 +60,24 @@ class Package:
         self.functions |= other.functions
         self.methods |= other.methods
         self.makers |= other.makers
-        self.prefixes |= other.prefixes
+        self.parts |= other.parts
+        self.distributions |= other.distributions
         self.operators |= other.operators
         self.anything |= other.anything
         self.whole |= other.whole
+
+    def is_meant(self, data: bytes) -> bool:
+        """Return whether a file that imports the package may mean what the catalog has of it.
+
+        Of a namespace that several distributions share, such as ``google``, other distributions
+        may be meant; code that means these has the second name of their modules.
+
+        Args:
+            data: The file's bytes.
+        """
+        if len(self.distributions) < 2 or self.whole:
+            return True
+        return any(part in data for part in self.parts)
 
 
 class Vocabulary:
@@ -96,37 +112,84 @@ class Vocabulary:
         """The packages by the names that code imports them by; not needed by most clean runs."""
         found: dict[str, Package] = {}
         for chunk in self.blockers:
+            distribution = chunk.distribution
             for symbol in chunk.symbols:
                 root = symbol[: symbol.find(".")]
                 package = found.get(root)
                 if package is None:
                     package = found[root] = Package()
-                package.add(symbol)
-        for root, other in self._other_roots:
-            if other in found:
-                found.setdefault(root, Package()).merge(found[other])
+                package.add(symbol, distribution)
+        self._learn_aliases(found)
         return found
 
     @cached_property
-    def _other_roots(self) -> list[tuple[str, str]]:
-        """A package may be imported by another name than that of its blockers."""
-        aliases = [pair for library in self._libraries for pair in library.aliases]
-        pairs = [(name.partition(".")[0], other.partition(".")[0]) for name, other in aliases]
-        return [(root, other) for root, other in pairs if root != other]
+    def _aliases(self) -> list[tuple[str, str]]:
+        return [pair for library in self._libraries for pair in library.aliases]
 
-    def learn_makers(self) -> None:
-        """Add what libraries name; only asked for where a project imports something at all."""
+    def _learn_aliases(self, found: dict[str, Package]) -> None:
+        """Add the other names of packages, of their modules and of their functions."""
+        distributions = {s: chunk.distribution for chunk in self.blockers for s in chunk.symbols}
+        for alias, name in self._aliases:
+            root, other = _root(alias), _root(name)
+            if root != other and other in found:
+                found.setdefault(root, Package()).merge(found[other])
+            package = found.get(root)
+            if package is None:
+                continue
+            if name in distributions:
+                package.add(alias, distributions[name])
+            elif "." in alias:
+                package.parts.add(alias.split(".")[1].encode())
+                if name == other:  # what is called on the package is called on this module, too
+                    package.methods |= package.functions
+
+    @cached_property
+    def _givers(self) -> list[tuple[str, str]]:
+        return [pair for library in self._libraries for pair in library.givers]
+
+    @cached_property
+    def leads(self) -> dict[str, frozenset[str]]:
+        """The packages that code uses objects of, by the package that gives it these objects."""
+        found: dict[str, set[str]] = {}
+        for giver, given in self._givers:
+            root, other = _root(giver), _root(given)
+            if root != other and other in self.packages:
+                found.setdefault(root, set()).add(other)
+        return {root: frozenset(others) for root, others in found.items()}
+
+    @cached_property
+    def built_in_calls(self) -> dict[str, frozenset[str]]:
+        """The functions that need no import, with the packages that they are or give objects of."""
+        package = self.packages.get("builtins")
+        functions = package.functions if package is not None else ()
+        found = {name: frozenset(["builtins"]) for name in functions}
+        for giver, given in self._givers:
+            root, _, name = giver.partition(".")
+            if root == "builtins" and _root(given) in self.packages:
+                found[name] = found.get(name, frozenset()) | {_root(given)}
+        return found
+
+    @cached_property
+    def makers(self) -> dict[str, frozenset[str]]:
+        """What code names on the way to objects, by package; asked for where one is imported."""
+        found = {root: set(package.makers) for root, package in self.packages.items()}
         for library in self._libraries:
             for name in library.names:
-                package = self.packages.get(name.partition(".")[0])
-                if package is not None:
-                    package.makers.update(name.split(".")[1:])
+                root, *parts = name.split(".")
+                for package in (root, *self.leads.get(root, ())):
+                    if package in found:
+                        found[package].update(parts)
+        for alias, name in self._aliases:
+            root, other = _root(alias), _root(name)
+            if root in found and other in found:
+                found[root] |= found[other]
+        return {root: frozenset(names) for root, names in found.items()}
 
     def related(self) -> dict[str, frozenset[str]]:
         """The packages whose objects lead to one another, by each of them, itself included."""
         found = {root: frozenset([root]) for root in self.packages}
         for library in self._libraries:
-            names = {name.partition(".")[0] for name in library.names if "." in name}
+            names = {_root(name) for name in library.names if "." in name}
             together = names & self.packages.keys()
             if len(together) > 1:
                 joined = frozenset().union(*(found[root] for root in together))
@@ -153,7 +216,8 @@ class Vocabulary:
                 for name in names:
                     among.setdefault(name, set()).add(root)
             if package.anything or package.operators:
-                for name in (root, *package.makers):
+                givers = (giver for giver, given in self.leads.items() if root in given)
+                for name in (root, *package.makers, *givers):
                     owners.setdefault(name, set()).add(root)
         has_whole = any(package.whole for package in self.packages.values())
         return Words(_joined(functions), _joined(methods), _joined(owners), has_whole)
@@ -187,6 +251,11 @@ def told(outlines: Outlines) -> Written:
     """What a run with nothing selected or ignored asks of these files first."""
     on, unpatched = both(outlines, lambda chunk: not chunk.opt_in)
     return Written(on.words, unpatched.words, outlines.originals)
+
+
+def _root(name: str) -> str:
+    """The top-level package of a dotted name."""
+    return name.partition(".")[0]
 
 
 def _joined(names: dict[str, set[str]]) -> dict[str, str]:

@@ -51,8 +51,11 @@ class Words:
             if name in words or name == "builtins"
         }
         for word in methods.keys() & words:
+            names = methods[word].split()
             if f".{word}".encode() in data:
-                found.update(methods[word].split())
+                found.update(names)
+            else:  # a function of a module inside a package may have been imported by its name
+                found.update(name for name in names if name in words)
         for word in owners.keys() & words:
             found.update(owners[word].split())
         return found

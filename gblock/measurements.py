@@ -1,0 +1,58 @@
+"""The figures of the built-in catalog: what was measured of each entry, in a file of their own.
+
+``measurements.toml`` is written by `python -m tests.evidence --update` and by
+`benchmarks/harmless.py --update`. The catalog itself holds what a person writes, and ``gblock
+check`` reads nothing else; pages and tables that show figures load the catalog through this module.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import msgspec
+
+from gblock import catalog, outline
+from gblock.catalog import Catalog
+from gblock.errors import UserError, toml_place
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PATH = os.path.join(os.path.dirname(__file__), "measurements.toml")
+
+
+def load(extensions: tuple[str, ...] = ()) -> Catalog:
+    """Return the catalog as `catalog.load` does, its built-in entries with their figures.
+
+    Args:
+        extensions: Paths of more catalog files; these hold their evidence themselves.
+
+    Raises:
+        UserError: if one of the files is wrong.
+    """
+    built_in = catalog.parse(outline.read(), figures=read())
+    return catalog.merged([built_in, *(catalog.parse(outline.read(path)) for path in extensions)])
+
+
+def read(path: str = PATH) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the tables of a file of figures, by kind of entry and by its name.
+
+    Raises:
+        UserError: if the file cannot be read, or is not such a file.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}") from None
+    try:
+        return msgspec.convert(tomllib.loads(text), dict[str, dict[str, dict[str, Any]]])
+    except tomllib.TOMLDecodeError as error:
+        message, row, column = toml_place(error, text)
+        raise UserError(path, f"this is not TOML: {message}", row, column) from None
+    except msgspec.ValidationError as error:
+        raise UserError(path, str(error)) from None
