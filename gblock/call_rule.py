@@ -55,7 +55,8 @@ class CallRule(Rule, cst.CSTVisitor):
             symbol=found.symbol if found else None,
             related=related,
         )
-        self.candidates.append(Candidate(diagnostic, self.source.statement(node)))
+        place = self.source.place(node)
+        self.candidates.append(Candidate(diagnostic, self.source.statement(node), place))
 
     def severity_of(self, found: Found) -> Severity:
         """Return the severity of a blocker's calls; a warning where it is off by default."""

@@ -260,6 +260,58 @@ class Handler(_Table, frozen=True):
     runs: Literal["task", "request"]
 
 
+Context = Literal[
+    "hub",
+    "request",
+    "task",
+    "greenlet",
+    "startup",
+    "shutdown",
+    "command",
+    "migration",
+    "test",
+    "native-thread",
+    "other-process",
+]
+"""Who runs a line, as an entry says it."""
+
+
+class Argument(_Table, frozen=True):
+    """A function that takes what starts code as an argument."""
+
+    symbol: str
+    position: int | None = None
+    """Which argument, from 0."""
+    keyword: str | None = None
+
+
+class Entry(_Table, frozen=True):
+    """What makes a function one that a framework, a server or a person starts.
+
+    A function is an entry if a decorator, its class and its name, or the argument that it is given
+    as says so; or, in a file of a certain name, its own name.
+    """
+
+    framework: str
+    """The distribution that starts it; ``python`` where no framework is needed."""
+    context: Context
+    imports: tuple[str, ...] = ()
+    """Packages of which a project that uses it mentions one; by default the distribution's name."""
+    decorators: tuple[str, ...] = ()
+    """Dotted names; ``*`` stands for any part of one."""
+    arguments: tuple[Argument, ...] = ()
+    bases: tuple[str, ...] = ()
+    """Dotted names of classes; ``*`` stands for any part of one."""
+    methods: tuple[str, ...] = ()
+    """Names of methods of these classes, ``*`` for any part of one."""
+    parameters: tuple[str, ...] = ()
+    """The names of the last parameters, such as a WSGI callable's."""
+    files: tuple[str, ...] = ()
+    """Patterns of paths below the project's directory."""
+    functions: tuple[str, ...] = ()
+    """Names of functions in these files; all code of the files where none is given."""
+
+
 class Original(_Table, frozen=True):
     """What a name of the standard library does after monkey patching if it was taken before."""
 
@@ -295,6 +347,7 @@ _SHAPES: dict[str, Any] = {
     "library": Library,
     "offload": Offload,
     "handler": Handler,
+    "entry": Entry,
     "blocker": Blocker,
     "original": Original,
     "import": Import,
@@ -528,6 +581,19 @@ class Catalog:
         """
         return tuple(self._on_demand("chooser"))
 
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """What starts code: the built-in list, and what other files add to it.
+
+        Raises:
+            UserError: if one of the catalog's files says something wrong of one.
+        """
+        built_in = outline.read(outline.ENTRIES)
+        return (
+            *(_block(chunk, built_in.filename) for chunk in built_in.chunks),
+            *self._on_demand("entry"),
+        )
+
     def _on_demand(self, kind: str) -> list[Any]:
         return [
             _block(chunk, text.filename)
@@ -694,7 +760,7 @@ def _block(
     try:
         return msgspec.convert(block, shape)
     except msgspec.ValidationError as error:
-        keys = ("id", "symbol", "module", "distribution")
+        keys = ("id", "symbol", "module", "distribution", "framework")
         label = next((block[key] for key in keys if block.get(key)), "?")
         message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
         raise UserError(filename, message, chunk.rows_before + 1) from None

@@ -246,6 +246,14 @@ class Source:
                 return call.statement
         return span[0].row, span[1].row
 
+    def place(self, node: cst.CSTNode) -> Place | None:
+        """Return where a call stands in the project, None for what is no call."""
+        call = self._matched.get(node)
+        for kind in ("call", "with", "for"):
+            if call is None and node in self._positions:
+                call = self._calls.get((*self._positions[node], kind))
+        return Place(self.path, call.scope, call.path) if call is not None else None
+
     def handed_to_greenlet(self, site: Site) -> bool:
         """Whether a call stands in a lambda that ``false-offload`` reports as a whole."""
         offloading = self.finder.offloading

@@ -154,7 +154,7 @@ class TestCommand:
         code, out, err = run(capsys, "report", "probe", "--project", ".")
 
         assert 1 == code
-        assert "check: error[blocking-call] orders/worker.py:17:9" in out
+        assert "check: warning[blocking-call] orders/worker.py:17:9" in out
         assert "check: reports nothing of this line" in out
         assert "warning: web-1:72: its probe fell silent" in err
 
@@ -165,7 +165,7 @@ class TestCommand:
         at(T + 5)
         _, out, _ = run(capsys, "report", "probe")
 
-        assert "check: error[blocking-call] app/worker.py:17:9" in out
+        assert "check: warning[blocking-call] app/worker.py:17:9" in out
 
     def test_the_directory_of_the_environment_is_read(self, records, at, capsys, monkeypatch):
         at(records)

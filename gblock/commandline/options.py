@@ -26,6 +26,9 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        self.all_contexts = False
+        self.show_paths = False
+        self.sort = "weight"
         # How many processes work at a time; 0 for as many as there are CPUs.
         self.jobs = 0
         self.color = "auto"

@@ -106,6 +106,9 @@ def _check(parser: _Parser) -> None:
     known = parser.add_mutually_exclusive_group()
     known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
     known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
+    add("--show-paths", action="store_true", help="show every way to a call, not the shortest only")
+    add("--sort", choices=("weight", "path"), help="the order in text: weight")
+    add("--all-contexts", action="store_true", help="report also commands, migrations and tests")
     add("--all-processes", action="store_true", help="report also what never runs on gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"

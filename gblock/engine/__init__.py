@@ -95,6 +95,7 @@ class Check:
             suppressed=sorted_out.suppressed,
             baselined=len(shown) - len(new),
             elsewhere=sorted_out.elsewhere,
+            idle=sorted_out.idle,
             below_severity=len(diagnostics) - len(shown),
             files_checked=len(codebase.reported),
             files_dropped=len(codebase.reported) - len(inspected),
@@ -105,7 +106,13 @@ class Check:
             notes=tuple(notes),
             unexplained=unexplained,
             observed_elsewhere=unchecked,
+            by_path=request.by_path,
         )
+
+    @property
+    def all_contexts(self) -> bool:
+        """Whether code is reported, too, that no greenlet of a service runs."""
+        return self._request.all_contexts
 
     @cached_property
     def _lowest(self) -> int:
@@ -156,6 +163,7 @@ class _Sorted:
         self.reported: list[Diagnostic] = []
         self.suppressed = 0
         self.elsewhere = 0
+        self.idle = 0
 
     def add(self, path: str, inspection: Inspection) -> None:
         """Sort what was found in one file."""
@@ -168,8 +176,12 @@ class _Sorted:
         for candidate in (*candidates, *inspection.remarked(path)):
             if _is_suppressed(candidate, ignored, comments):
                 self.suppressed += 1
+                continue
+            diagnostic = inspection.in_context(candidate)
+            if inspection.is_idle(diagnostic) and not self._check.all_contexts:
+                self.idle += 1
             else:
-                self.reported.append(candidate.diagnostic)
+                self.reported.append(diagnostic)
         if (
             comments is not None
             and _UNUSED not in ignored

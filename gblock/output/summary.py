@@ -17,13 +17,17 @@ def summary(report: Report) -> str:
         (report.suppressed, "suppressed"),
         (report.baselined, "baselined"),
         (report.elsewhere, "in processes without gevent"),
+        (report.idle, "in commands, migrations and tests"),
         (report.below_severity, "below --min-severity"),
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]
     hidden = [f"{count} {what}" for count, what in silences if count]
     # Nothing found is said only where everything was looked at and nothing hidden.
     nothing = "Nothing to report" if hidden or report.problems else "No blocking calls found"
-    found = f"Found {first}" if reported else nothing
+    places = len(report.diagnostics)
+    grouped = len({one.cause or str(number) for number, one in enumerate(report.diagnostics)})
+    of_causes = f" of {counted(grouped, 'cause')}" if grouped < places else ""
+    found = f"Found {first}{of_causes}" if reported else nothing
     return f"{'; '.join([found, *hidden])}. {_files(report)}."
 
 

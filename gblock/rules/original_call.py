@@ -121,7 +121,9 @@ class OriginalCall(ProcessRule):
                 continue
             for site in sites:
                 code, span = written(modules.data(path), site)
-                yield Remark(path, span, Original(code, site.found[0]), site.call.statement)
+                yield Remark(
+                    path, span, Original(code, site.found[0]), site.call.statement, site.place
+                )
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003
