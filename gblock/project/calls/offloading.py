@@ -194,7 +194,7 @@ class Offloading:
             return any(
                 last_name(call.expression.callee) == name
                 for call in summary.calls
-                if call.scope == argument.scope
+                if call.scope == argument.scope and call.node == "call"
             )
         if argument.tag == tags.CALL:
             return any(self._mentions(summary, one, name) for one in argument.positional)

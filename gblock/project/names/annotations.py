@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
-_ALIASES = 5
+_LONGEST_CHAIN = 5
 """Over how many imports a type's other name is followed."""
 _UNWRAPPED = {"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"}
 _HOLDERS = {
@@ -91,7 +91,7 @@ class Annotations:
             if len(paths) != 1:
                 return None
             path = paths[0]
-        for _ in range(_ALIASES):
+        for _ in range(_LONGEST_CHAIN):
             summary = self.inference.modules.summary(path)
             bindings = summary.scopes[0].bindings.get(name, ()) if summary else ()
             binding = next((b for b in bindings if b.kind in (tags.ASSIGNED, tags.IMPORTED)), None)

@@ -1,9 +1,11 @@
-"""What can this expression be? Answered on demand, over all modules of the project.
+"""Type inference on demand: what an expression can be, over all modules of the project.
 
-Inference starts from one expression and follows declarations: names to what binds them, attributes
-to what sets them, parameters to the calls that fill them, calls to what is returned. It is told
-what compiled packages give by the catalog. What it cannot tell is the empty set; it never guesses
-by a name alone.
+Inference starts from one expression and follows declarations: names to their reaching definitions,
+attributes to what sets them, parameters to the calls that fill them, calls to what is returned.
+The catalog says what compiled packages return. The answers are sets over the abstract domain of
+`values`, found as a memoised fixed point: a question that leads back to itself adds nothing. A set
+that grows wide is widened to the empty set, which means that nothing is known. No answer is
+guessed from a name alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from gblock.project.names.annotations import Annotations
 from gblock.project.names.calling import Calling
 from gblock.project.names.classes import Classes
 from gblock.project.names.conditions import Conditions
-from gblock.project.names.definitions import END, reaching
+from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
@@ -26,10 +28,10 @@ from gblock.project.reading import summary as tags
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr, Path
 
-_DEPTH = 40
+_LONGEST_CHAIN = 40
 """How many declarations in a row are followed."""
-_WIDTH = 12
-"""How many values an expression may have before gblock gives up on it: a wide set is a guess."""
+_WIDEST = 12
+"""How many values an answer may hold before it is widened to nothing: a wide set is a guess."""
 _NEVER = 1 << 30
 _SUPER = NameExpr(tags.NAME, "super")
 _BUILTINS = frozenset(dir(builtins))
@@ -61,6 +63,7 @@ class Inference:
         self.calling = Calling(self)
         self.classes = Classes(self)
         self.conditions = Conditions(self)
+        self.definitions = Definitions()
         self.parameters = Parameters(self)
         self.results = Results(self)
 
@@ -89,7 +92,7 @@ class Inference:
             self._open_since = min(self._open_since, self._active[key])
             return NOTHING
         depth = len(self._active)
-        if depth > _DEPTH:
+        if depth > _LONGEST_CHAIN:
             self._open_since = 0
             return NOTHING
         outer, self._open_since = self._open_since, _NEVER
@@ -98,7 +101,7 @@ class Inference:
             found = solve()
         finally:
             del self._active[key]
-        if len(found) > _WIDTH:
+        if len(found) > _WIDEST:
             found = NOTHING
         if self._open_since >= depth:
             self._known[key] = found
@@ -285,7 +288,7 @@ class Inference:
         self, summary: ModuleSummary, scope: int, name: str, use: Path
     ) -> Values | None:
         """The values of a name's bindings in one scope; None where nothing binds it there."""
-        bindings = reaching(summary, scope, name, use)
+        bindings = self.definitions.reaching(summary, scope, name, use)
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
         if not bindings and not stored:
             return None

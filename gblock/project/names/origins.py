@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gblock.project.names import values as v
-from gblock.project.names.definitions import END, reaching
+from gblock.project.names.definitions import END
 from gblock.project.names.expressions import Place, as_keywords, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
@@ -29,9 +29,9 @@ from gblock.project.reading.summary import (
 Rows = tuple[int, int]
 """The first and the last row between which something is written."""
 
-_DEPTH = 25
+_LONGEST_CHAIN = 25
 """How many declarations in a row are followed."""
-_MANY = 40
+_MOST_TEXTS = 40
 """How many texts an expression may have."""
 _HOLE = re.compile(r"\{(\w*)[^{}]*\}|%(?:\((\w+)\))?[sr]")
 _SAME_START = frozenset(
@@ -80,7 +80,7 @@ class Origins:
         for one in self.parts(part):
             for text in self._texts(one):
                 found[text] = None
-                if len(found) >= _MANY:
+                if len(found) >= _MOST_TEXTS:
                     return list(found)
         return list(found)
 
@@ -117,7 +117,7 @@ class Origins:
         if expression is None:
             return
         key = (expression, place)
-        if key in self._open or len(self._open) > _DEPTH:
+        if key in self._open or len(self._open) > _LONGEST_CHAIN:
             return
         self._open.add(key)
         try:
@@ -169,7 +169,7 @@ class Origins:
         self, summary: ModuleSummary, scope: int, name: str, at: tags.Path
     ) -> Iterator[Part]:
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
-        for binding in (*reaching(summary, scope, name, at), *stored):
+        for binding in (*self.inference.definitions.reaching(summary, scope, name, at), *stored):
             yield from self.binding(binding, summary)
 
     def binding(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
@@ -315,7 +315,7 @@ class Origins:
                     ]
                 else:
                     longer.append(text._replace(whole=False))
-            found = longer[:_MANY]
+            found = longer[:_MOST_TEXTS]
         yield from (text for text in found if text is not None)
 
     def _filled_in(self, part: Part, template: Expr, arguments: Expr) -> Iterator[Text]:

@@ -218,7 +218,8 @@ class Servers:
             summary = self.modules.summary(path)
             calls = summary.calls if summary is not None else ()
             return not any(
-                c.scope == scope and last_name(c.expression.callee) == "patch" for c in calls
+                c.scope == scope and c.node == "call" and last_name(c.expression.callee) == "patch"
+                for c in calls
             )
         return False
 

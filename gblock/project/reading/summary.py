@@ -6,7 +6,7 @@ a tag (the constants below); what can never say which object a call is made on b
 
 Every statement has a *path*: the indexes of the statement in its block, of the block in its
 statement, and so on outwards in. Paths sort in source order, and two of them tell whether one
-statement can run before the other (see ``reaching`` in ``inference``).
+statement can run before the other (see ``definitions``).
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
-_PARTS = 6
-"""How many parts of a text are kept: its start is what tells something."""
+_MOST_PARTS = 6
+"""How many parts of a text are kept: its start is what matters."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
@@ -753,7 +753,7 @@ class _Reader:
             else:
                 parts.append(self.expression(part))
         self.quoted = quoted
-        return TextExpr(TEXT, tuple(parts[:_PARTS]))
+        return TextExpr(TEXT, tuple(parts[:_MOST_PARTS]))
 
     def name(self, node: ast.Name) -> Expr:
         return NameExpr(NAME, node.id)
@@ -921,7 +921,7 @@ class _Reader:
 def _joined(left: Expr, right: Expr) -> Expr:
     """``left + right`` where either is known to be a text."""
     if left is not None and left.tag == TEXT and not left.is_template:
-        return TextExpr(TEXT, (*left.parts, right)[:_PARTS])
+        return TextExpr(TEXT, (*left.parts, right)[:_MOST_PARTS])
     if any(one is not None and (_is_text(one) or one.tag == TEXT) for one in (left, right)):
         return TextExpr(TEXT, (left, right))
     return None
