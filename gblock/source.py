@@ -149,7 +149,7 @@ class Source:
             for number, node in enumerate(finder.found):
                 row = self._positions[node][0].row
                 here = number not in taken and start <= row <= end
-                if here and _called_name(node) == last_name(call.expression[1]):
+                if here and _called_name(node) == last_name(call.expression.callee):
                     taken.add(number)
                     self._matched[node] = call
                     break
@@ -204,7 +204,7 @@ class Source:
         if call is None:
             return set()
         place = Place(self.path, call.scope, call.path)
-        return self.finder.inference.callee_symbols(call.expression[1], place)
+        return self.finder.inference.callee_symbols(call.expression.callee, place)
 
     def is_immediate(self, node: cst.Call) -> bool:
         """Whether a call is known to come back at once, without giving the hub a turn."""

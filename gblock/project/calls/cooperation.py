@@ -99,7 +99,7 @@ class Cooperation:
         return None
 
     def _is(self, call: Call, place: Place, symbol: str) -> bool:
-        if symbol not in self.inference.callee_symbols(call.expression[1], place):
+        if symbol not in self.inference.callee_symbols(call.expression.callee, place):
             return False
-        positional = call.expression[2]
-        return not positional or positional[0] != (tags.CONSTANT, None)
+        positional = call.expression.positional
+        return not positional or positional[0] != tags.NONE

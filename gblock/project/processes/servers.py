@@ -191,13 +191,14 @@ class Servers:
 
     def _class_given(self, path: str, name: str) -> tuple[str, Value | None]:
         """The class that a module gives a name: how it is called, and the project's own."""
-        self.inference.calling.allowance = ALLOWANCE
-        for value in self.inference.module_name(path, name):
-            if value[0] == v.EXTERNAL:
-                return str(value[1]), None
-            summary = self.modules.summary(value[1]) if value[0] == v.CLASS else None
+        with self.inference.calling.budget(ALLOWANCE):
+            values = self.inference.module_name(path, name)
+        for value in values:
+            if value.kind == v.EXTERNAL:
+                return str(value.symbol), None
+            summary = self.modules.summary(value.path) if value.kind == v.CLASS else None
             if summary is not None:
-                return summary.scopes[value[2]].name, value
+                return summary.scopes[value.scope].name, value
         return f"${name}", None
 
     def _worker_class(self, kind: str, importer: str) -> Value | None:
@@ -206,18 +207,19 @@ class Servers:
         path = self.reach.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
             return None
-        self.inference.calling.allowance = ALLOWANCE
-        values = self.inference.module_name(path, name)
-        return next((value for value in values if value[0] == v.CLASS), None)
+        with self.inference.calling.budget(ALLOWANCE):
+            values = self.inference.module_name(path, name)
+        return next((value for value in values if value.kind == v.CLASS), None)
 
     def _patches_itself(self, worker: Value | None) -> bool:
         """Whether a worker class has a ``patch()`` of its own that leaves gunicorn's out."""
         methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
-        for _, path, scope, *_ in (one for one in methods if one[0] == v.FUNCTION):
+        for path, scope in ((x.path, x.scope) for x in methods if x.kind == v.FUNCTION):
             summary = self.modules.summary(path)
             calls = summary.calls if summary is not None else ()
             return not any(
-                c.scope == scope and last_name(c.expression[1]) == "patch" for c in calls
+                c.scope == scope and c.node == "call" and last_name(c.expression.callee) == "patch"
+                for c in calls
             )
         return False
 
@@ -231,8 +233,8 @@ class Servers:
             return NO, "worker class sync, gunicorn's own choice"
         why = f"worker class {kind}"
         if found is not None:
-            bases = self.inference.classes.ancestry(found[1], found[2])
-            known = [str(base[1]) for base in bases if base[0] == v.EXTERNAL]
+            bases = self.inference.classes.ancestry(found.path, found.scope)
+            known = [str(base.symbol) for base in bases if base.kind == v.EXTERNAL]
             gevents = next((base for base in known if "gevent" in base), None)
             return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
         if "gevent" in kind or kind.startswith("flask_sockets.worker"):
@@ -248,12 +250,12 @@ class Servers:
         """What a settings file in Python gives a name, and the row; of several, gevent's."""
         summary = self.modules.summary(path)
         bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
-        self.inference.calling.allowance = ALLOWANCE
         found: list[tuple[str, int]] = []
-        for binding in bindings:
-            if binding.kind == tags.ASSIGNED:
-                place = Place(path, binding.scope, binding.path)
-                found += [(text, binding.row) for text in self._texts(binding.value, place)]
+        with self.inference.calling.budget(ALLOWANCE):
+            for binding in bindings:
+                if binding.kind == tags.ASSIGNED:
+                    place = Place(path, binding.scope, binding.path)
+                    found += [(text, binding.row) for text in self._texts(binding.value, place)]
         if not found:
             return (f"${name}", bindings[0].row) if bindings else None
         return next((one for one in found if "gevent" in one[0]), found[-1])
@@ -263,10 +265,12 @@ class Servers:
         default = _default(value)
         if default is not None:
             return [default]
-        if value is not None and value[0] == tags.EITHER:
-            return [text for one in value[1] for text in self._texts(one, place)]
+        if value is not None and value.tag == tags.EITHER:
+            return [text for one in value.elements for text in self._texts(one, place)]
         return [
-            str(found[2]) for found in self.inference.infer(value, place) if found[0] == v.LITERAL
+            str(found.value)
+            for found in self.inference.infer(value, place)
+            if found.kind == v.LITERAL
         ]
 
     # -- Celery
@@ -429,10 +433,10 @@ def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:
 
 def _default(value: Expr) -> str | None:
     """What ``os.environ.get("NAME", "default")`` gives where nothing is set."""
-    if value is None or value[0] != tags.CALL:
+    if value is None or value.tag != tags.CALL:
         return None
-    called = (dotted(value[1]) or "").rpartition(".")
-    if called[2] not in ("get", "getenv", "env", "str") or len(value[2]) < 2:
+    called = (dotted(value.callee) or "").rpartition(".")
+    if called[2] not in ("get", "getenv", "env", "str") or len(value.positional) < 2:
         return None
-    default = value[2][1]
-    return str(default[1]) if default is not None and default[0] == tags.CONSTANT else None
+    default = value.positional[1]
+    return str(default.value) if default is not None and default.tag == tags.CONSTANT else None

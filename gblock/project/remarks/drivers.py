@@ -17,10 +17,10 @@ from gblock.project.processes.servers import NO, YES
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import column
 from gblock.project.reading.requirements import Requirements
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, constant
 from gblock.project.remarks.remark import Remark, Span
 
-_CALLERS = 40
+_BUDGET = 40
 """In so many files callers are looked for, for each place that reads a string."""
 
 
@@ -83,8 +83,9 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self._read_by(chooser):
-                self.inference.calling.allowance = _CALLERS
-                for text in self.origins.texts(read.part):
+                with self.inference.calling.budget(_BUDGET):
+                    texts = self.origins.texts(read.part)
+                for text in texts:
                     if text.path not in self.paths:
                         continue
                     remark = self._remark(text, read)
@@ -144,7 +145,7 @@ class Drivers:
         if any(is_passed(expression, None, keyword) for keyword in reading.unless):
             return
         place = Place(path, call.scope, call.path)
-        if reading.symbol not in self.inference.callee_symbols(expression[1], place):
+        if reading.symbol not in self.inference.callee_symbols(expression.callee, place):
             return
         argument = passed(expression, reading.position, reading.keyword)
         part = Part(argument, place, (call.row, call.end_row))
@@ -165,7 +166,7 @@ class Drivers:
                 yield part
 
     def _given(self, name: str, summary: ModuleSummary) -> Iterator[Part]:
-        key = (tags.CONSTANT, name)
+        key = constant(name)
         for scope in summary.scopes:
             if scope.kind == "class" and "Test" in scope.name:
                 continue
@@ -184,10 +185,10 @@ class Drivers:
         for call in summary.calls:
             if call.node == "call":
                 place = Place(summary.filename, call.scope, call.path)
-                for keyword, value in call.expression[3]:
+                for keyword, value in call.expression.keywords:
                     if keyword == name:
                         yield Part(value, place, (call.row, call.end_row))
-                for argument in call.expression[2]:
+                for argument in call.expression.positional:
                     for value in _under(argument, key):
                         yield Part(value, place, (call.row, call.end_row))
 
@@ -340,8 +341,8 @@ def _is_run_by_alembic(path: str, data: bytes) -> bool:
 
 def _under(expression: Expr, key: Expr) -> Iterator[Expr]:
     """What dict displays in an expression hold under a key."""
-    if expression is not None and expression[0] == tags.MAPPING:
-        for name, value in expression[1]:
+    if expression is not None and expression.tag == tags.MAPPING:
+        for name, value in expression.items:
             if name == key:
                 yield value
             else:

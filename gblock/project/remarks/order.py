@@ -17,7 +17,7 @@ from gblock.project.names.expressions import Place, dotted, last_name
 from gblock.project.processes.patching import PATCHED, Patch
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr
 
 if TYPE_CHECKING:
     from gblock.project.processes.processes import Process, Processes
@@ -338,20 +338,23 @@ class _Run:
 
     def _value(self, expression: Expr, row: int, place: Place) -> None:
         """``_sleep = time.sleep``, or a parameter's default."""
-        self.order.inference.calling.allowance = ALLOWANCE
-        for symbol in sorted(self.order.inference.callee_symbols(expression, place)):
+        for symbol in self._symbols(expression, place):
             original = self.order.catalog.originals.get(symbol)
             if original is not None and original.kept:
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
+    def _symbols(self, expression: Expr, place: Place) -> list[str]:
+        with self.order.inference.calling.budget(ALLOWANCE):
+            return sorted(self.order.inference.callee_symbols(expression, place))
+
     def _call(self, call: Call, summary: ModuleSummary) -> None:
-        callee = call.expression[1]
+        callee = call.expression.callee
         place = (summary.filename, call.row)
         name = last_name(callee)
         if dotted(callee) in _BY_NAME:
-            self._import_by_name(call.expression[2], place)
+            self._import_by_name(call.expression.positional, place)
             return
-        if name in self.order.last_names and callee[0] == tags.ATTRIBUTE:
+        if name in self.order.last_names and callee.tag == tags.ATTRIBUTE:
             self._made(call, summary)
         function = self._function(callee, summary, call.scope)
         if function is None or function in self._done or len(self._chain) > _DEEPEST:
@@ -364,8 +367,8 @@ class _Run:
             self._chain.pop()
 
     def _import_by_name(self, arguments: tuple[Expr, ...], place: tuple[str, int]) -> None:
-        if arguments and arguments[0] is not None and arguments[0][0] == tags.CONSTANT:
-            written = arguments[0][1]
+        if arguments and arguments[0] is not None and arguments[0].tag == tags.CONSTANT:
+            written = arguments[0].value
             if isinstance(written, str) and written and not written.startswith("."):
                 target = self.modules.resolve(written, 0, place[0])
                 if target is None:
@@ -378,15 +381,14 @@ class _Run:
         if summary.scopes[call.scope].kind not in ("module", "class"):
             return
         where = Place(summary.filename, call.scope, call.path)
-        self.order.inference.calling.allowance = ALLOWANCE
-        for symbol in sorted(self.order.inference.callee_symbols(call.expression[1], where)):
+        for symbol in self._symbols(call.expression.callee, where):
             original = self.order.catalog.originals.get(symbol)
             if original is not None and original.made:
                 self._keep(
                     "made",
                     (summary.filename, call.name_row),
                     symbol,
-                    last_name(call.expression[1]),
+                    last_name(call.expression.callee),
                     symbol,
                 )
 
@@ -420,7 +422,7 @@ class _Run:
             found = self.modules.summary(target) if target and _is_file(self, target) else None
             if found is None or not last or "." in last:
                 return None
-            return self._function((tags.NAME, last), found, 0, depth + 1)
+            return self._function(NameExpr(tags.NAME, last), found, 0, depth + 1)
         return None
 
 
@@ -461,4 +463,4 @@ def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_
 
 def _names(value: Expr, names: frozenset[str]) -> bool:
     """Whether a value is an attribute of a name to look for."""
-    return value is not None and value[0] == tags.ATTRIBUTE and value[2] in names
+    return value is not None and value.tag == tags.ATTRIBUTE and value.name in names
