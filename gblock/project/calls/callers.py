@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name
+from gblock.project.names.expressions import Place, last_name, unwrapped
 from gblock.project.names.inference import Inference
 from gblock.project.names.values import Value
 from gblock.project.reading import summary as tags
@@ -90,11 +90,13 @@ class Callers:
         scope = summary.scopes[index]
         found: set[Value] = {(v.FUNCTION, summary.filename, index)}
         for value in self.inference.classes.ancestry(summary.filename, scope.parent)[1:]:
-            if value[0] == v.CLASS:
-                base = self.modules.summary(value[1])
-                for binding in base.scopes[value[2]].bindings.get(scope.name, ()) if base else ():
+            if value.kind == v.CLASS:
+                base = self.modules.summary(value.path)
+                for binding in (
+                    base.scopes[value.scope].bindings.get(scope.name, ()) if base else ()
+                ):
                     if binding.kind == tags.DEFINED:
-                        found.add((v.FUNCTION, value[1], binding.value))
+                        found.add((v.FUNCTION, value.path, binding.value))
         return found
 
     def _calls(
@@ -114,11 +116,11 @@ class Callers:
                 names.add("cls")
             for call in (call for one in sorted(names) for call in calls.get(one, ())):
                 place = Place(path, call.scope, call.path)
-                values = self.inference.infer(call.expression[1], place)
+                values = self.inference.infer(call.expression.callee, place)
                 is_certain = any(_plain(value) in targets for value in values)
                 if not is_certain and (values or not by_name_alone):
                     continue
-                if not is_certain and call.expression[1][0] != tags.ATTRIBUTE:
+                if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
                     continue
                 if path == summary.filename and _is_inside(summary, call.scope, index):
                     continue  # it calls itself
@@ -182,14 +184,14 @@ class Callers:
 
 def _callee(decorator: Expr) -> Expr:
     """Return what a decorator names, without its arguments."""
-    return decorator[1] if decorator is not None and decorator[0] == tags.CALL else decorator
+    is_called = decorator is not None and decorator.tag == tags.CALL
+    return decorator.callee if is_called else decorator
 
 
 def _plain(value: Value) -> Value:
     """Return a function or class without its receiver."""
-    while value[0] == v.PARTIAL:
-        value = value[1]
-    return value[:3]
+    inner = unwrapped(value)
+    return inner[:3]
 
 
 def _is_inside(summary: ModuleSummary, scope: int, index: int) -> bool:

@@ -138,10 +138,22 @@ class Contexts:
     # -- the search
 
     def _search(self, place: Place) -> Reached:
-        self.inference.calling.allowance = _FILES_READ
         summary = self.modules.summary(place.path)
         if summary is None:
             return Reached(UNKNOWN, ())
+        with self.inference.calling.budget(_FILES_READ):
+            ways = self._ways(summary, place)
+        if any(way.context != UNKNOWN for way in ways):
+            # A plain function that nothing calls is dead, or is called from outside.
+            ways = [w for w in ways if w.context != UNKNOWN or "." in w.steps[0].text]
+        order = {context: number for number, context in enumerate(CONTEXTS)}
+        ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
+        if not ways:
+            return Reached(UNKNOWN, ())
+        return Reached(ways[0].context, tuple(ways[:_WAYS]))
+
+    def _ways(self, summary: ModuleSummary, place: Place) -> list[Way]:
+        """Return every way to a place, found breadth first."""
         index = _function_around(summary, place.scope)
         first = _Node(place.path, index, place.at, (), True, False)
         queue, seen = deque([first]), {(place.path, index)}
@@ -155,14 +167,7 @@ class Contexts:
                 if key not in seen:
                     seen.add(key)
                     queue.append(caller)
-        if any(way.context != UNKNOWN for way in ways):
-            # A plain function that nothing calls is dead, or is called from outside.
-            ways = [w for w in ways if w.context != UNKNOWN or "." in w.steps[0].text]
-        order = {context: number for number, context in enumerate(CONTEXTS)}
-        ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
-        if not ways:
-            return Reached(UNKNOWN, ())
-        return Reached(ways[0].context, tuple(ways[:_WAYS]))
+        return ways
 
     def _expanded(self, node: _Node) -> tuple[list[Way], list[_Node]]:
         """Return the ways that begin in a function, and the places that run it."""
@@ -220,8 +225,12 @@ class Contexts:
                 step = Step(place.path, call.row, text)
                 yield Way(context, (step, *node.steps), node.is_certain), None
                 continue
-            keywords = [value for _, value in call.expression[3]]
-            arguments = call.expression[2] if position is None else [call.expression[2][position]]
+            keywords = [value for _, value in call.expression.keywords]
+            arguments = (
+                call.expression.positional
+                if position is None
+                else [call.expression.positional[position]]
+            )
             started = [
                 one
                 for argument in (*arguments, *keywords)
@@ -348,7 +357,7 @@ def _runs_beside(summary: ModuleSummary, scope: int, at: Path) -> bool:
     if any(branches.get(at[:depth]) == "while" for depth in range(1, len(at) + 1, 2)):
         return True
     return any(
-        call.scope == scope and call.path < at and last_name(call.expression[1]) in _STARTING
+        call.scope == scope and call.path < at and last_name(call.expression.callee) in _STARTING
         for call in summary.calls
         if call.node == "call"
     )

@@ -118,8 +118,8 @@ class Entries:
         for decorator in scope.decorators:
             if decorator is None:
                 continue
-            called = decorator if decorator[0] == tags.CALL else None
-            callee = decorator[1] if called is not None else decorator
+            called = decorator if decorator.tag == tags.CALL else None
+            callee = decorator.callee if called is not None else decorator
             known = self._by_decorator.get(last_name(callee), ())
             if not known:
                 continue
@@ -164,8 +164,8 @@ class Entries:
         return {
             name
             for value in classes.ancestry(summary.filename, index)
-            if value[0] == v.EXTERNAL
-            for name in self.inference.catalog.lineage(value[1])
+            if value.kind == v.EXTERNAL
+            for name in self.inference.catalog.lineage(value.symbol)
         }
 
     def _looks_like(self, summary: ModuleSummary, index: int, bases: tuple[str, ...]) -> bool:
@@ -202,11 +202,11 @@ class Entries:
             position: Which argument the function is, None for a keyword's.
             argument: The argument.
         """
-        name = last_name(call.expression[1])
+        name = last_name(call.expression.callee)
         known = self._by_argument.get(name, ())
         if not known:
             return []
-        symbols = self.inference.callee_symbols(call.expression[1], place)
+        symbols = self.inference.callee_symbols(call.expression.callee, place)
         found = []
         for one, entry in known:
             is_certain = any(_fits(symbol, one.symbol) for symbol in symbols)
@@ -244,15 +244,14 @@ def _route(entry: Entry, call: Call, name: str) -> str:
 
 def _route_of(entry: Entry, expression: Expr, name: str) -> str:
     """Return ``POST /orders`` for a call that names a route, else an empty string."""
-    _, _, positional, keywords = expression
-    first = positional[0] if positional else None
-    if entry.context != "request" or first is None or first[0] != tags.CONSTANT:
+    first = expression.positional[0] if expression.positional else None
+    if entry.context != "request" or first is None or first.tag != tags.CONSTANT:
         return ""
-    if not isinstance(first[1], str):
+    if not isinstance(first.value, str):
         return ""
     methods = [name.upper()] if name in _VERBS else []
-    for key, value in keywords:
+    for key, value in expression.keywords:
         if key in ("methods", "method", "request_method") and value is not None:
-            listed = value[1] if value[0] in (tags.SEQUENCE, tags.TUPLE) else (value,)
-            methods = [str(o[1]) for o in listed if o is not None and o[0] == tags.CONSTANT]
-    return f"{'/'.join(methods) or 'GET'} {first[1]}"
+            listed = value.elements if value.tag in (tags.SEQUENCE, tags.TUPLE) else (value,)
+            methods = [str(o.value) for o in listed if o is not None and o.tag == tags.CONSTANT]
+    return f"{'/'.join(methods) or 'GET'} {first.value}"
