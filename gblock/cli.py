@@ -111,6 +111,10 @@ def _processes(options: Options) -> int:
 
 
 def _dependencies(options: Options) -> int:
+    if options.compare is not None:
+        return _compared(options, *options.compare)
+    if options.native is not None:
+        return _machine_code(options, options.native)
     from gblock.output import dependencies as dependency_table
     from gblock.output.place import place, printable
     from gblock.packages import dependencies
@@ -129,6 +133,34 @@ def _dependencies(options: Options) -> int:
         return FAILED
     matters = any(one.matters for one in found.all)
     return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
+
+
+def _machine_code(options: Options, names: Sequence[str]) -> int:
+    from gblock import catalog
+    from gblock.engine.jobs import Jobs
+    from gblock.native.store import Store
+    from gblock.output import machine_code as page
+    from gblock.packages import environment, machine_code
+
+    config = _config(options)
+    found = environment.read(options.python or config.python)
+    known = catalog.load(config.extend_catalog)
+    store = None if options.no_cache else Store()
+    read = machine_code.read(found, known, names, store, Jobs())
+    failed = _write(page.render(options.output_format, read, everything=options.all))
+    if not options.quiet:
+        _say(page.summary(read))
+    return failed
+
+
+def _compared(options: Options, old: str, new: str) -> int:
+    from gblock import catalog
+    from gblock.output import machine_code as page
+    from gblock.packages import comparison
+
+    known = catalog.load(_config(options).extend_catalog)
+    found = comparison.compare(old, new, known)
+    return _write(page.compared(options.output_format, found))
 
 
 def _launch(options: Options) -> int:
