@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from gblock import catalog
+from gblock import measurements
 from gblock.distribution import normalized
 from gblock.errors import UserError
 from gblock.packages import machine_code, wheel
@@ -104,7 +104,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="as tables for docs/native.md")
     parser.add_argument("--only", action="append", help="only this package")
     options = parser.parse_args()
-    known = catalog.load(())
+    known = measurements.load()
     same = {
         normalized(other): normalized(one.distribution)
         for one in known.libraries
@@ -125,6 +125,10 @@ def main():
         if options.only and name not in options.only:
             continue
         if (options.set_aside and not is_set_aside(of)) or (options.looked_at and is_set_aside(of)):
+            continue
+        if of in blockers and not any(
+            one.kind == "waits" and one.evidence.measured for one in blockers[of]
+        ):
             continue
         try:
             with wheel.opened(str(path)) as distribution:

@@ -214,8 +214,6 @@ class Program:
                 return self.resolve(image, target)
         name = self.images[image].names.get(target)
         if name is not None:
-            if name in waits.GIL or name in waits.CLASSES:
-                return name
             if waits.is_aside(name):
                 return "abort"
         return Node(image, target)
