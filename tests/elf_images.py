@@ -8,14 +8,17 @@ CODE, DATA = 0x1000, 0x4000
 """Where the code and the writable data of an image lie, in memory and in the file."""
 
 
+X86_64, AARCH64 = 62, 183
+
+
 class Module:
-    """An ELF image of x86-64 with functions, strings, pointers and imports.
+    """An ELF image with functions, strings, pointers and imports.
 
     Functions are written as lists: a string calls an import, a number calls the function of that
     number, bytes stand for themselves.
     """
 
-    def __init__(self, machine=62):
+    def __init__(self, machine=X86_64):
         self.machine = machine
         self.functions = []
         self.names = []
@@ -50,7 +53,7 @@ class Module:
         at = DATA + len(self.data)
         for value in values:
             if isinstance(value, tuple):
-                self.relocations.append((DATA + len(self.data), 8, 0, value[0]))
+                self.relocations.append((DATA + len(self.data), 0, 0, value[0]))
                 value = 0
             self.data += struct.pack("<Q", value)
         return at
@@ -74,15 +77,29 @@ class Module:
         code = bytearray()
         for part in self.functions[number]:
             at = self.address(number) + len(code)
-            if isinstance(part, str):
+            if self.machine == AARCH64 and not isinstance(part, bytes):
+                code += self._aarch64(part, at)
+            elif isinstance(part, str):
                 code += b"\xff\x15" + struct.pack("<i", self.slot(part) - at - 6)
             elif isinstance(part, int):
                 code += b"\xe8" + struct.pack("<i", self.address(part) - at - 5)
             else:
                 code += part
-        code += b"\xc3"
+        code += b"\xc3" if self.machine == X86_64 else struct.pack("<I", 0xD65F03C0)
         assert len(code) <= 64, self.names[number]
         return bytes(code).ljust(64, b"\x90")
+
+    def _aarch64(self, part, at):
+        if isinstance(part, int):  # bl
+            return struct.pack("<I", 0x94000000 | (self.address(part) - at) // 4 & 0x3FFFFFF)
+        slot = self.slot(part)
+        page = (slot >> 12) - (at >> 12)
+        return struct.pack(
+            "<III",
+            0x90000010 | (page & 3) << 29 | (page >> 2) << 5,  # adrp x16, page
+            0xF9400210 | (slot & 0xFFF) >> 3 << 10,  # ldr x16, [x16, offset]
+            0xD63F0200,  # blr x16
+        )
 
     def image(self):
         """The bytes of the file."""
@@ -100,9 +117,10 @@ class Module:
             symbols += struct.pack(
                 "<IBBHQQ", offsets[name], 0x12, 0, 1, self.address(number), 64
             )
-        rows = [(DATA + 8 * at, 6, at + 1, 0) for at in range(len(self.imports))]
+        named, relative = (6, 8) if self.machine == X86_64 else (1025, 1027)
+        rows = [(DATA + 8 * at, named, at + 1, 0) for at in range(len(self.imports))]
         rela = b"".join(
-            struct.pack("<QQq", at, index << 32 | kind, addend)
+            struct.pack("<QQq", at, index << 32 | (kind or relative), addend)
             for at, kind, index, addend in (*rows, *self.relocations)
         )
         data = bytes(self.data)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
+import struct
 import sysconfig
 
 import pytest
-from elf_images import CODE, DATA, RELEASE, TAKE, Module
+from elf_images import AARCH64, CODE, DATA, RELEASE, TAKE, X86_64, Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gblock.native import reading, waits
 from gblock.native.image import Image, NotReadError
+
+
+CALL_RAX = b"\xff\xd0"
 
 
 def read(module, tmp_path, name="shop.so"):
@@ -25,17 +29,18 @@ def told(module, tmp_path):
     return {one.name: one for one in read(module, tmp_path).methods}
 
 
-def one_method(tmp_path, *parts, setup=lambda module: None):
+def one_method(tmp_path, *parts, setup=lambda module: None, machine=X86_64):
     """What is said of a method that consists of these parts."""
-    module = Module()
+    module = Module(machine)
     setup(module)
     number = module.function("shop_method", *parts)
     module.methods(("method", number), owner="shop.Type")
     return told(module, tmp_path)["shop.Type.method"]
 
 
-def test_a_wait_with_the_gil_released_is_named_with_its_chain(tmp_path):
-    module = Module()
+@pytest.mark.parametrize("machine", [X86_64, AARCH64])
+def test_a_wait_with_the_gil_released_is_named_with_its_chain(tmp_path, machine):
+    module = Module(machine)
     inner = module.function("wait_for_socket", "poll")
     outer = module.function("shop_read", RELEASE, inner, TAKE)
     module.methods(("read", outer), owner="shop.Reader")
@@ -48,6 +53,7 @@ def test_a_wait_with_the_gil_released_is_named_with_its_chain(tmp_path):
     assert ("network",) == one.classes
 
 
+@pytest.mark.parametrize("machine", [X86_64, AARCH64])
 @pytest.mark.parametrize(
     ("parts", "tier"),
     [
@@ -58,15 +64,17 @@ def test_a_wait_with_the_gil_released_is_named_with_its_chain(tmp_path):
         ((RELEASE, "PyGILState_Ensure", "recv", "PyGILState_Release", TAKE), "leaves"),
         ((RELEASE, "PyGILState_Ensure", "PyGILState_Release", "recv", TAKE), "waits"),
         ((RELEASE, "compress", TAKE), "leaves"),
-        ((RELEASE, b"\xff\xd0", TAKE), "leaves"),
+        ((RELEASE, CALL_RAX, TAKE), "leaves"),
         (("memcpy",), ""),
         (("pthread_mutex_lock",), ""),
         (("PyObject_Call",), ""),
         ((), ""),
     ],
 )
-def test_a_tier_says_where_the_gil_was_at_the_wait(tmp_path, parts, tier):
-    one = one_method(tmp_path, *parts)
+def test_a_tier_says_where_the_gil_was_at_the_wait(tmp_path, parts, tier, machine):
+    if machine == AARCH64:
+        parts = [b"\x00\x00\x3f\xd6" if part == CALL_RAX else part for part in parts]  # blr x0
+    one = one_method(tmp_path, *parts, machine=machine)
 
     assert tier == one.tier
     assert (tier in ("waits", "leaves")) == one.releases
@@ -80,6 +88,15 @@ def test_all_ways_through_a_function_count(tmp_path):
     over = b"\xeb\x06"
     assert "waits" == one_method(tmp_path, RELEASE, over, TAKE, "recv").tier
     assert "leaves" == one_method(tmp_path, RELEASE, b"\x90\x90", TAKE, "recv").tier
+
+
+def test_all_ways_through_a_function_of_aarch64_count(tmp_path):
+    over = struct.pack("<I", 0x14000004)  # b over the three instructions of a call
+    chosen = struct.pack("<I", 0x54000080)  # b.eq over them
+    parts = (RELEASE, over, TAKE, "recv")
+    assert "waits" == one_method(tmp_path, *parts, machine=AARCH64).tier
+    assert "waits" == one_method(tmp_path, chosen, RELEASE, "recv", machine=AARCH64).tier
+    assert "leaves" == one_method(tmp_path, RELEASE, TAKE, "recv", machine=AARCH64).tier
 
 
 def test_what_callees_do_to_the_gil_holds_in_the_caller(tmp_path):

@@ -94,10 +94,10 @@ def _end(count: int) -> str:
 
 
 def _short(told: Sequence[Told]) -> list[str]:
-    """Return the names of methods without the package that all of them stand in."""
+    """Return the names of methods without the modules that all of them stand in."""
     parts = [one.symbol.split(".") for one in told]
     same = 0
-    while all(len(one) > same + 1 and one[same] == parts[0][same] for one in parts):
+    while all(len(one) > same + 2 and one[same] == parts[0][same] for one in parts):
         same += 1
     return [".".join(one[same:]) for one in parts]
 
