@@ -147,6 +147,10 @@ def _machine_code(options: Options, names: Sequence[str]) -> int:
     known = catalog.load(config.extend_catalog)
     store = None if options.no_cache else Store()
     read = machine_code.read(found, known, names, store, Jobs())
+    if options.suggest:
+        from gblock.packages.drafts import drafts
+
+        return _write(drafts(read, known))
     failed = _write(page.render(options.output_format, read, everything=options.all))
     if not options.quiet:
         _say(page.summary(read))

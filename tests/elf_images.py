@@ -114,9 +114,7 @@ class Module:
         for name in self.imports:
             symbols += struct.pack("<IBBHQQ", offsets[name], 0x12, 0, 0, 0, 0)
         for number, name in enumerate(self.names):
-            symbols += struct.pack(
-                "<IBBHQQ", offsets[name], 0x12, 0, 1, self.address(number), 64
-            )
+            symbols += struct.pack("<IBBHQQ", offsets[name], 0x12, 0, 1, self.address(number), 64)
         named, relative = (6, 8) if self.machine == X86_64 else (1025, 1027)
         rows = [(DATA + 8 * at, named, at + 1, 0) for at in range(len(self.imports))]
         rela = b"".join(
@@ -144,7 +142,9 @@ class Module:
             (36, 3, 0, names_at, len(names), 0),
         ]
         header = b"\x7fELF\x02\x01\x01" + bytes(9)
-        header += struct.pack("<HHIQQQIHHHHHH", 3, self.machine, 1, 0, 64, end, 0, 64, 56, 2, 64, 6, 5)
+        header += struct.pack(
+            "<HHIQQQIHHHHHH", 3, self.machine, 1, 0, 64, end, 0, 64, 56, 2, 64, 6, 5
+        )
         segments = struct.pack("<IIQQQQQQ", 1, 5, CODE, CODE, CODE, len(code), len(code), 4096)
         size = names_at - DATA
         segments += struct.pack("<IIQQQQQQ", 1, 6, DATA, DATA, DATA, size, size + 64, 4096)

@@ -319,7 +319,7 @@ def test_the_command_writes_text_and_json(installed, capsys):
     assert "shop-scanner 2.0: 5 methods in 1 module; the catalog says unknown" in out
     assert "    shop._shop.Scanner.read\n      scanner_wait → poll\n" in out
     assert "4 Python functions of the package end in these" in out
-    assert "    _shop.Scanner.close\n" in out
+    assert "    Scanner.close\n" in out
     assert "5 methods in 1 module of 1 distribution: 1 waits, 1 held, 1 leaves." in err
     assert "may block all the same" in err
 

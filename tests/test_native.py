@@ -263,7 +263,9 @@ def test_any_bytes_give_a_value_or_a_reason(data):
     image = bytearray(SAMPLE)
     for low, high in data.draw(st.lists(st.sampled_from(REGIONS), min_size=1, max_size=6)):
         at = data.draw(st.integers(low, high - 1))
-        values = st.one_of(st.binary(min_size=1, max_size=8), st.just(b"\xff" * 8), st.just(bytes(8)))
+        values = st.one_of(
+            st.binary(min_size=1, max_size=8), st.just(b"\xff" * 8), st.just(bytes(8))
+        )
         image[at : at + 8] = data.draw(values)
     end = data.draw(st.one_of(st.just(len(image)), st.integers(0, len(image))))
 

@@ -150,6 +150,8 @@ def _deps(parser: _Parser) -> None:
     add("--native", nargs="*", metavar="PACKAGE", help=native)
     compared = "with --native: say what is new in the newer of two wheels"
     add("--compare", nargs=2, metavar=("OLD", "NEW"), help=compared)
+    drafted = "with --native: write catalog entries for waits that the catalog does not know"
+    add("--suggest", action="store_true", help=drafted)
     cache = "with --native: read all modules again, and keep nothing"
     add("--no-cache", action="store_true", help=cache)
     add("--output-format", choices=("text", "json"), help="how it is written")

@@ -58,9 +58,11 @@ class Store:
 
     Args:
         directory: Where they lie; it is made when something is written. None: in the user's cache.
+        keeps: Whether something may be written; without, what is there is used.
     """
 
-    def __init__(self, directory: str | None = None) -> None:
+    def __init__(self, directory: str | None = None, *, keeps: bool = True) -> None:
+        self._keeps = keeps
         self._directory = directory or _cache()
         self._digests: dict[str, _Seen] = {}
         self._is_changed = False
@@ -80,8 +82,9 @@ class Store:
             return None
         if any(self._digest(library) != known for library, known in entry.libraries):
             return None
-        with suppress(OSError):
-            os.utime(self._entry(digest))
+        if self._keeps:
+            with suppress(OSError):
+                os.utime(self._entry(digest))
         return entry.reading
 
     def put(self, path: str, read: ModuleReading) -> None:
@@ -107,7 +110,7 @@ class Store:
 
     def close(self) -> None:
         """Write down the digests, and remove the entries that were not used for longest."""
-        if not self._is_changed:
+        if not self._is_changed or not self._keeps:
             return
         known = dict(list(self._digests.items())[-_MOST_FILES:])
         self._write(self._entry(_INDEX), msgspec.json.encode(known))
@@ -142,6 +145,8 @@ class Store:
 
     def _write(self, path: str, data: bytes) -> None:
         """Put a file there in one step; other runs may read it meanwhile."""
+        if not self._keeps:
+            return
         import tempfile
 
         with suppress(OSError):

@@ -211,3 +211,47 @@ def types_of(package: Package) -> frozenset[str]:
     return frozenset(
         found.symbol.split(".")[-2] for found in package.methods if found.reading.in_class
     )
+
+
+class Sayings:
+    """What machine code says of single symbols, asked one at a time.
+
+    Args:
+        environment: The installed distributions.
+        known: The catalog.
+        store: Where readings are kept.
+    """
+
+    def __init__(self, environment: Environment, known: Catalog, store: Store | None) -> None:
+        self._environment = environment
+        self._known = known
+        self._store = store
+        self._read: dict[str, dict[str, Told]] = {}
+
+    def __call__(self, symbol: str) -> str:
+        """Return a sentence, empty where nothing is said of the symbol."""
+        for one in self._environment.distributions:
+            if not one.compiled or not any(symbol.startswith(f"{m}.") for m in one.modules):
+                continue
+            if one.key not in self._read:
+                told = of(one, self._known, self._store).told
+                self._read[one.key] = {each.symbol: each for each in told}
+            found = self._read[one.key]
+            told_of = found.get(symbol) or found.get(f"{symbol}.__init__")
+            if told_of is not None:
+                way = " → ".join((*told_of.through, *told_of.reading.chain))
+                return f"The machine code {said(told_of)}{f': {way}' if way else ''}."
+        return ""
+
+
+_TIERS = {
+    "waits": "lets go of the GIL around",
+    "held": "keeps the GIL and may reach",
+    "leaves": "lets go of the GIL, and what for is not known",
+}
+
+
+def said(one: Told) -> str:
+    """Return what machine code does in a method: a verb, and the functions that wait."""
+    start = _TIERS[one.reading.tier]
+    return f"{start} {', '.join(one.reading.waits)}" if one.reading.waits else start

@@ -21,7 +21,7 @@ from gblock.project.reading.modules import Modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gblock.native.packages import Found, Module
     from gblock.project.reading.summary import Call, Expr
@@ -152,7 +152,7 @@ class _Graph:
             for function, way in ways.items()
             if way.symbols and (symbol := self._symbol(function))
         }
-        for wrapper in self._inherited(ways):
+        for wrapper in (*self._inherited(ways), *self._exported(ways)):
             found.setdefault(wrapper.symbol, wrapper)
         return [found[symbol] for symbol in sorted(found)]
 
@@ -258,32 +258,67 @@ class _Graph:
         inner = os.path.relpath(path, self._base).removesuffix(".py").replace(os.sep, ".")
         return ".".join((inner.removesuffix(".__init__"), *self._names(path, scope)))
 
-    def _inherited(self, ways: Mapping[_Function, _Way]) -> list[Wrapper]:
+    def _inherited(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
         """The methods that classes of the package inherit."""
-        by_class: dict[tuple[str, int], list[tuple[str, _Function]]] = {}
+        by_class = self._methods(ways)
+        for path in self._modules.files:
+            summary = self._modules.summary(path) if path not in self._stubs else None
+            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+                if scope.kind == "class" and scope.bases:
+                    own = self._symbol((path, index))
+                    order = self._ancestry(path, index)
+                    yield from self._offered(own, order, ways, by_class, set(scope.bindings))
+
+    def _exported(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
+        """What a package imports from its modules and offers under its own name."""
+        by_class = self._methods(ways)
+        for path in self._modules.files:
+            is_package = os.path.basename(path) == "__init__.py" and path not in self._stubs
+            summary = self._modules.summary(path) if is_package else None
+            bindings = summary.scopes[0].bindings if summary is not None else {}
+            for name, bound in bindings.items():
+                if not any(one.kind == tags.IMPORTED for one in bound):
+                    continue
+                own = f"{self._symbol((path, 0))}.{name}"
+                for value in self._inference.module_name(path, name):
+                    if value[0] == v.FUNCTION and (value[1], value[2]) in ways:
+                        yield self._wrapper(own, (value[1], value[2]), ways)
+                    elif value[0] == v.CLASS:
+                        order = [value, *self._ancestry(value[1], value[2])]
+                        yield from self._offered(own, order, ways, by_class, set())
+
+    def _methods(
+        self, ways: Mapping[_Function, _Way]
+    ) -> dict[tuple[str, int], list[tuple[str, _Function]]]:
+        """By class, its methods that reach a native one."""
+        found: dict[tuple[str, int], list[tuple[str, _Function]]] = {}
         for function in ways:
             summary = self._modules.summary(function[0])
             assert summary is not None
             scope = summary.scopes[function[1]]
             if summary.scopes[scope.parent].kind == "class":
-                by_class.setdefault((function[0], scope.parent), []).append((scope.name, function))
-        found: list[Wrapper] = []
-        for path in self._modules.files:
-            summary = self._modules.summary(path) if path not in self._stubs else None
-            for index, scope in enumerate(summary.scopes if summary is not None else ()):
-                if scope.kind != "class" or not scope.bases:
-                    continue
-                own = self._symbol((path, index))
-                bound = set(scope.bindings)
-                for base in self._ancestry(path, index)[1:]:
-                    for name, function in by_class.get((base[1], base[2]), ()):
-                        if name not in bound:
-                            way = ways[function]
-                            through = (self._symbol(function), *way.symbols)
-                            found.append(Wrapper(f"{own}.{name}", through, way.reading))
-                    inner = self._modules.summary(base[1])
-                    bound |= set(inner.scopes[base[2]].bindings) if inner is not None else set()
+                found.setdefault((function[0], scope.parent), []).append((scope.name, function))
         return found
+
+    def _offered(
+        self,
+        own: str,
+        order: list[v.Value],
+        ways: Mapping[_Function, _Way],
+        by_class: Mapping[tuple[str, int], list[tuple[str, _Function]]],
+        bound: set[str],
+    ) -> Iterator[Wrapper]:
+        """The methods that a class has from some classes, the nearest first."""
+        for base in order[1:]:
+            for name, function in by_class.get((base[1], base[2]), ()):
+                if name not in bound:
+                    yield self._wrapper(f"{own}.{name}", function, ways)
+            inner = self._modules.summary(base[1])
+            bound |= set(inner.scopes[base[2]].bindings) if inner is not None else set()
+
+    def _wrapper(self, symbol: str, function: _Function, ways: Mapping[_Function, _Way]) -> Wrapper:
+        way = ways[function]
+        return Wrapper(symbol, (self._symbol(function), *way.symbols), way.reading)
 
 
 def _is_super(expression: Expr) -> bool:
