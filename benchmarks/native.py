@@ -118,7 +118,7 @@ def main():
     for one in known.libraries:
         immediate.setdefault(normalized(one.distribution), []).extend(one.immediate)
     harmless = {normalized(one.distribution) for one in known.harmless} - blockers.keys()
-    rows, alarms, seconds = [], {}, []
+    rows, alarms, seconds, seen = [], {}, [], set()
     for path in sorted(options.wheels.glob("*.whl")):
         name = normalized(path.name.partition("-")[0])
         of = same.get(name, name)
@@ -130,6 +130,9 @@ def main():
             one.kind == "waits" and one.evidence.measured for one in blockers[of]
         ):
             continue
+        if of in seen:  # the same package under another name
+            continue
+        seen.add(of)
         try:
             with wheel.opened(str(path)) as distribution:
                 if not distribution.compiled:

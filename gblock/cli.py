@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gblock.catalog import Catalog
     from gblock.commandline.options import Options
     from gblock.config import Config
     from gblock.diagnostics import Report
@@ -157,6 +158,15 @@ def _machine_code(options: Options, names: Sequence[str]) -> int:
     return failed
 
 
+def _sayings(python: str | None, known: Catalog) -> Callable[[str], str]:
+    """Return what answers for the symbols of installed packages by their machine code."""
+    from gblock.native.store import Store
+    from gblock.packages import environment
+    from gblock.packages.machine_code import Sayings
+
+    return Sayings(environment.read(python), known, Store())
+
+
 def _compared(options: Options, old: str, new: str) -> int:
     from gblock import catalog
     from gblock.output import machine_code as page
@@ -297,7 +307,8 @@ def _observations(options: Options) -> int:
     if options.suggest:
         from gblock.observations.drafts import drafts
 
-        page = drafts(observed, catalog.load(config.extend_catalog))
+        known = catalog.load(config.extend_catalog)
+        page = drafts(observed, known, _sayings(options.python or config.python, known))
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)

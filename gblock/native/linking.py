@@ -315,10 +315,9 @@ class Program:
         if pointer.table != _VTABLE or pointer.slot == _ML_METH:
             return (None,)
         functions = {table[base + pointer.slot] for base in bases if base + pointer.slot in table}
-        known = sorted(functions & self.images[image].functions)
-        if not 0 < len(known) <= _MOST_CANDIDATES:
-            return (None,)
-        return tuple(self.node(image, function) for function in known)
+        known = functions & self.images[image].functions
+        # Of which class the object is, is not known: only one may have a method there.
+        return (self.node(image, known.pop()),) if len(known) == 1 else (None,)
 
     def _filled(self, image: int) -> tuple[dict[int, int], frozenset[int]]:
         """The pointers that a Cython module's initialization writes, and its classes' tables."""
