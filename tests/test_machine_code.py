@@ -10,11 +10,13 @@ import pytest
 from elf_images import RELEASE, TAKE, Module
 from installed import environment, install
 
-from gblock import catalog, cli
+from gblock import catalog, cli, outline
+from gblock.config import Config
+from gblock.engine import Request, check
 from gblock.errors import UserError
 from gblock.native.packages import dotted
 from gblock.native.store import Store, read_all
-from gblock.packages import comparison, machine_code
+from gblock.packages import comparison, machine_code, unknown
 from gblock.packages import environment as environments
 
 SO = "cpython-311-x86_64-linux-gnu.so"
@@ -318,7 +320,7 @@ def test_the_command_writes_text_and_json(installed, capsys):
     out, err = capsys.readouterr()
     assert "shop-scanner 2.0: 5 methods in 1 module; the catalog says unknown" in out
     assert "    shop._shop.Scanner.read\n      scanner_wait → poll\n" in out
-    assert "4 Python functions of the package end in these" in out
+    assert "Python functions of the package end in these: see --all" in out
     assert "    Scanner.close\n" in out
     assert "5 methods in 1 module of 1 distribution: 1 waits, 1 held, 1 leaves." in err
     assert "may block all the same" in err
@@ -385,3 +387,184 @@ def test_the_command_compares(tmp_path, capsys, monkeypatch):
     assert "gone" == rows["shop._shop.Scanner.flush"]["change"]
     assert 0 == cli.main(["deps", "--compare", new, old, "--isolated"])
     assert "  gone     shop._shop.Scanner.flush, was waits\n" in capsys.readouterr().out
+
+
+def test_drafts_are_entries_of_a_catalog(installed, capsys):
+    command = ["deps", "--native", "--suggest", "--python", str(installed), "--isolated"]
+    assert 0 == cli.main(command)
+    out, _ = capsys.readouterr()
+
+    drafted = catalog.parse(outline.Outline(out.encode(), "drafts")).blockers
+    symbols = {symbol for one in drafted for symbol in one.symbols}
+    assert {"shop._shop.Scanner.read", "shop.Scanner.read", "shop.Till.scan"} <= symbols
+    assert "shop._shop.open_device" not in symbols  # it keeps the GIL: no thread helps
+    assert all(one.releases_gil for one in drafted)
+    (one,) = (one for one in drafted if "shop._shop.Scanner.read" in one.symbols)
+    assert "not measured" in one.evidence.reference
+    assert "scanner_wait → poll" in one.evidence.reference
+    assert "around poll" in one.why
+
+
+def test_nothing_is_drafted_where_nothing_waits(installed, capsys):
+    (path,) = installed.rglob(f"_shop.{SO}")
+    path.write_bytes(Module().image())
+    command = ["deps", "--native", "--suggest", "--python", str(installed), "--isolated"]
+    assert 0 == cli.main(command)
+    assert "# The machine code names no wait" in capsys.readouterr().out
+
+
+def test_a_symbol_is_asked_for_a_sentence(installed):
+    said = machine_code.Sayings(environments.read(str(installed)), catalog.load(()), None)
+
+    assert (
+        "The machine code lets go of the GIL around poll: "
+        "shop.Scanner.read_all → shop._shop.Scanner.read → scanner_wait → poll."
+    ) == said("shop.Till._take")
+    assert said("shop._shop.open_device").startswith("The machine code keeps the GIL and may reach")
+    assert "what for is not known." in said("shop._shop.Scanner.close")
+    assert "" == said("shop.harmless") == said("elsewhere.read")
+
+
+def test_calls_into_unknown_packages_say_what_the_machine_code_says(tmp_path, installed):
+    (tmp_path / "app.py").write_text(
+        "import shop\nfrom shop import Scanner, connect\n\n"
+        "def take(device):\n    Scanner().read()\n    connect(device)\n    shop.harmless()\n"
+    )
+    request = Request(
+        [str(tmp_path / "app.py")],
+        Config(root=str(tmp_path), python=str(installed)),
+        select=["unknown-native-call"],
+    )
+
+    messages = [(one.location.row, one.message) for one in check(request).diagnostics]
+
+    by_row = dict(messages)
+    assert "its machine code lets go of the GIL around poll" in by_row[5]
+    assert "its machine code keeps the GIL and may reach connect" in by_row[6]
+    assert "compiled code that nothing is known of" in by_row[7]
+
+
+def test_a_large_package_is_not_read_by_a_check(installed, monkeypatch):
+    made = unknown.outline(environments.read(str(installed)), catalog.load())
+    assert len(catalog.parse(made).blockers) > 1
+    monkeypatch.setattr("gblock.packages.unknown._MOST_BYTES", 10)
+    made = unknown.outline(environments.read(str(installed)), catalog.load())
+    assert 1 == len(catalog.parse(made).blockers)
+    (path,) = installed.rglob(f"_shop.{SO}")
+    path.unlink()
+    made = unknown.outline(environments.read(str(installed)), catalog.load())
+    assert 1 == len(catalog.parse(made).blockers)
+
+
+def test_a_check_writes_no_cache(tmp_path, installed):
+    unknown.outline(environments.read(str(installed)), catalog.load())
+    assert not (tmp_path / "cache").exists()
+
+
+def test_names_are_compared_by_type_and_method():
+    blocker = catalog.parse(
+        outline.Outline(
+            b'[[blocker]]\nid = "x"\ndistribution = "shop"\n'
+            b'symbols = ["shop.extensions.cursor.execute", "shop.Client", "shop.connect"]\n'
+            b'kind = "waits"\nlevel = "error"\nwhy = "a."\ninstead = "b."\n'
+            b'[blocker.evidence]\nreference = "r"\n',
+            "x",
+        )
+    ).blockers[0]
+    named = machine_code.Named([blocker], frozenset({"cursor"}))
+
+    for symbol in ("shop._c.cursor.execute", "shop._c.Client.__init__", "shop._c.connect"):
+        assert ("x",) == named.ids(symbol), symbol
+    for symbol in ("shop._c.execute", "shop.Client.close", "shop.Pool.connect", "shop.cursor"):
+        assert () == named.ids(symbol), symbol
+
+
+# -- Python code above native methods
+
+ABOVE = {
+    "shop/__init__.py": "from shop.backend import Base\nfrom shop.core import Client\n",
+    "shop/backend.py": "import os\nglobals().update(vars(__import__(os.environ['B'])))\n",
+    "shop/core.py": """
+from shop.backend import Scanner as Base
+
+class Client(Base):
+    def take(self):
+        return super().read()
+
+    def __enter__(self):
+        self.take()
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+def run():
+    with Client() as client:
+        pass
+
+def outer():
+    def inner():
+        run()
+    return inner
+
+class Deep:
+    def close(self):
+        self.close()
+
+def import_(x):
+    return x.read()
+""",
+}
+
+
+def test_a_base_that_is_chosen_at_import_is_found_by_its_name(tmp_path):
+    from gblock.native.packages import Asked
+    from gblock.native.packages import read as read_packages
+    from gblock.packages import wrappers
+
+    for name, text in ABOVE.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "shop" / f"_shop.{SO}").write_bytes(shop())
+    (package,) = read_packages([Asked("shop", "1", str(tmp_path), (f"shop/_shop.{SO}",))], None)
+
+    found = {
+        one.symbol: one.through[-1]
+        for one in wrappers.read(str(tmp_path), tuple(ABOVE), package.modules)
+    }
+
+    native = "shop._shop.Scanner.read"
+    for symbol in (
+        "shop.core.Client.take",
+        "shop.core.Client.read",
+        "shop.core.Client.__enter__",
+        "shop.core.run",
+        "shop.core.outer",
+        "shop.Client.take",
+        "shop.Client.read",
+    ):
+        assert native == found[symbol], symbol
+    assert "shop.core.import_" not in found
+    assert "shop.core.Deep.close" not in found
+    assert [] == wrappers.read(str(tmp_path), tuple(ABOVE), ())
+
+
+def test_a_stub_is_python_that_can_be_parsed(tmp_path):
+    from gblock.native.packages import Asked
+    from gblock.native.packages import read as read_packages
+    from gblock.packages.wrappers import stub
+
+    module = Module()
+    wait = module.function("f", RELEASE, "poll", TAKE)
+    module.methods(("cursor", wait), ("class", wait), ("import", wait), owner="shop.connection")
+    module.methods(("execute", wait), owner="shop.cursor")
+    module.methods(("connection", wait), ("print", wait), owner="_shop", is_type=False)
+    (tmp_path / "_shop.so").write_bytes(module.image())
+    (package,) = read_packages([Asked("shop", "1", str(tmp_path), ("_shop.so",))], None)
+
+    text = stub(package.modules[0])
+
+    compile(text, "stub", "exec")
+    assert "def cursor(self, *args, **kwargs): return cursor()" in text
+    assert "import" not in text

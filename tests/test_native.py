@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from gblock.native import reading, waits
 from gblock.native.image import Image, NotReadError
 
-
 CALL_RAX = b"\xff\xd0"
 
 
