@@ -308,7 +308,7 @@ def _observations(options: Options) -> int:
         from gblock.observations.drafts import drafts
 
         known = catalog.load(config.extend_catalog)
-        page = drafts(observed, known, _sayings(options.python or config.python, known))
+        page = drafts(observed, known, _sayings(options.python, known))
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)

@@ -117,6 +117,24 @@ def test_functions_that_call_one_another_in_a_circle_end(tmp_path):
     assert "waits" == told(module, tmp_path)["shop.Loop.run"].tier
 
 
+def test_a_type_that_is_called_runs_its_constructor(tmp_path):
+    module = Module()
+    init = module.function("connection_init", RELEASE, "connect", TAKE)
+    name = module.string("shop.connection")
+    kind = module.words(1, 0, 0, (name,), 64)
+    module.words(*[0] * ((232 - 40) // 8), (DATA + 0x900,))
+    module.words(*[0] * ((296 - 240) // 8), (module.address(init),))
+    at = module.address(1)
+    take = b"\x48\x8d\x3d" + (kind - at - 7).to_bytes(4, "little", signed=True)
+    factory = module.function("shop_connect", take, "PyObject_CallFunction")
+    close = module.string("close")
+    module.data += bytes(0x900 - len(module.data))
+    module.words((close,), (module.address(factory),), 1, 0, 0, 0, 0, 0)
+    module.methods(("connect", factory), owner="_shop", is_type=False)
+
+    assert "waits" == told(module, tmp_path)["_shop.connect"].tier
+
+
 def test_a_function_that_is_handed_over_is_called_where_the_pointer_is(tmp_path):
     module = Module()
     wait = module.function("really_wait", "recv")

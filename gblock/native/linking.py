@@ -39,6 +39,11 @@ _CALLS_BY_NAME = frozenset(
     _PyObject_CallMethod _PyObject_CallMethodIdNoArgs PyObject_GetAttrString PyObject_GetAttr
     _PyObject_GetAttrId""".split()
 )
+_CALLS_OF_OBJECTS = frozenset(
+    """PyObject_Call PyObject_CallFunction _PyObject_CallFunction_SizeT PyObject_CallObject
+    PyObject_CallFunctionObjArgs PyObject_Vectorcall PyObject_VectorcallDict PyObject_CallNoArgs
+    PyObject_CallOneArg _PyObject_MakeTpCall""".split()
+)
 _VTABLE = 16
 """Where an object of a Cython class holds the address of its table: behind ``PyObject``."""
 _ML_METH = 8
@@ -94,6 +99,8 @@ class Program:
         self._lacks: dict[int, bool] = {}
         self.by_name: dict[str, tuple[int, ...]] = {}
         """The addresses of the module's methods by the name that Python knows them by."""
+        self.constructors: dict[int, tuple[int, ...]] = {}
+        """By the address of a type, those of what runs when it is called."""
         self._codes: dict[Node, Code] = {}
         self._blocks: dict[Node, dict[int, Block]] = {}
         self._targets: dict[tuple[int, int | str], Target] = {}
@@ -257,6 +264,9 @@ class Program:
                 steps.append(Step((one,), returns, at, takes))
             elif one in _CALLS_BY_NAME and node.image == 0 and self.by_name:
                 steps.append(Step((one, *self._called_by_name(image, read)), returns, at))
+            elif one in _CALLS_OF_OBJECTS and node.image == 0 and self.constructors:
+                made = [Node(0, f) for a in read.data for f in self.constructors.get(a, ())]
+                steps.append(Step((one, *dict.fromkeys(made)), returns, at))
             else:
                 steps.append(Step((one,), returns, at))
         if any(not waits.ENTROPY.isdisjoint(step.targets) for step in steps):

@@ -57,6 +57,8 @@ _TYPE_SLOTS = {
     312: "__new__",
 }  # fmt: skip
 """``struct _typeobject``, by offset."""
+_CONSTRUCTORS = (312, 296)
+"""``tp_new`` and ``tp_init``."""
 _TABLE_SLOTS = (
     (112, 8, "__getitem__"), (112, 0, "__len__"), (112, 16, "__setitem__"),
     (104, 56, "__contains__"), (104, 0, "__len__"),
@@ -98,6 +100,16 @@ class Tables:
             for method in found
             if method.in_class or (method.name, method.address) not in owned
         ]
+
+    def constructors(self) -> dict[int, tuple[int, ...]]:
+        """Return, by the address of a static type, the functions that run when it is called."""
+        found = {}
+        for base in self._types:
+            slots = (self._pointers.get(base + offset) for offset in _CONSTRUCTORS)
+            functions = tuple(f for f in slots if isinstance(f, int) and self._image.is_code(f))
+            if functions:
+                found[base] = functions
+        return found
 
     def _all(self) -> Iterator[Method]:
         pointers, image = self._pointers, self._image

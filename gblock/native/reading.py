@@ -104,12 +104,14 @@ def read(path: str, read_file: Callable[[str], bytes] = file_bytes) -> ModuleRea
     except NotReadError as error:
         return ModuleReading((), str(error))
     image = program.images[0]
-    found = Tables(image).methods()
+    tables = Tables(image)
+    found = tables.methods()
     by_name: dict[str, tuple[int, ...]] = {}
     for method in found:
         if method.in_class:
             by_name[method.name] = (*by_name.get(method.name, ()), method.address)
     program.by_name = by_name
+    program.constructors = tables.constructors()
     gil = Gil(program)
     methods = tuple(_reading(program, gil, method) for method in found)
     why = ""
