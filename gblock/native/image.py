@@ -23,6 +23,7 @@ _RELA, _DYNAMIC, _RELR, _SYMTAB, _DYNSYM = 4, 6, 19, 2, 11
 _PT_LOAD, _PT_EH_FRAME = 1, 0x6474E550
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
 _EXECUTABLE, _WRITABLE = 1, 2
+_SHF_EXECINSTR = 4
 _FUNCTIONS = (2, 10)
 """``STT_FUNC`` and ``STT_GNU_IFUNC``."""
 _ADDRESS_RELOCATIONS = {
@@ -54,6 +55,7 @@ class Segment(NamedTuple):
 class _Section(NamedTuple):
     name: str
     type: int
+    flags: int
     address: int
     offset: int
     size: int
@@ -94,6 +96,10 @@ class Image:
         sections = self._sections()
         if not sections:
             raise NotReadError("no section headers")
+        # Linkers may put strings into the segment of the code: sections tell them apart.
+        self._code = tuple(
+            (one.address, one.address + one.size) for one in sections if one.flags & _SHF_EXECINSTR
+        ) or tuple((one.start, one.end) for one in self.segments if one.is_code)
         self._read_dynamic(sections)
         self._read_symbols(sections)
         self._read_relocations(sections)
@@ -129,7 +135,6 @@ class Image:
             elif kind == _PT_EH_FRAME:
                 self._eh_frame = address
         self.segments = tuple(segments)
-        self._code = tuple((one.start, one.end) for one in segments if one.is_code)
 
     def _sections(self) -> list[_Section]:
         (offset,) = struct.unpack_from("<Q", self.data, 40)
@@ -141,10 +146,7 @@ class Image:
             for at in range(offset, offset + size * count, size)
         ]
         strings = rows[names][4]
-        return [
-            _Section(self._name(strings + row[0]), row[1], row[3], row[4], row[5], row[6])
-            for row in rows
-        ]
+        return [_Section(self._name(strings + row[0]), row[1], *row[2:7]) for row in rows]
 
     def _name(self, offset: int) -> str:
         end = self.data.find(b"\0", offset, offset + _LONGEST_NAME)

@@ -200,6 +200,11 @@ class Tables:
     def _is_type(self, base: int) -> bool:
         if base in self._types:
             return True
+        # The head of a static type: one reference, at most PyType_Type as its type, no items.
+        if {base, base + 16} & self._pointers.keys() or not self._image.word(base):
+            return False
+        if isinstance(self._pointers.get(base + 8), int) or self._image.word(base + 16):
+            return False
         name = self._image.dotted(self._pointers.get(base + _TYPE_NAME))
         if not name or self._image.word(base + _TYPE_SIZE) >= 1 << 20:
             return False
