@@ -200,10 +200,10 @@ class Tables:
     def _is_type(self, base: int) -> bool:
         if base in self._types:
             return True
-        # The head of a static type: one reference, at most PyType_Type as its type, no items.
-        if {base, base + 16} & self._pointers.keys() or not self._image.word(base):
+        # The head of a static type: a count of references, a pointer to its type, no items.
+        if {base, base + 16} & self._pointers.keys() or self._image.word(base + 16):
             return False
-        if isinstance(self._pointers.get(base + 8), int) or self._image.word(base + 16):
+        if not self._image.word(base):
             return False
         name = self._image.dotted(self._pointers.get(base + _TYPE_NAME))
         if not name or self._image.word(base + _TYPE_SIZE) >= 1 << 20:
