@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gblock.catalog import Catalog
     from gblock.commandline.options import Options
     from gblock.config import Config
     from gblock.diagnostics import Report
@@ -111,6 +112,10 @@ def _processes(options: Options) -> int:
 
 
 def _dependencies(options: Options) -> int:
+    if options.compare is not None:
+        return _compared(options, *options.compare)
+    if options.native is not None:
+        return _machine_code(options, options.native)
     from gblock.output import dependencies as dependency_table
     from gblock.output.place import place, printable
     from gblock.packages import dependencies
@@ -129,6 +134,47 @@ def _dependencies(options: Options) -> int:
         return FAILED
     matters = any(one.matters for one in found.all)
     return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
+
+
+def _machine_code(options: Options, names: Sequence[str]) -> int:
+    from gblock import catalog
+    from gblock.engine.jobs import Jobs
+    from gblock.native.store import Store
+    from gblock.output import machine_code as page
+    from gblock.packages import environment, machine_code
+
+    config = _config(options)
+    found = environment.read(options.python or config.python)
+    known = catalog.load(config.extend_catalog)
+    store = None if options.no_cache else Store()
+    read = machine_code.read(found, known, names, store, Jobs())
+    if options.suggest:
+        from gblock.packages.drafts import drafts
+
+        return _write(drafts(read, known))
+    failed = _write(page.render(options.output_format, read, everything=options.all))
+    if not options.quiet:
+        _say(page.summary(read))
+    return failed
+
+
+def _sayings(python: str | None, known: Catalog) -> Callable[[str], str]:
+    """Return what answers for the symbols of installed packages by their machine code."""
+    from gblock.native.store import Store
+    from gblock.packages import environment
+    from gblock.packages.machine_code import Sayings
+
+    return Sayings(environment.read(python), known, Store())
+
+
+def _compared(options: Options, old: str, new: str) -> int:
+    from gblock import catalog
+    from gblock.output import machine_code as page
+    from gblock.packages import comparison
+
+    known = catalog.load(_config(options).extend_catalog)
+    found = comparison.compare(old, new, known)
+    return _write(page.compared(options.output_format, found))
 
 
 def _launch(options: Options) -> int:
@@ -264,7 +310,8 @@ def _observations(options: Options) -> int:
     if options.suggest:
         from gblock.observations.drafts import drafts
 
-        page = drafts(observed, catalog.load(config.extend_catalog))
+        known = catalog.load(config.extend_catalog)
+        page = drafts(observed, known, _sayings(options.python, known))
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)

@@ -44,6 +44,10 @@ class Options:
         # The environment whose packages are looked at; what `deps` lists beside what matters.
         self.python: str | None = None
         self.all = False
+        # Packages whose machine code is read, none for all; two wheels that are compared.
+        self.native: list[str] | None = None
+        self.compare: list[str] | None = None
+        self.no_cache = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains.

@@ -149,6 +149,14 @@ def _deps(parser: _Parser) -> None:
     add("--python", metavar="PATH", help=installed)
     listed = "list also what is harmless, not compiled or not imported"
     add("--all", action="store_true", help=listed)
+    native = "say what the machine code of these packages does; of all compiled ones by default"
+    add("--native", nargs="*", metavar="PACKAGE", help=native)
+    compared = "with --native: say what is new in the newer of two wheels"
+    add("--compare", nargs=2, metavar=("OLD", "NEW"), help=compared)
+    drafted = "with --native: write catalog entries for waits that the catalog does not know"
+    add("--suggest", action="store_true", help=drafted)
+    cache = "with --native: read all modules again, and keep nothing"
+    add("--no-cache", action="store_true", help=cache)
     add("--output-format", choices=("text", "json"), help="how it is written")
     add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
     add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")
