@@ -30,7 +30,7 @@ _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
 
-class Mark(NamedTuple):
+class Mention(NamedTuple):
     """What one file says of gevent."""
 
     imports: bool = False
@@ -46,8 +46,8 @@ class Mark(NamedTuple):
     """Whether it leaves the mode to Flask-SocketIO, which takes what is installed."""
 
 
-class Marks:
-    """Reads the marks of a project's files.
+class Mentions:
+    """Reads what is mentioned in a project's files.
 
     Args:
         modules: The files.
@@ -55,20 +55,20 @@ class Marks:
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
-        self._known: dict[str, Mark] = {}
+        self._known: dict[str, Mention] = {}
 
-    def of(self, path: str) -> Mark:
+    def of(self, path: str) -> Mention:
         """What one file says of gevent."""
         found = self._known.get(path)
         if found is None:
             found = self._known[path] = self._read(path)
         return found
 
-    def _read(self, path: str) -> Mark:
+    def _read(self, path: str) -> Mention:
         data = self.modules.data(path)
         socketio = _SOCKETIO.search(data) is not None
         if b"gevent" not in data and b"worker_class" not in data and not socketio:
-            return Mark()
+            return Mention()
         at_import = later = False
         for match in _GEVENT.finditer(data):
             names = match[2] or match[4]
@@ -83,7 +83,7 @@ class Marks:
         )
         async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
         any_mode = socketio and b"async_mode" not in data
-        return Mark(at_import, later, self._worker(path), pool, async_mode, any_mode)
+        return Mention(at_import, later, self._worker(path), pool, async_mode, any_mode)
 
     def _worker(self, path: str) -> tuple[str, int] | None:
         """The worker class that options for gunicorn name, and the row."""

@@ -1,4 +1,10 @@
-"""Which processes the project starts, which of them run on gevent, and what each can run."""
+"""Which processes the project starts, which of them run on gevent, and what each can run.
+
+From the text of a file to a process: a `Command` is what a deployment file writes; a `Launch` is a
+command that the project's own code starts; a `Program` is what a command runs once ``exec``,
+``env`` and scripts are followed; a `Server` is what its arguments and settings say; a `Start` is a
+server with the place that starts it; a `Process` adds what its modules import and patch.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,12 @@ from typing import NamedTuple
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
 from gblock.project.processes.deployment import Note
-from gblock.project.processes.mentions import Marks
+from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
 from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.processes.starts import Evidence, Start, Starts
 from gblock.project.processes.surroundings import Surroundings
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
@@ -29,7 +35,10 @@ _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
 
 class Process(NamedTuple):
-    """One process that the project starts."""
+    """A process that the project starts, judged: on gevent or not, patched how, running what.
+
+    It is made of one or more `Start` values that begin in the same files.
+    """
 
     name: str
     kind: str
@@ -93,9 +102,9 @@ class Processes:
         self._around = around or surroundings.read(self.modules, self.root, exclude)
         self.deployment = self._around.deployment
         self.patching = Patching(inference)
-        self.reach = Reach(self.modules, self._around.imports)
-        self.servers = Servers(inference, self.reach, self.deployment.tree)
-        self.marks = Marks(self.modules)
+        self.graph = ImportGraph(self.modules, self._around.imports)
+        self.servers = Servers(inference, self.graph, self.deployment.tree)
+        self.mentions = Mentions(self.modules)
         self._reached: dict[tuple[str, ...], frozenset[str]] = {}
 
     @property
@@ -122,7 +131,7 @@ class Processes:
         """The files that a process can run."""
         key = process.entries
         if key not in self._reached:
-            self._reached[key] = self.reach.of(key)
+            self._reached[key] = self.graph.of(key)
         return self._reached[key]
 
     def on_gevent(self, path: str) -> list[Process]:
@@ -185,7 +194,7 @@ class Processes:
         if not found or any(process.runs_on_gevent != NO for process in found):
             return False
         if self._any_open:
-            leading = self.reach.leading_to(path)
+            leading = self.graph.leading_to(path)
             return path in self._beginnings or (bool(leading) and leading <= self._beginnings)
         return path not in self._uncertain
 
@@ -195,7 +204,7 @@ class Processes:
         known = frozenset[str]().union(
             *(self.modules_of(process) for process in self._all if process.kind != "tests")
         )
-        return self.reach.of(path for path in self.modules.serving if path not in known)
+        return self.graph.of(path for path in self.modules.serving if path not in known)
 
     @cached_property
     def _any_open(self) -> bool:
@@ -222,7 +231,7 @@ class Processes:
 
     @cached_property
     def _all(self) -> list[Process]:
-        starts = Starts(self.modules, self._around, self.servers, self.reach, self.marks).all()
+        starts = Starts(self.modules, self._around, self.servers, self.graph, self.mentions).all()
         processes = [self._process(start) for start in starts]
         processes += [self._process(start) for start in self._unclaimed(processes)]
         shared = frozenset[str]().union(
@@ -259,8 +268,8 @@ class Processes:
             for patch in self.patching.of(path):
                 if patch.of_driver or not patch.at_import:
                     continue
-                leading = sorted({path, *self.reach.leading_to(path)} - reached)
-                tops = [one for one in leading if not self.reach.importers.get(one, set()) - {one}]
+                leading = sorted({path, *self.graph.leading_to(path)} - reached)
+                tops = [one for one in leading if not self.graph.importers.get(one, set()) - {one}]
                 for top in tops or [path]:  # where imports go round in a circle there is no top
                     name = f"python {os.path.relpath(top, self.root)}"
                     evidence = Evidence(patch.path, patch.row, patch.text)
@@ -273,7 +282,7 @@ class Processes:
         entries = self._with_settings(server.entries, start.variables)
         reached = self._reached.get(entries)
         if reached is None:
-            reached = self._reached[entries] = self.reach.of(entries)
+            reached = self._reached[entries] = self.graph.of(entries)
         patches = self.patching.among(reached)
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
@@ -324,7 +333,7 @@ class Processes:
         found: list[str] = []
         for path in self.modules.mentioning("DJANGO_SETTINGS_MODULE"):
             for match in _DJANGO_SETTINGS.finditer(self.modules.data(path)):
-                target = self.reach.named(match[1].decode(), path)
+                target = self.graph.named(match[1].decode(), path)
                 if target is not None and target not in found:
                     found.append(target)
         return found
@@ -350,13 +359,13 @@ class Processes:
             return YES, f"{first.text} in {os.path.relpath(first.path, self.root)}:{first.row}"
         if server.gevent == NO:
             return NO, server.why
-        eager = self.reach.of(entries, eager=True)
+        eager = self.graph.of(entries, eager=True)
         if server.kind == "celery":
-            if any(self.marks.of(path).pool for path in reached):
+            if any(self.mentions.of(path).pool for path in reached):
                 return YES, "the settings say pool gevent"
             return NO, server.why
         for path in sorted(reached):
-            worker = self.marks.of(path).worker
+            worker = self.mentions.of(path).worker
             if worker is not None and "gevent" in worker[0]:
                 if path in eager or path in entries:
                     where = f"{os.path.relpath(path, self.root)}:{worker[1]}"
@@ -376,18 +385,20 @@ class Processes:
                 gevent is for their sake.
         """
         reached = self.modules_of(process) - shared
-        eager = self.reach.of(process.entries, eager=True) & (reached | {*process.entries})
+        eager = self.graph.of(process.entries, eager=True) & (reached | {*process.entries})
         gevent, why = NO, process.why or "nothing of its own imports gevent"
         for path in sorted(eager):
-            mark = self.marks.of(path)
-            if mark.imports or mark.async_mode:
+            mention = self.mentions.of(path)
+            if mention.imports or mention.async_mode:
                 # Where others surely run on gevent, an import far away may be for their sake.
                 certain = path in process.entries or not shared
                 gevent = YES if certain else UNKNOWN
                 why = f"{os.path.relpath(path, self.root)} imports gevent"
                 break
         else:
-            chooser = next((path for path in sorted(eager) if self.marks.of(path).any_mode), None)
+            chooser = next(
+                (path for path in sorted(eager) if self.mentions.of(path).any_mode), None
+            )
             if chooser is not None and self._installs("gevent") and not self._installs("eventlet"):
                 where = f"Flask-SocketIO in {os.path.relpath(chooser, self.root)}"
                 sure = self._installs("gevent-websocket")
@@ -397,13 +408,13 @@ class Processes:
                 )
                 return process._replace(runs_on_gevent=gevent, why=why)
             for path in sorted(reached):
-                mark = self.marks.of(path)
+                mention = self.mentions.of(path)
                 later = next((p for p in self.patching.of(path) if not p.of_driver), None)
                 if later is not None:
                     where = f"{os.path.relpath(path, self.root)}:{later.row}"
                     gevent, why = UNKNOWN, f"{later.text} in a function, {where}"
                     break
-                if mark.imports or mark.imports_later or mark.async_mode:
+                if mention.imports or mention.imports_later or mention.async_mode:
                     gevent, why = UNKNOWN, f"{os.path.relpath(path, self.root)} can import gevent"
         missing = () if gevent == NO else process.missing
         return process._replace(runs_on_gevent=gevent, why=why, missing=missing)

@@ -33,7 +33,7 @@ _DEEP = 6
 
 
 class Program(NamedTuple):
-    """One program that is started."""
+    """What a `Command` runs once shells, wrappers and scripts of the repository are followed."""
 
     name: str
     """``python``, one of `SERVERS`, or ``""`` for a script that an installation provides."""

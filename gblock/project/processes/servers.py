@@ -14,7 +14,7 @@ from gblock.project.names.values import Value
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
 from gblock.project.reading import summary as tags
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.summary import Expr
 from gblock.project.reading.tree import Tree
 
@@ -42,7 +42,10 @@ _BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", 
 
 
 class Server(NamedTuple):
-    """What is known of a process from how it is started."""
+    """What a `Program`'s arguments and settings files say: on gevent or not, which modules.
+
+    Scripts are servers, too, of the kind ``script``: their arguments leave the rest to the code.
+    """
 
     kind: str
     gevent: str
@@ -68,14 +71,14 @@ class Servers:
 
     Args:
         inference: What the project's expressions can be.
-        reach: What modules import.
+        graph: What modules import.
         tree: The repository's files.
     """
 
-    def __init__(self, inference: Inference, reach: Reach, tree: Tree) -> None:
+    def __init__(self, inference: Inference, graph: ImportGraph, tree: Tree) -> None:
         self.inference = inference
         self.modules = inference.modules
-        self.reach = reach
+        self.graph = graph
         self.tree = tree
 
     # -- what a name of a module means
@@ -91,7 +94,7 @@ class Servers:
         if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
             return None
         for directory in filter(None, directories):
-            found = self.reach.named(name, os.path.join(directory, "_"), short=True)
+            found = self.graph.named(name, os.path.join(directory, "_"), short=True)
             if found is not None and self.modules.is_module(found):
                 return found
         return self._anywhere(name)
@@ -204,7 +207,7 @@ class Servers:
     def _worker_class(self, kind: str, importer: str) -> Value | None:
         """The class of the project that a worker class names."""
         owner, _, name = kind.replace(":", ".").rpartition(".")
-        path = self.reach.named(owner, importer, short=True) if owner else None
+        path = self.graph.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
             return None
         with self.inference.calling.budget(ALLOWANCE):
@@ -244,7 +247,7 @@ class Servers:
     def _worker_file(self, kind: str | None, home: str) -> str | None:
         if kind is None or "." not in kind:
             return None
-        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
+        return self.graph.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
 
     def setting(self, path: str, name: str) -> tuple[str, int] | None:
         """What a settings file in Python gives a name, and the row; of several, gevent's."""

@@ -1,4 +1,4 @@
-"""Where the project starts processes, before anything is asked of the code that they run."""
+"""Where the project starts processes, before the code that they run is looked at."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gblock.project.processes.deployment import Command, EntryPoint
 from gblock.project.processes.launches import launches
-from gblock.project.processes.mentions import WORKER_CONFIG, Marks
+from gblock.project.processes.mentions import WORKER_CONFIG, Mentions
 from gblock.project.processes.program import Program, option
 from gblock.project.processes.servers import (
     BY_CODE,
@@ -19,7 +19,7 @@ from gblock.project.processes.servers import (
     names_application,
 )
 from gblock.project.processes.surroundings import Surroundings
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.positions import MAIN_GUARD
 
@@ -36,7 +36,7 @@ _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)
 
 
 class Evidence(NamedTuple):
-    """One place that tells of a process."""
+    """One place that starts, configures or patches a process."""
 
     path: str
     row: int
@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A process before anything is asked of the code that it runs."""
+    """A `Server` and the place that starts it; `Processes` judges it by the code that it runs."""
 
     server: Server
     evidence: Evidence
@@ -58,8 +58,8 @@ class Starts:
         modules: The project's files.
         around: What the files that start processes run, and what code starts.
         servers: Reads how servers are started.
-        reach: What modules import.
-        marks: What files say of gevent.
+        graph: What modules import.
+        mentions: What files say of gevent.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Starts:
         modules: Modules,
         around: Surroundings,
         servers: Servers,
-        reach: Reach,
-        marks: Marks,
+        graph: ImportGraph,
+        mentions: Mentions,
     ) -> None:
         self.modules = modules
         self.deployment = around.deployment
         self.servers = servers
-        self.reach = reach
-        self.marks = marks
+        self.graph = graph
+        self.mentions = mentions
         self.root = self.deployment.tree.root
         self._programs = around.programs
         self._launches = launches(modules) if around.launches is None else around.launches
@@ -146,7 +146,7 @@ class Starts:
         """Starts of gunicorn by the project's own code, with options in a dictionary."""
         found = []
         for path in self.modules.mentioning("worker_class"):
-            worker = self.marks.of(path).worker
+            worker = self.mentions.of(path).worker
             if worker is None:
                 continue
             gevent, why = self.servers.worker(worker[0], path)
@@ -338,7 +338,7 @@ class Starts:
                 (
                     one
                     for where in filter(None, self.servers.homes(program.command))
-                    if (one := self.reach.named(arguments[1], os.path.join(where, "_"), short=True))
+                    if (one := self.graph.named(arguments[1], os.path.join(where, "_"), short=True))
                 ),
                 None,
             )

@@ -65,7 +65,7 @@ class Import(NamedTuple):
     """Whether importing the module is not enough for it to happen."""
 
 
-class Reach:
+class ImportGraph:
     """Follows a project's imports.
 
     Args:

@@ -198,7 +198,7 @@ class _Run:
         if path in self._done or len(self._chain) > _DEEPEST:
             return
         if in_package:
-            for package in reversed(self.order.processes.reach.packages(path)):
+            for package in reversed(self.order.processes.graph.packages(path)):
                 self._module(package)
             if path in self._done:
                 return

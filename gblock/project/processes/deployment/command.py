@@ -92,6 +92,17 @@ class Note(NamedTuple):
     row: int = 0
 
 
+class Variables(NamedTuple):
+    """The variables that a ConfigMap of Kubernetes holds; other files name it."""
+
+    name: str
+    values: dict[str, str]
+
+
+Fact = Command | EntryPoint | Note | Variables
+"""What a reader finds in a file."""
+
+
 class UnreadableError(Exception):
     """A file is not what its name says.
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 
-from gblock.project.processes.deployment.command import Command
+from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
+EXAMPLE = ("Makefile", "serve:\n\tgunicorn -k gevent shop.wsgi\n")
 _VARIABLE = re.compile(r"(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*(?::|\?|\+|::)?=[ \t]*(.*)")
 _TARGET = re.compile(r"([^\s:=#][^:=#]*?)[ \t]*::?(?!=)")
 _USED = re.compile(r"\$[({](\w+)[)}]")
 _DEEP = 5
 
 
-def read(text: str, filename: str) -> list[Command]:
-    """The commands of all recipes."""
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of all recipes."""
     variables: dict[str, str] = {}
     target = ""
-    found: list[Command] = []
+    found: list[Fact] = []
     lines = text.splitlines()
     indentation = ("\t", " ") if filename.lower().endswith("justfile") else "\t"
     index = 0

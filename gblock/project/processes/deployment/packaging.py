@@ -8,7 +8,13 @@ import sys
 from typing import Any
 
 from gblock.distribution import normalized
-from gblock.project.processes.deployment.command import Command, EntryPoint, UnreadableError
+from gblock.project.processes.deployment.command import (
+    Command,
+    EntryPoint,
+    Fact,
+    UnreadableError,
+)
+from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
 if sys.version_info >= (3, 11):
@@ -16,6 +22,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+EXAMPLE = (
+    "pyproject.toml",
+    '[tool.pdm.scripts]\nserve = "gunicorn -k gevent shop.wsgi"\n',
+)
 _POINT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_][\w.]*)\s*:\s*[A-Za-z_][\w.]*")
 _SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
@@ -25,6 +35,18 @@ _REQUIRED = re.compile(
     re.MULTILINE,
 )
 _SECTION = re.compile(r"^\[([^\]]+)\]", re.MULTILINE)
+
+
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the entry points that a project declares, and the commands of its tools.
+
+    Raises:
+        UnreadableError: if a file of that name is no TOML.
+    """
+    if filename.endswith((".py", ".cfg")):
+        return [*points_of_setup(text, filename)]
+    points, commands = read_toml(text, filename)
+    return [*points, *commands]
 
 
 def points_of_setup(text: str, filename: str) -> list[EntryPoint]:

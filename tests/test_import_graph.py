@@ -8,29 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.modules import Modules
 
 
 @pytest.fixture
-def reach(tree):
-    """Reach over a project: ``reach({"app.py": …})``."""
+def graph(tree):
+    """The import graph of a project: ``graph({"app.py": …})``."""
 
     def over(files):
         root = tree(files)
-        return Reach(Modules(str(root), sorted(str(root / name) for name in files)))
+        return ImportGraph(Modules(str(root), sorted(str(root / name) for name in files)))
 
     return over
 
 
-def names(reach, paths):
-    return sorted(str(Path(path).relative_to(reach.modules.root)) for path in paths)
+def names(graph, paths):
+    return sorted(str(Path(path).relative_to(graph.modules.root)) for path in paths)
 
 
-def reached(reach, *entries, **options):
-    root = Path(reach.modules.root)
-    found = reach.of([str(root / entry) for entry in entries], **options)
-    return [name for name in names(reach, found) if name not in entries]
+def reached(graph, *entries, **options):
+    root = Path(graph.modules.root)
+    found = graph.of([str(root / entry) for entry in entries], **options)
+    return [name for name in names(graph, found) if name not in entries]
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def reached(reach, *entries, **options):
         'importlib.import_module("pkg.mod")',
     ],
 )
-def test_a_module_is_reached(reach, line):
+def test_a_module_is_reached(graph, line):
     files = {"main.py": f"{line}\n", "pkg/__init__.py": "", "pkg/mod.py": "", "unused.py": ""}
-    assert ["pkg/__init__.py", "pkg/mod.py"] == reached(reach(files), "main.py")
+    assert ["pkg/__init__.py", "pkg/mod.py"] == reached(graph(files), "main.py")
 
 
-def test_imports_are_followed_over_modules_and_end_in_circles(reach):
+def test_imports_are_followed_over_modules_and_end_in_circles(graph):
     files = {"a.py": "import b\n", "b.py": "import c\n", "c.py": "import a\n", "d.py": ""}
-    assert ["b.py", "c.py"] == reached(reach(files), "a.py")
+    assert ["b.py", "c.py"] == reached(graph(files), "a.py")
 
 
-def test_relative_imports_are_followed(reach):
+def test_relative_imports_are_followed(graph):
     files = {
         "p/__init__.py": "",
         "p/a.py": "from . import b\nfrom .q import c\n",
@@ -71,19 +71,19 @@ def test_relative_imports_are_followed(reach):
         "p/d.py": "",
     }
     assert ["p/__init__.py", "p/b.py", "p/d.py", "p/q/__init__.py", "p/q/c.py"] == reached(
-        reach(files), "p/a.py"
+        graph(files), "p/a.py"
     )
 
 
-def test_only_what_an_import_does_by_itself_can_be_followed(reach):
+def test_only_what_an_import_does_by_itself_can_be_followed(graph):
     files = {
         "main.py": "import a\ntry:\n    import b\nexcept ImportError:\n    import c\n"
         "def f():\n    if True:\n        import d\n"
         'if __name__ == "__main__":\n    import e\n',
         **{f"{name}.py": "" for name in "abcde"},
     }
-    assert ["a.py", "b.py", "c.py"] == reached(reach(files), "main.py", eager=True)
-    assert ["a.py", "b.py", "c.py", "d.py", "e.py"] == reached(reach(files), "main.py")
+    assert ["a.py", "b.py", "c.py"] == reached(graph(files), "main.py", eager=True)
+    assert ["a.py", "b.py", "c.py", "d.py", "e.py"] == reached(graph(files), "main.py")
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_only_what_an_import_does_by_itself_can_be_followed(reach):
         'path = "plugins." + name\nimportlib.import_module(path)',
     ],
 )
-def test_a_computed_import_reaches_the_package_that_is_told(reach, line):
+def test_a_computed_import_reaches_the_package_that_is_told(graph, line):
     files = {"main.py": f"{line}\n", "plugins/__init__.py": "", "plugins/a.py": "", "b.py": ""}
-    assert ["plugins/__init__.py", "plugins/a.py"] == reached(reach(files), "main.py")
+    assert ["plugins/__init__.py", "plugins/a.py"] == reached(graph(files), "main.py")
 
 
-def test_a_function_that_loads_by_name_reaches_the_package_that_it_is_given(reach):
+def test_a_function_that_loads_by_name_reaches_the_package_that_it_is_given(graph):
     files = {
         "main.py": 'import_plugin("app.plugins", name)\nlogging.getLogger("app.others")\n',
         "app/__init__.py": "",
@@ -115,18 +115,18 @@ def test_a_function_that_loads_by_name_reaches_the_package_that_it_is_given(reac
         "app/others/__init__.py",
         "app/plugins/__init__.py",
         "app/plugins/a.py",
-    ] == reached(reach(files), "main.py")
+    ] == reached(graph(files), "main.py")
 
 
-def test_a_package_that_looks_for_its_modules_reaches_them(reach):
+def test_a_package_that_looks_for_its_modules_reaches_them(graph):
     files = {
         "plugins/__init__.py": "import pkgutil\nfor x in pkgutil.iter_modules(__path__): pass\n",
         "plugins/a.py": "",
     }
-    assert ["plugins/a.py"] == reached(reach(files), "plugins/__init__.py")
+    assert ["plugins/a.py"] == reached(graph(files), "plugins/__init__.py")
 
 
-def test_djangos_settings_reach_what_django_imports(reach):
+def test_djangos_settings_reach_what_django_imports(graph):
     files = {
         "settings.py": 'INSTALLED_APPS = ["shop.orders"]\nROOT_URLCONF = "shop.urls"\n',
         "shop/__init__.py": "",
@@ -142,27 +142,27 @@ def test_djangos_settings_reach_what_django_imports(reach):
         "shop/orders/admin.py",
         "shop/orders/models.py",
         "shop/urls.py",
-    ] == reached(reach(files), "settings.py")
+    ] == reached(graph(files), "settings.py")
 
 
-def test_celery_finds_tasks_by_itself(reach):
+def test_celery_finds_tasks_by_itself(graph):
     files = {"app.py": "app.autodiscover_tasks()\n", "x/tasks.py": "", "x/other.py": ""}
-    assert ["x/tasks.py"] == reached(reach(files), "app.py")
+    assert ["x/tasks.py"] == reached(graph(files), "app.py")
 
 
-def test_a_file_name_in_a_string_is_no_module(reach):
+def test_a_file_name_in_a_string_is_no_module(graph):
     files = {"main.py": 'open("config.json")\nopen("config.py")\n', "config.py": ""}
-    assert [] == reached(reach(files), "main.py")
+    assert [] == reached(graph(files), "main.py")
 
 
-def test_what_leads_to_a_module_is_known(reach):
-    found = reach({"a.py": "import b\n", "b.py": "import c\n", "c.py": "", "d.py": ""})
+def test_what_leads_to_a_module_is_known(graph):
+    found = graph({"a.py": "import b\n", "b.py": "import c\n", "c.py": "", "d.py": ""})
     root = Path(found.modules.root)
     assert ["a.py", "b.py"] == names(found, found.leading_to(str(root / "c.py")))
 
 
-def test_the_way_to_a_module_is_told_step_by_step(reach):
-    found = reach({"a.py": "\nimport b\n", "b.py": "def f():\n    import c\n", "c.py": ""})
+def test_the_way_to_a_module_is_told_step_by_step(graph):
+    found = graph({"a.py": "\nimport b\n", "b.py": "def f():\n    import c\n", "c.py": ""})
     root = Path(found.modules.root)
     chain = found.chain([str(root / "a.py")], str(root / "c.py"))
     assert [("a.py", None), ("b.py", (2, False)), ("c.py", (2, True))] == [
@@ -175,4 +175,4 @@ def test_no_file_raises(data):
     modules = Modules("/nowhere", ["/nowhere/a.py", "/nowhere/b.py"])
     modules.give("/nowhere/a.py", data + b"\nimport b\n")
     modules.give("/nowhere/b.py", b"")
-    Reach(modules).of(["/nowhere/a.py"])
+    ImportGraph(modules).of(["/nowhere/a.py"])
