@@ -83,7 +83,9 @@ def test_only_what_an_import_does_by_itself_can_be_followed(graph):
         **{f"{name}.py": "" for name in "abcde"},
     }
     assert ["a.py", "b.py", "c.py"] == reached(graph(files), "main.py", eager=True)
-    assert ["a.py", "b.py", "c.py", "d.py", "e.py"] == reached(graph(files), "main.py")
+    assert ["a.py", "b.py", "c.py", "d.py"] == reached(graph(files), "main.py")
+    everything = reached(graph(files), "main.py", main=None)
+    assert ["a.py", "b.py", "c.py", "d.py", "e.py"] == everything
 
 
 @pytest.mark.parametrize(
@@ -161,13 +163,54 @@ def test_what_leads_to_a_module_is_known(graph):
     assert ["a.py", "b.py"] == names(found, found.leading_to(str(root / "c.py")))
 
 
-def test_the_way_to_a_module_is_told_step_by_step(graph):
-    found = graph({"a.py": "\nimport b\n", "b.py": "def f():\n    import c\n", "c.py": ""})
+@pytest.mark.parametrize(
+    "guard",
+    [
+        'if __name__ == "__main__":',
+        "if __name__=='__main__' :",
+        'if "__main__" == __name__:',
+        'if (__name__ == "__main__"):',
+        'if __name__ in ("__main__", "__mp_main__"):',
+        'if __name__ == "__main__" and True:',
+    ],
+)
+def test_what_stands_below_a_main_guard_runs_only_where_the_module_is_started(graph, guard):
+    found = graph(
+        {
+            "main.py": "import helper\n",
+            "helper.py": f"{guard}\n    if True:\n        import demo\n",
+            "demo.py": "",
+        }
+    )
     root = Path(found.modules.root)
-    chain = found.chain([str(root / "a.py")], str(root / "c.py"))
-    assert [("a.py", None), ("b.py", (2, False)), ("c.py", (2, True))] == [
-        (Path(path).name, step and (step.row, step.later)) for path, step in chain
-    ]
+    helper, main = str(root / "helper.py"), str(root / "main.py")
+
+    assert ["helper.py", "main.py"] == names(found, found.of([main], main=main))
+    assert ["demo.py", "helper.py"] == names(found, found.of([helper], main=helper))
+    assert ["demo.py", "helper.py"] == names(found, found.of([helper], eager=True, main=helper))
+    assert ["helper.py"] == names(found, found.of([helper]))
+    assert ["demo.py", "helper.py"] == names(found, found.of([helper], main=None))
+
+
+def test_a_file_that_is_started_by_its_path_runs_no_package(graph):
+    files = {"p/__init__.py": "import q\n", "q.py": "", "p/a.py": ""}
+    found = graph(files)
+    path = str(Path(found.modules.root) / "p" / "a.py")
+
+    assert ["p/a.py"] == names(found, found.of([path], main=path, as_file=True))
+    assert sorted(files) == names(found, found.of([path], main=path))
+    assert sorted(files) == names(found, found.of([path]))
+
+
+def test_a_name_runs_the_packages_that_it_names(graph):
+    files = {"__init__.py": "", "p/__init__.py": "", "p/q/__init__.py": "", "p/q/r.py": ""}
+    for line in ("import p.q.r", "from p.q import r", "from p.q.r import x", "from .p.q import r"):
+        found = graph({**files, "main.py": f"{line}\n"})
+        wanted = sorted(files) if "from ." in line else sorted(files)[1:]
+        path = str(Path(found.modules.root) / "main.py")
+        reached = names(found, found.of([path], main=path, as_file=True))
+
+        assert sorted([*wanted, "main.py"]) == reached, line
 
 
 @given(st.binary(max_size=200))

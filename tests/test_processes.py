@@ -54,6 +54,73 @@ def named(processes, name):
     return next(process for process in processes.all() if process.name == name)
 
 
+def missing_of(processes, name):
+    return named(processes, name).missing
+
+
+# -- a main guard
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        'from gevent import monkey\nif __name__ == "__main__":\n    monkey.patch_all()\n',
+        'if __name__ == "__main__":\n    from gevent import monkey\n    monkey.patch_all()\n',
+        "if '__main__' == __name__:\n    import gevent.monkey as m\n    m.patch_all()\n",
+        "from gevent.monkey import patch_all\ndef main():\n    patch_all()\n"
+        'if __name__ == "__main__":\n    main()\n',
+        "from gevent.monkey import patch_all\ndef green():\n    patch_all()\n"
+        'if __name__ == "__main__":\n    green()\n',
+        'import demo\nif __name__ == "__main__":\n    import patches\n',
+    ],
+)
+def test_the_main_guard_of_an_imported_module_patches_nothing(project, helper):
+    processes = project(
+        {
+            "Procfile": "web: python main.py\n",
+            "main.py": "from gevent import monkey\nmonkey.patch_all(thread=False)\nimport helper\n",
+            "helper.py": helper,
+            "demo.py": "",
+            "patches.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        }
+    )
+
+    assert "partial" == named(processes, "python main.py").patched
+    assert ("threading",) == missing_of(processes, "python main.py")
+    assert processes.has_native_threads(str(Path(processes.root) / "helper.py"))
+
+
+def test_the_main_guard_of_the_started_module_patches(project):
+    guarded = 'if __name__ == "__main__":\n    from gevent import monkey\n    monkey.patch_all()\n'
+    for command, path in (
+        ("python main.py", "main.py"),
+        ("python -m main", "main.py"),
+        ("python -m app", "app/__main__.py"),
+    ):
+        processes = project({"Procfile": f"web: {command}\n", path: guarded, "app/__init__.py": ""})
+        assert ("yes", "complete") == judged(processes)[command]
+
+
+def test_a_server_that_imports_a_module_does_not_run_its_main_guard(project):
+    guarded = 'if __name__ == "__main__":\n    from gevent import monkey\n    monkey.patch_all()\n'
+    processes = project({"Procfile": "web: gunicorn main:app\n", "main.py": guarded})
+
+    assert ("no", "none") == judged(processes)["gunicorn main:app"]
+
+
+def test_a_file_that_is_started_by_its_path_runs_no_package(project):
+    files = {
+        "Procfile": "web: python app/tool.py\nother: python -m app.other\n",
+        "app/__init__.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        "app/tool.py": "import time\n",
+        "app/other.py": "import time\n",
+    }
+    processes = project(files)
+
+    assert ("no", "none") == judged(processes)["python app/tool.py"]
+    assert ("yes", "complete") == judged(processes)["python -m app.other"]
+
+
 APP = {"app/__init__.py": "", "app/main.py": "import app.views\n", "app/views.py": ""}
 
 

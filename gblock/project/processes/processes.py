@@ -66,6 +66,14 @@ class Process(NamedTuple):
     """Whether the server patches."""
     open: bool = False
     """Whether the application that a server runs is not known: then it may run anything."""
+    main: str = ""
+    """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
+    as_file: bool = False
+    """Whether that is started by its path: then the packages around it do not run."""
+
+    def runs(self, patch: Patch) -> bool:
+        """Return whether a patch in a module that the process can run is one that it reaches."""
+        return _runs(self, patch)
 
     @property
     def started(self) -> tuple[str, int] | None:
@@ -105,7 +113,7 @@ class Processes:
         self.graph = ImportGraph(self.modules, self._around.imports)
         self.servers = Servers(inference, self.graph, self.deployment.tree)
         self.mentions = Mentions(self.modules)
-        self._reached: dict[tuple[str, ...], frozenset[str]] = {}
+        self._reached: dict[tuple[object, ...], frozenset[str]] = {}
 
     @property
     def notes(self) -> list[Note]:
@@ -129,9 +137,14 @@ class Processes:
 
     def modules_of(self, process: Process) -> frozenset[str]:
         """The files that a process can run."""
-        key = process.entries
+        return self._modules_from(process)
+
+    def _modules_from(self, begun: Process | Server, *, eager: bool = False) -> frozenset[str]:
+        key = (begun.entries, begun.main, begun.as_file, eager)
         if key not in self._reached:
-            self._reached[key] = self.graph.of(key)
+            self._reached[key] = self.graph.of(
+                begun.entries, eager=eager, main=begun.main, as_file=begun.as_file
+            )
         return self._reached[key]
 
     def on_gevent(self, path: str) -> list[Process]:
@@ -158,7 +171,12 @@ class Processes:
         if not process.missing:
             return ()
         patched = frozenset[str]().union(
-            *(p.patched for path in self.modules_of(process) for p in self.patching.of(path))
+            *(
+                patch.patched
+                for path in self.modules_of(process)
+                for patch in self.patching.of(path)
+                if process.runs(patch)
+            )
         )
         return tuple(name for name in process.missing if name not in patched)
 
@@ -204,7 +222,8 @@ class Processes:
         known = frozenset[str]().union(
             *(self.modules_of(process) for process in self._all if process.kind != "tests")
         )
-        return self.graph.of(path for path in self.modules.serving if path not in known)
+        unknown = (path for path in self.modules.serving if path not in known)
+        return self.graph.of(unknown, main=None)
 
     @cached_property
     def _any_open(self) -> bool:
@@ -273,20 +292,19 @@ class Processes:
                 for top in tops or [path]:  # where imports go round in a circle there is no top
                     name = f"python {os.path.relpath(top, self.root)}"
                     evidence = Evidence(patch.path, patch.row, patch.text)
-                    server = Server("script", BY_CODE, "", (top,), name)
+                    server = Server("script", BY_CODE, "", (top,), name, main=top, as_file=True)
                     found.setdefault(top, Start(server, evidence, {}))
         return list(found.values())
 
     def _process(self, start: Start) -> Process:
         server = start.server
         entries = self._with_settings(server.entries, start.variables)
-        reached = self._reached.get(entries)
-        if reached is None:
-            reached = self._reached[entries] = self.graph.of(entries)
-        patches = self.patching.among(reached)
+        server = server._replace(entries=entries)
+        reached = self._modules_from(server)
+        patches = [patch for patch in self.patching.among(reached) if _runs(server, patch)]
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
-        gevent, why = self._judged(server, entries, reached, effective)
+        gevent, why = self._judged(server, reached, effective)
         by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
         patched, missing = _completeness(effective, by_server)
         evidence = (start.evidence, *self._evidence(effective))
@@ -306,6 +324,8 @@ class Processes:
             server.before if by_server else (),
             by_server,
             server.open,
+            server.main,
+            server.as_file,
         )
 
     def _evidence(self, patches: list[Patch]) -> Iterable[Evidence]:
@@ -345,7 +365,6 @@ class Processes:
     def _judged(
         self,
         server: Server,
-        entries: tuple[str, ...],
         reached: frozenset[str],
         effective: list[Patch],
     ) -> tuple[str, str]:
@@ -359,7 +378,8 @@ class Processes:
             return YES, f"{first.text} in {os.path.relpath(first.path, self.root)}:{first.row}"
         if server.gevent == NO:
             return NO, server.why
-        eager = self.graph.of(entries, eager=True)
+        entries = server.entries
+        eager = self._modules_from(server, eager=True)
         if server.kind == "celery":
             if any(self.mentions.of(path).pool for path in reached):
                 return YES, "the settings say pool gevent"
@@ -385,7 +405,7 @@ class Processes:
                 gevent is for their sake.
         """
         reached = self.modules_of(process) - shared
-        eager = self.graph.of(process.entries, eager=True) & (reached | {*process.entries})
+        eager = self._modules_from(process, eager=True) & (reached | {*process.entries})
         gevent, why = NO, process.why or "nothing of its own imports gevent"
         for path in sorted(eager):
             mention = self.mentions.of(path)
@@ -409,7 +429,8 @@ class Processes:
                 return process._replace(runs_on_gevent=gevent, why=why)
             for path in sorted(reached):
                 mention = self.mentions.of(path)
-                later = next((p for p in self.patching.of(path) if not p.of_driver), None)
+                patches = (p for p in self.patching.of(path) if process.runs(p))
+                later = next((p for p in patches if not p.of_driver), None)
                 if later is not None:
                     where = f"{os.path.relpath(path, self.root)}:{later.row}"
                     gevent, why = UNKNOWN, f"{later.text} in a function, {where}"
@@ -418,6 +439,13 @@ class Processes:
                     gevent, why = UNKNOWN, f"{os.path.relpath(path, self.root)} can import gevent"
         missing = () if gevent == NO else process.missing
         return process._replace(runs_on_gevent=gevent, why=why, missing=missing)
+
+
+def _runs(begun: Process | Server, patch: Patch) -> bool:
+    """Return whether a patch in a module that a process can run is one that it reaches."""
+    if not patch.in_main or patch.path == begun.main:
+        return True
+    return not patch.at_import and patch.path in begun.entries  # a console script calls a function
 
 
 def _together(one: Process, other: Process) -> Process:
@@ -431,6 +459,7 @@ def _together(one: Process, other: Process) -> Process:
         before=tuple(dict.fromkeys((*one.before, *other.before))),
         by_server=one.by_server and other.by_server,
         open=one.open and other.open,
+        as_file=one.as_file and other.as_file,
     )
 
 

@@ -64,6 +64,10 @@ class Server(NamedTuple):
     """More places that say so: settings files."""
     open: bool = False
     """Whether the application that it runs is not known."""
+    main: str = ""
+    """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
+    as_file: bool = False
+    """Whether that is started by its path: then the packages around it do not run."""
 
 
 class Servers:

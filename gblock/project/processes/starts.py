@@ -51,6 +51,11 @@ class Start(NamedTuple):
     variables: dict[str, str]
 
 
+def _script(path: str, name: str) -> Server:
+    """Return what is known of a file that Python runs."""
+    return Server("script", BY_CODE, "", (path,), name, main=path, as_file=True)
+
+
 class Starts:
     """Finds every start of a process.
 
@@ -107,7 +112,9 @@ class Starts:
             if inside:  # its own main patches nothing, and the file has run by then
                 entries = tuple(dict.fromkeys((command.filename, *server.entries)))
                 name = f"celery in {os.path.relpath(command.filename, self.root)}"
-                server = server._replace(name=name, entries=entries, patches=False, open=False)
+                server = server._replace(
+                    name=name, entries=entries, patches=False, open=False, main=command.filename
+                )
             evidence = Evidence(command.filename, command.row, command.text)
             key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
             found.setdefault(key, Start(server, evidence, command.variables))
@@ -152,7 +159,14 @@ class Starts:
             gevent, why = self.servers.worker(worker[0], path)
             name = f"gunicorn in {os.path.relpath(path, self.root)}"
             server = Server(
-                "gunicorn", gevent, why, (path,), name, patches=gevent == YES, before=(path,)
+                "gunicorn",
+                gevent,
+                why,
+                (path,),
+                name,
+                patches=gevent == YES,
+                before=(path,),
+                main=path,
             )
             found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
         return found
@@ -185,11 +199,12 @@ class Starts:
             elif path in started:
                 continue
             elif os.path.basename(path) == "__main__.py":
-                server = Server("script", BY_CODE, "", (path,), f"python -m {self._package(path)}")
+                name = f"python -m {self._package(path)}"
+                server = Server("script", BY_CODE, "", (path,), name, main=path)
                 found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
             elif (guard := MAIN_GUARD.search(data)) or "." not in os.path.basename(path):
                 row = data.count(b"\n", 0, guard.start()) + 1 if guard is not None else 1
-                server = Server("script", BY_CODE, "", (path,), f"python {name}")
+                server = _script(path, f"python {name}")
                 found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
         if tests:
             path = tests[0]
@@ -347,7 +362,8 @@ class Starts:
             if found.endswith("__init__.py"):
                 inner = self.modules.inside(os.path.dirname(found), "__main__")
                 found = inner if inner is not None and self.modules.is_module(inner) else found
-            return Server("script", BY_CODE, "", (found,), f"python -m {arguments[1]}")
+            name = f"python -m {arguments[1]}"
+            return Server("script", BY_CODE, "", (found,), name, main=found)
         if not path or os.path.basename(path) == "setup.py":
             return None
         self.modules.add(path)
@@ -363,8 +379,15 @@ class Starts:
                 early = worker.patches and b"celery.__main__" in data
                 entries = tuple(dict.fromkeys((path, *worker.entries)))
                 label = f"python {name}"
-                return worker._replace(name=label, entries=entries, patches=early, open=False)
-        return Server("script", BY_CODE, "", (path,), f"python {name}")
+                return worker._replace(
+                    name=label,
+                    entries=entries,
+                    patches=early,
+                    open=False,
+                    main=path,
+                    as_file=True,
+                )
+        return _script(path, f"python {name}")
 
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
         """``python -m gevent.monkey SCRIPT``: everything is patched before the script."""
@@ -373,7 +396,9 @@ class Starts:
                 path = self._file(word, home)
                 why = "started by python -m gevent.monkey"
                 name = f"python -m gevent.monkey {word}"
-                return Server("script", YES, why, (path,) if path else (), name, patches=True)
+                if path is None:
+                    return Server("script", YES, why, (), name, patches=True)
+                return _script(path, name)._replace(gevent=YES, why=why, patches=True)
         return None
 
     def _point(self, point: EntryPoint) -> Server | None:
@@ -400,5 +425,6 @@ class Starts:
             if f"{os.sep}management{os.sep}commands{os.sep}" in other
             and other.startswith(os.path.join(directory, ""))
         ]
-        server = Server("management command", BY_CODE, "", (path, *commands), name)
+        entries = (path, *commands)
+        server = Server("management command", BY_CODE, "", entries, name, main=path, as_file=True)
         return Start(server, Evidence(path, row, self.line(path, row)), {})
