@@ -121,6 +121,84 @@ def test_a_file_that_is_started_by_its_path_runs_no_package(project):
     assert ("yes", "complete") == judged(processes)["python -m app.other"]
 
 
+# -- demos
+
+
+SERVES = (
+    "from gevent.pywsgi import WSGIServer\ndef app(environ, start):\n    return []\n"
+    'if __name__ == "__main__":\n    WSGIServer(("", 80), app).serve_forever()\n'
+)
+
+
+def demos(processes):
+    return [process.name for process in processes.all() if process.demo]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SERVES,
+        'import gevent\nif __name__ == "__main__":\n    gevent.spawn(print).join()\n',
+        "import gevent\ndef demo():\n    gevent.sleep(1)\n"
+        'if __name__ == "__main__":\n    from gevent import monkey; monkey.patch_all(); demo()\n',
+    ],
+)
+def test_the_demo_of_a_library_is_no_deployment(project, text):
+    processes = project(
+        {"lib/__init__.py": "from lib import pool\n", "lib/pool.py": text, "setup.py": ""}
+    )
+
+    assert ["python lib/pool.py"] == demos(processes)
+    assert not processes.has_gevent
+    assert [] == processes.incomplete
+    assert [] == processes.on_gevent(str(Path(processes.root) / "lib" / "pool.py"))
+
+
+def test_a_demo_does_not_stand_in_for_the_deployed_process(project):
+    processes = project(
+        {
+            "Procfile": "web: python web.py\n",
+            "web.py": "from gevent import monkey\nmonkey.patch_all(thread=False)\nimport helper\n",
+            "helper.py": SERVES,
+        }
+    )
+    helper = str(Path(processes.root) / "helper.py")
+
+    assert ["python helper.py"] == demos(processes)
+    assert ["python web.py"] == [process.name for process in processes.on_gevent(helper)]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"server.py": SERVES},
+        {"app/__init__.py": "", "app/__main__.py": SERVES},
+        {"app/__init__.py": "", "app/web.py": SERVES, "Procfile": "web: python -m app.web\n"},
+        {
+            "app/__init__.py": "",
+            "app/web.py": SERVES,
+            "setup.py": "entry = 'console_scripts'\n"
+            "setup(entry_points={'console_scripts': ['web = app.web:app']})\n",
+        },
+        {
+            "app.py": "from gevent import monkey\nmonkey.patch_all()\nimport views\n" + SERVES,
+            "views.py": "import app\n",
+        },
+        {
+            "app/__init__.py": "",
+            "app/web.py": SERVES.replace(
+                '__":\n', '__":\n    import gevent.monkey as m; m.patch_all()\n'
+            ),
+        },
+    ],
+)
+def test_what_is_started_or_stands_alone_is_no_demo(project, files):
+    processes = project(files)
+
+    assert [] == demos(processes)
+    assert processes.has_gevent
+
+
 APP = {"app/__init__.py": "", "app/main.py": "import app.views\n", "app/views.py": ""}
 
 

@@ -70,6 +70,9 @@ class Process(NamedTuple):
     """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
     as_file: bool = False
     """Whether that is started by its path: then the packages around it do not run."""
+    demo: bool = False
+    """Whether it is nothing but the main guard of a module that is made to be imported: nothing
+    deploys it."""
 
     def runs(self, patch: Patch) -> bool:
         """Return whether a patch in a module that the process can run is one that it reaches."""
@@ -82,8 +85,13 @@ class Process(NamedTuple):
 
     @property
     def is_gevent_service(self) -> bool:
-        """Whether it surely runs on gevent, and is no test."""
-        return self.runs_on_gevent == YES and self.kind != "tests"
+        """Whether it surely runs on gevent, and is neither a test nor a demo."""
+        return self.runs_on_gevent == YES and self.is_deployed
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether it may run in production: it is neither a test nor a demo."""
+        return self.kind != "tests" and not self.demo
 
 
 class Processes:
@@ -128,7 +136,7 @@ class Processes:
     def has_gevent(self) -> bool:
         """Whether some process of the project, its tests aside, runs on gevent."""
         return self._around.speaks_of_gevent and any(
-            p.runs_on_gevent == YES and p.kind != "tests" for p in self._all
+            process.is_gevent_service for process in self._all
         )
 
     def reaching(self, path: str) -> list[Process]:
@@ -161,9 +169,7 @@ class Processes:
         return [
             process._replace(missing=self._surely_missing(process))
             for process in self._all
-            if process.runs_on_gevent == YES
-            and process.kind != "tests"
-            and served.issuperset(process.entries)
+            if process.is_gevent_service and served.issuperset(process.entries)
         ]
 
     def _surely_missing(self, process: Process) -> tuple[str, ...]:
@@ -181,7 +187,7 @@ class Processes:
         return tuple(name for name in process.missing if name not in patched)
 
     def is_casual(self, process: Process) -> bool:
-        """Whether only a script's own ``if __name__ == "__main__"`` tells of a process."""
+        """Return whether a process is known from a script's own main guard alone."""
         return process.kind == "script" and all(
             evidence.path in process.entries
             or any(evidence.path == p.path for p in process.patches)
@@ -208,7 +214,7 @@ class Processes:
         """
         if not self.has_gevent:
             return False
-        found = [process for process in self.reaching(path) if process.kind != "tests"]
+        found = [process for process in self.reaching(path) if process.is_deployed]
         if not found or any(process.runs_on_gevent != NO for process in found):
             return False
         if self._any_open:
@@ -271,9 +277,48 @@ class Processes:
             merged[key] = _together(merged[key], process) if key in merged else process
         order = {YES: 0, UNKNOWN: 1, NO: 2}
         return sorted(
-            merged.values(),
-            key=lambda p: (p.kind == "tests", order[p.runs_on_gevent], p.kind, p.name),
+            self._with_demos(list(merged.values())),
+            key=lambda p: (not p.is_deployed, order[p.runs_on_gevent], p.kind, p.name),
         )
+
+    def _with_demos(self, processes: list[Process]) -> list[Process]:
+        """Mark the demos among the processes.
+
+        A module is made to be imported if it patches nothing when it is imported, and another
+        process runs it, or it is part of a package in which something imports it or which leaves
+        patching to others. Its main guard shows what it can do; a script that is not imported, and
+        a file that something starts, are what they seem.
+        """
+        casual = [
+            process
+            for process in processes
+            if process.runs_on_gevent != NO
+            and self.is_casual(process)
+            and os.path.basename(process.main) != "__main__.py"
+            and not any(
+                patch.at_import and not patch.in_main and not patch.of_driver
+                for patch in self.patching.of(process.main)
+            )
+        ]
+        if not casual:
+            return processes
+        firm = frozenset[str]().union(
+            *(
+                self.modules_of(process).difference(process.entries[:1])
+                for process in processes
+                if process.runs_on_gevent != NO and process.kind != "tests"
+            )
+        )
+        demos = {p.main for p in casual if p.main in firm or self._is_in_library(p)}
+        return [
+            process._replace(demo=True) if process in casual and process.main in demos else process
+            for process in processes
+        ]
+
+    def _is_in_library(self, process: Process) -> bool:
+        if not self.graph.packages(process.main):
+            return False
+        return bool(self.graph.importers.get(process.main)) or process.patched == NONE
 
     def _unclaimed(self, processes: list[Process]) -> list[Start]:
         """Modules that patch, or import one that does, and that nothing imports or starts."""
