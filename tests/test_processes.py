@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from gblock.output.processes import table
 from gblock.project.names.inference import Inference
 from gblock.project.processes.processes import Processes
 from gblock.project.reading.modules import Modules
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 SHOP = Path(__file__).parent / "fixtures" / "deployments" / "shop"
 
@@ -955,3 +961,24 @@ def test_the_command_looks_at_the_directory_in_which_it_runs(tmp_path, monkeypat
 
     assert 0 == main(["processes"])
     assert "gunicorn" in capsys.readouterr().out
+
+
+# -- one deployment, in the ways in which people write it
+
+SPELLINGS = tomllib.loads((SHOP.parent / "spellings.toml").read_text(encoding="utf-8"))["case"]
+
+
+@pytest.mark.parametrize("case", [pytest.param(one, id=one["name"]) for one in SPELLINGS])
+def test_what_a_deployment_starts_is_found_however_it_is_written(tree, blockers, case):
+    root = tree(case["files"])
+    processes = processes_of(root, blockers)
+
+    assert case["processes"] == [
+        [
+            process.name,
+            process.runs_on_gevent,
+            [str(Path(path).relative_to(root)) for path in sorted(processes.modules_of(process))],
+        ]
+        for process in processes.all()
+    ]
+    assert [] == processes.notes

@@ -57,6 +57,7 @@ FORMATS = (
     Format(SHELL, r".+\.(?:sh|bash)"),
     Format(SHELL, r"[^.]+", rb"\A#![^\n]*\b(?:ba|da|k|z|a)?sh\b"),
     Format("packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway)\.toml)"),
+    Format("locust_conf", r"\.?locust\.conf"),
     Format(
         "units",
         r".+\.(?:conf|ini|service|cfg|supervisor)",

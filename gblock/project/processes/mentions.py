@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gblock.project.names.spelling import Wording
@@ -42,6 +43,8 @@ class Mention(NamedTuple):
     """Whether it sets gevent as the pool of Celery's workers."""
     async_mode: bool = False
     """Whether it sets gevent as the mode of Flask-SocketIO."""
+    patched_by: str = ""
+    """A library that it imports at import and that patches everything when it is imported."""
     any_mode: bool = False
     """Whether it leaves the mode to Flask-SocketIO, which takes what is installed."""
 
@@ -51,10 +54,18 @@ class Mentions:
 
     Args:
         modules: The files.
+        patching: Libraries that patch everything when they are imported.
     """
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: Modules, patching: Iterable[str] = ()) -> None:
         self.modules = modules
+        self._patching = {
+            name: re.compile(
+                rb"^(?:from[ \t]+%s\b|import[ \t]+%s\b)" % ((re.escape(name.encode()),) * 2),
+                re.MULTILINE,
+            )
+            for name in patching
+        }
         self._known: dict[str, Mention] = {}
 
     def of(self, path: str) -> Mention:
@@ -67,8 +78,9 @@ class Mentions:
     def _read(self, path: str) -> Mention:
         data = self.modules.data(path)
         socketio = _SOCKETIO.search(data) is not None
+        patched_by = next((name for name, one in self._patching.items() if one.search(data)), "")
         if b"gevent" not in data and b"worker_class" not in data and not socketio:
-            return Mention()
+            return Mention(patched_by=patched_by)
         at_import = later = False
         for match in _GEVENT.finditer(data):
             names = match[2] or match[4]
@@ -83,7 +95,8 @@ class Mentions:
         )
         async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
         any_mode = socketio and b"async_mode" not in data
-        return Mention(at_import, later, self._worker(path), pool, async_mode, any_mode)
+        worker = self._worker(path)
+        return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
 
     def _worker(self, path: str) -> tuple[str, int] | None:
         """The worker class that options for gunicorn name, and the row."""

@@ -30,6 +30,7 @@ _BY_FILE = ("script", "console script", "management command")
 """Kinds of processes that are told apart by the file in which they begin."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
 _STARTS_GUNICORN = "starts gunicorn"
+_PATCHES = ", which patches"
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
@@ -118,9 +119,12 @@ class Processes:
         self._around = around or surroundings.read(self.modules, self.root, exclude)
         self.deployment = self._around.deployment
         self.patching = Patching(inference)
-        self.graph = ImportGraph(self.modules, self._around.imports)
+        self.graph = ImportGraph(
+            self.modules, self._around.imports, surroundings.plugins(self.deployment)
+        )
         self.servers = Servers(inference, self.graph, self.deployment.tree)
-        self.mentions = Mentions(self.modules)
+        patching = [name for name, one in inference.catalog.imports.items() if one.patches]
+        self.mentions = Mentions(self.modules, patching)
         self._reached: dict[tuple[object, ...], frozenset[str]] = {}
 
     @property
@@ -351,7 +355,7 @@ class Processes:
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, reached, effective)
         by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
-        patched, missing = _completeness(effective, by_server)
+        patched, missing = _completeness(effective, by_server or why.endswith(_PATCHES))
         evidence = (start.evidence, *self._evidence(effective))
         name = server.name or server.kind
         return Process(
@@ -421,10 +425,15 @@ class Processes:
         if effective:
             first = effective[0]
             return YES, f"{first.text} in {os.path.relpath(first.path, self.root)}:{first.row}"
-        if server.gevent == NO:
-            return NO, server.why
         entries = server.entries
         eager = self._modules_from(server, eager=True)
+        for path in sorted(eager):
+            library = self.mentions.of(path).patched_by
+            if library:
+                where = os.path.relpath(path, self.root)
+                return YES, f"{where} imports {library}{_PATCHES}"
+        if server.gevent == NO:
+            return NO, server.why
         if server.kind == "celery":
             if any(self.mentions.of(path).pool for path in reached):
                 return YES, "the settings say pool gevent"

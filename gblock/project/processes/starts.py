@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from gblock.project.processes.deployment import Command, EntryPoint
+from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.launches import launches
 from gblock.project.processes.mentions import WORKER_CONFIG, Mentions
 from gblock.project.processes.program import Program, option
@@ -32,6 +33,9 @@ _LOCUST_USER = re.compile(
     re.MULTILINE,
 )
 """What a file for locust holds besides the import."""
+_LOCUST_NAMES = re.compile(
+    rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
+)
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
@@ -92,7 +96,7 @@ class Starts:
         found += self._from_points()
         found += self._from_configs()
         found += self._from_embedded()
-        found += self._from_locust()
+        found += self._from_locust({path for start in found for path in start.server.entries})
         found += self._from_scripts({path for start in found for path in start.server.entries})
         return found
 
@@ -171,12 +175,27 @@ class Starts:
             found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
         return found
 
-    def _from_locust(self) -> list[Start]:
+    def _has_locust_user(self, path: str) -> bool:
+        """Return whether a file defines a user, a task or a shape of a load test."""
+        data = self.modules.data(path)
+        if _LOCUST_USER.search(data):
+            return True
+        names = b"|".join(
+            re.escape(name.split()[-1])
+            for match in _LOCUST_NAMES.finditer(data)
+            for name in match[1].strip(b"() \t\r\n").split(b",")
+            if name.split()
+        )
+        return bool(names) and bool(
+            re.search(rb"^class[ \t]+\w+[ \t]*\([^)]*\b(?:%s)\b" % names, data, re.MULTILINE)
+        )
+
+    def _from_locust(self, started: set[str]) -> list[Start]:
         """Load tests: locust patches when it is imported."""
         found = []
         for path in self.modules.mentioning("locust", tests=True):
             match = _LOCUST.search(self.modules.data(path))
-            if match is not None and _LOCUST_USER.search(self.modules.data(path)):
+            if path not in started and match is not None and self._has_locust_user(path):
                 row = self.modules.data(path).count(b"\n", 0, match.start()) + 1
                 name = f"locust -f {os.path.relpath(path, self.root)}"
                 server = Server("locust", YES, "imports locust", (path,), name, patches=True)
@@ -281,6 +300,13 @@ class Starts:
             kind = "server" if label == "run" else "management command"
             label = f"flask {label}".strip()
             return Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+        if name == "pserve":
+            written = next((word for word in arguments if not word.startswith("-")), "")
+            read = self._paste(written, program.command.home)
+            if read is not None and read[1].server().get("use", "").startswith("egg:gunicorn"):
+                inner = program._replace(name="gunicorn", arguments=("--paste", written))
+                return self._gunicorn(inner)
+            entries += read[2] if read is not None else ()
         for word in arguments:
             if ":" in word or name.startswith(("dramatiq", "huey")):
                 path = self.servers.module(word, *homes)
@@ -302,9 +328,48 @@ class Starts:
             config = self._file(written.removeprefix("file:"), home)
         if config is not None:
             self._configs.add(config)
-        elif written is None and not names_application(arguments):
+        elif (
+            written is None
+            and not names_application(arguments)
+            and option(arguments, "--paste", "--paster") is None
+        ):
             return None  # asked for its version, or only named
-        return self.servers.gunicorn(program, config)
+        return self._with_paste(self.servers.gunicorn(program, config), program)
+
+    def _with_paste(self, server: Server, program: Program) -> Server:
+        """Return gunicorn with what PasteDeploy's settings file says, where it reads one."""
+        written = option(program.arguments, "--paste", "--paster")
+        found = self._paste(written, program.command.home) if written else None
+        if found is None:
+            return server
+        path, settings, entries = found
+        kind = settings.server().get("worker_class")
+        if kind and option(program.arguments, "-k", "--worker-class") is None:
+            gevent, why = self.servers.worker(kind, path)
+            source = f"{why} in {os.path.basename(path)}"
+            server = server._replace(gevent=gevent, why=source, patches=gevent == YES)
+        name = f"gunicorn --paste {written}"
+        entries = tuple(dict.fromkeys((*server.entries, *entries)))
+        return server._replace(name=name, entries=entries, open=not entries)
+
+    def _paste(self, written: str, home: str) -> tuple[str, PasteSettings, tuple[str, ...]] | None:
+        """Return a settings file of PasteDeploy, and the modules of the application in it."""
+        name, _, section = written.removeprefix("config:").partition("#")
+        path = self.deployment.tree.find(name, home)
+        text = self.deployment.text(path) if path is not None else None
+        if path is None or text is None:
+            return None
+        settings = PasteSettings(text)
+        entries = []
+        for factory in settings.factories(section or "main"):
+            distribution, _, point = factory.removeprefix("egg:").partition("#")
+            if factory.startswith("egg:"):
+                declared = self.deployment.plugins.get("paste.app_factory", ())
+                named = [one.module for one in declared if one.name == (point or "main")]
+                factory = named[0] if named else distribution.replace("-", "_").lower()
+            found = self.servers.module(factory, home)
+            entries += [found] if found is not None else []
+        return path, settings, tuple(dict.fromkeys(entries))
 
     def _file(self, written: str, home: str, *, near: bool = False) -> str | None:
         """The project's Python file that a path means."""
@@ -338,10 +403,35 @@ class Starts:
         return server._replace(entries=tuple(entries), before=before, open=not entries)
 
     def _locust(self, program: Program) -> Server | None:
-        written = option(program.arguments, "-f", "--locustfile") or "locustfile.py"
-        path = self._file(written, program.command.home)
-        name = f"locust -f {os.path.relpath(path, self.root) if path else written}"
-        return Server("locust", YES, "locust", (path,) if path else (), name, patches=True)
+        written = (
+            option(program.arguments, "-f", "--locustfile")
+            or program.command.variables.get("LOCUST_LOCUSTFILE")
+            or "locustfile.py"
+        )
+        entries: list[str] = []
+        for one in written.split(","):
+            entries += self._locustfiles(one.strip(), program.command.home)
+        names = [os.path.relpath(path, self.root) for path in entries] or [written]
+        name = f"locust -f {','.join(names)}"
+        return Server("locust", YES, "locust", tuple(entries), name, patches=True)
+
+    def _locustfiles(self, written: str, home: str) -> list[str]:
+        """Return the files that locust is given: one, those of a directory, or of a pattern."""
+        tree = self.deployment.tree
+        path = self._file(written, home)
+        if path is not None:
+            return [path]
+        found = [path for path in tree.matching(written, home) if path.endswith(".py")]
+        directory = os.path.normpath(os.path.join(home, written))
+        if not found and not written.endswith(".py"):
+            found = [
+                path
+                for path in self.modules.files
+                if os.path.dirname(path) == directory and not os.path.basename(path).startswith("_")
+            ]
+        for one in found:
+            self.modules.add(one)
+        return found
 
     def _python(self, program: Program) -> Server | None:
         arguments, home = program.arguments, program.command.home

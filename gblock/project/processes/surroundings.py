@@ -42,9 +42,16 @@ def read(modules: Modules, root: str, exclude: tuple[str, ...] = ()) -> Surround
     if not _speaks_of_gevent(modules, deployment):
         return Surroundings(programs, False, {})
     _ = programs.all  # remembered
-    graph = ImportGraph(modules)
+    graph = ImportGraph(modules, plugins=plugins(deployment))
     imports = {path: graph.imports(path) for path in modules.files}
     return Surroundings(programs, True, imports, launches(modules))
+
+
+def plugins(deployment: Deployment) -> dict[str, list[str]]:
+    """Return the modules of the plug-ins that the project declares, by their group."""
+    return {
+        group: [point.module for point in points] for group, points in deployment.plugins.items()
+    }
 
 
 def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -78,12 +78,21 @@ class ImportGraph:
     Args:
         modules: The project's files.
         known: What some of them import, where that has been read.
+        plugins: For each group of entry points that the project declares the names of their
+            modules: what names the group can import them.
     """
 
     def __init__(
-        self, modules: Modules, known: dict[str, tuple[Import, ...]] | None = None
+        self,
+        modules: Modules,
+        known: dict[str, tuple[Import, ...]] | None = None,
+        plugins: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.modules = modules
+        self._plugins = {
+            re.compile(rb"""["']%s["']""" % re.escape(group.encode())): tuple(names)
+            for group, names in (plugins or {}).items()
+        }
         self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
         self._steps: dict[tuple[str, bool, bool], frozenset[str]] = {}
@@ -293,6 +302,14 @@ class ImportGraph:
                 if apps:
                     for one in self._application(os.path.dirname(target)):
                         found.setdefault(one, match.start(1))
+        for group, names in self._plugins.items():
+            named = group.search(data)
+            if named is None:
+                continue
+            for written in names:
+                target = self.named(written, path, short=True)
+                if target is not None and target != path:
+                    found.setdefault(target, named.start())
         if b"autodiscover_tasks" in data:
             place = data.find(b"autodiscover_tasks")
             for one in self._tasks:

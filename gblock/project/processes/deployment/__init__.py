@@ -49,6 +49,9 @@ class Deployment(Repository):
         self.tree = Tree(root, exclude)
         self.commands: list[Command] = []
         self.points: list[EntryPoint] = []
+        """The scripts that an installation puts into the path."""
+        self.plugins: dict[str, list[EntryPoint]] = {}
+        """The other entry points, by their group."""
         self.scripts: set[str] = set()
         """The shell scripts."""
         self.notes: list[Note] = []
@@ -122,8 +125,10 @@ class Deployment(Repository):
         for fact in facts:
             if isinstance(fact, Command):
                 self.commands.append(fact)
-            elif isinstance(fact, EntryPoint):
+            elif isinstance(fact, EntryPoint) and fact.is_script:
                 self.points.append(fact)
+            elif isinstance(fact, EntryPoint):
+                self.plugins.setdefault(fact.group, []).append(fact)
             elif isinstance(fact, Variables):
                 self._maps[fact.name] = fact.values
             elif fact not in self.notes:

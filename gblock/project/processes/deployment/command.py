@@ -73,7 +73,7 @@ class Command(NamedTuple):
 
 
 class EntryPoint(NamedTuple):
-    """A script that an installation of the project puts into the path."""
+    """What an installation of the project declares: a script in the path, or a plug-in."""
 
     name: str
     module: str
@@ -82,6 +82,13 @@ class EntryPoint(NamedTuple):
     """The file that is copied; empty where a module is named."""
     filename: str
     row: int
+    group: str = "console_scripts"
+    """Programs look their plug-ins up by another group."""
+
+    @property
+    def is_script(self) -> bool:
+        """Whether an installation puts it into the path."""
+        return self.group in ("console_scripts", "gui_scripts")
 
 
 class Note(NamedTuple):

@@ -100,7 +100,7 @@ def lines(text: str) -> list[Line]:
             index += 1
             if following.lstrip().startswith("#") or not following.strip():
                 continue
-            line = line.rstrip()[:-1] + "\n" + following
+            line = line.rstrip()[:-1] + " " + following
         match = _INSTRUCTION.fullmatch(line)
         if match is None:
             continue

@@ -213,7 +213,7 @@ class _Reader:
         if "name" in items and items["name"].id == "scalar":
             label = items["name"].value
         environment = self._environment(items)
-        image = self._image(build)
+        image = self._image(build) or _known_image(items)
         directory = self._context(build) if build is not None else ""
         row = min((one.row for one in known.values()), default=0)
         words: tuple[str, ...] = ()
@@ -303,6 +303,15 @@ class _Reader:
             return None
         _, name = _built(build)
         return self.repository.image(self._context(build), name)
+
+
+_IMAGES = {"locustio/locust": Image(("locust",), (), {}, 0, "")}
+"""Public images that run a program with whatever arguments they are given."""
+
+
+def _known_image(items: dict[str, Any]) -> Image | None:
+    """Return what the public image that a service names starts."""
+    return _IMAGES.get(_text(items.get("image")).rpartition("/docker.io/")[2].partition(":")[0])
 
 
 def _built(build: Any) -> tuple[str, str]:
