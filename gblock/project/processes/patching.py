@@ -13,6 +13,7 @@ from gblock.project.names.expressions import Place, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.names.spelling import Wording
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
+from gblock.project.processes.conditions import condition
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import excerpt, row_is_main_guard
 from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr
@@ -81,6 +82,9 @@ class Patch(NamedTuple):
     """Whether it stands below the main guard, or in a function that is only called there: it runs
     only where its file is started."""
 
+    condition: str = ""
+    """For a driver: on what it depends; empty where that is nothing, or gevent itself."""
+
     @property
     def unpatched(self) -> tuple[str, ...]:
         """What it leaves as it was, sorted."""
@@ -95,11 +99,6 @@ class Patch(NamedTuple):
     def at_import(self) -> bool:
         """Whether importing or starting the module is enough for it to run."""
         return "in_function" not in self.kinds
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether it depends on a condition that is not known."""
-        return "conditional" in self.kinds
 
 
 class Patching:
@@ -305,6 +304,8 @@ class Patching:
                 extra.append("loop")
         extra += self._circumstances(summary, call)
         positional = call.expression.positional
+        depends = "green_driver" in extra and "conditional" in extra
+        data = self.modules.data(summary.filename) if depends else b""
         return Patch(
             summary.filename,
             call.row,
@@ -316,6 +317,7 @@ class Patching:
             call.path,
             undone=bool(positional) and positional[0] == tags.NONE,
             in_main=self._is_in_main(summary, call),
+            condition=condition(data, call.row, call.column) if depends else "",
         )
 
     def _is_looped(self, name: str, summary: ModuleSummary, scope: int) -> bool:
