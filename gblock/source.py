@@ -14,6 +14,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from gblock.diagnostics import Location
+from gblock.files import relative_name
+from gblock.project.calls.cooperation import Remedy
 from gblock.project.calls.repetition import goes_round, handled, repeated
 from gblock.project.calls.sites import Found, Site, Sites
 from gblock.project.names.expressions import Place, last_name
@@ -185,12 +187,23 @@ class Source:
         """The blockers that a site hands over to another thread."""
         return self.finder.handed(site.handover) if site.handover else []
 
+    def doubt(self, found: Found) -> Remedy | None:
+        """Return what makes a blocker cooperative under a condition alone."""
+        cooperation = self.finder.cooperation
+        if cooperation.lacking(found.blocker, self.path):
+            return None
+        return cooperation.doubt(found.blocker, self.path)
+
     def lack(self, found: Found) -> str:
-        """For a message: which processes lack what makes a blocker cooperative in others."""
+        """Return which processes lack what makes a blocker cooperative in others, for a message."""
         cooperation = self.finder.cooperation
         lacking = cooperation.lacking(found.blocker, self.path)
         if not lacking:
-            return ""
+            doubt = self.doubt(found)
+            if doubt is None:
+                return ""
+            where = f"{relative_name(doubt.path)}:{doubt.row}"
+            return f", unless `{doubt.condition}`: only then {doubt.symbol} is called ({where})"
         names = list(dict.fromkeys(process.name for process in lacking))
         more = len(names) - _FEW
         named = " and ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")

@@ -198,7 +198,7 @@ class Plan:
         """Whether a file that may start a process names what runs on gevent."""
         if not self._codebase.is_project:
             return False
-        from gblock.project.processes.hints import mention
+        from gblock.project.processes.formats import mention
 
         return mention(self._codebase.root, self._request.config.exclude, _GEVENT)
 

@@ -115,7 +115,7 @@ class OriginalCall(ProcessRule):
         marked = [path for path in modules.serving if cls.marks.search(modules.data(path))]
         if unpatched is None or not marked:
             return
-        near = set(marked).union(*map(processes.reach.leading_to, marked))
+        near = set(marked).union(*map(processes.graph.leading_to, marked))
         for path, sites in unpatched.originals([path for path in paths if path in near]).items():
             if processes.only_without_gevent(path):
                 continue

@@ -13,6 +13,7 @@ from gblock.project.names.expressions import Place, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.names.spelling import Wording
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
+from gblock.project.processes.conditions import condition
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import excerpt, row_is_main_guard
 from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr
@@ -77,6 +78,12 @@ class Patch(NamedTuple):
     at: tags.Path = ()
     undone: bool = False
     """Whether it takes the cooperation away again: ``set_wait_callback(None)``."""
+    in_main: bool = False
+    """Whether it stands below the main guard, or in a function that is only called there: it runs
+    only where its file is started."""
+
+    condition: str = ""
+    """For a driver: on what it depends; empty where that is nothing, or gevent itself."""
 
     @property
     def unpatched(self) -> tuple[str, ...]:
@@ -90,7 +97,7 @@ class Patch(NamedTuple):
 
     @property
     def at_import(self) -> bool:
-        """Whether importing the module is enough for it to run."""
+        """Whether importing or starting the module is enough for it to run."""
         return "in_function" not in self.kinds
 
 
@@ -114,13 +121,22 @@ class Patching:
             words.update(("monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS)))
         self._words = words
         self._of: dict[str, tuple[Patch, ...]] = {}
+        self._mains: set[tuple[str, int]] = set()
+        """The functions that patch and that are called below a main guard alone."""
 
     def of(self, path: str) -> tuple[Patch, ...]:
         """The patches that stand in one file, in the order in which they stand."""
         found = self._of.get(path)
         if found is None:
             found = self._of[path] = self._direct(path)
-        return (*found, *self._through.get(path, ()))
+        through = self._through.get(path, ())
+        return (
+            *(
+                patch._replace(in_main=True) if (path, patch.scope) in self._mains else patch
+                for patch in found
+            ),
+            *through,
+        )
 
     def among(self, paths: Iterable[str]) -> list[Patch]:
         """The patches that stand in some files, file by file."""
@@ -288,6 +304,8 @@ class Patching:
                 extra.append("loop")
         extra += self._circumstances(summary, call)
         positional = call.expression.positional
+        depends = "green_driver" in extra and "conditional" in extra
+        data = self.modules.data(summary.filename) if depends else b""
         return Patch(
             summary.filename,
             call.row,
@@ -298,6 +316,8 @@ class Patching:
             call.scope,
             call.path,
             undone=bool(positional) and positional[0] == tags.NONE,
+            in_main=self._is_in_main(summary, call),
+            condition=condition(data, call.row, call.column) if depends else "",
         )
 
     def _is_looped(self, name: str, summary: ModuleSummary, scope: int) -> bool:
@@ -313,6 +333,21 @@ class Patching:
         if "." not in os.path.basename(summary.filename):
             found.append("extensionless_script")
         return found
+
+    def _is_in_main(self, summary: ModuleSummary, call: Call) -> bool:
+        """Return whether a call stands below the main guard, and in no function."""
+        scope, path = call.scope, call.path
+        while scope:
+            if summary.scopes[scope].kind in ("function", "lambda"):
+                return False
+            scope, path = summary.scopes[scope].parent, summary.scopes[scope].path
+        branches = summary.scopes[0].branches
+        return (
+            len(path) > 1
+            and branches.get(path[:1]) == "if"
+            and path[1] == 0
+            and self._is_guard(summary, path[0])
+        )
 
     def _is_conditional(self, summary: ModuleSummary, call: Call) -> bool:
         """Whether it stands in an ``if`` that is not the one around a script's main part."""
@@ -370,7 +405,10 @@ class Patching:
             summary = self.modules.summary(path)
             if summary is None or summary.scopes[scope].kind != "function":
                 continue
-            for caller in self._calling(summary.scopes[scope].name, path, scope):
+            calling = self._calling(summary.scopes[scope].name, path, scope)
+            if self._is_main(summary, scope, calling):
+                self._mains.add((path, scope))
+            for caller in calling:
                 for call, where in caller:
                     if "main" in summary.scopes[scope].name and where.filename == path:
                         continue  # a script's own main function
@@ -385,6 +423,19 @@ class Patching:
                         for patch in patches
                     )
         return found
+
+    def _is_main(
+        self, summary: ModuleSummary, scope: int, calling: list[list[tuple[Call, ModuleSummary]]]
+    ) -> bool:
+        """Return whether a function is named nowhere but in calls below its file's main guard."""
+        name = summary.scopes[scope].name
+        calls = [call for caller in calling for call, where in caller if where is summary]
+        if not calls or any(where is not summary for caller in calling for _, where in caller):
+            return False
+        written = re.findall(rb"\b%s\b" % name.encode(), self.modules.data(summary.filename))
+        return len(written) == len(calls) + 1 and all(
+            self._is_in_main(summary, call) for call in calls
+        )
 
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:
         """The calls of one function, file by file."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gblock.catalog import Choice, Chooser, Driver, Reading, Setting
 from gblock.project.names.expressions import Place, is_passed, passed
 from gblock.project.names.origins import Origins, Part, Text
+from gblock.project.processes.patching import Patch
 from gblock.project.processes.processes import Process, Processes
 from gblock.project.processes.servers import NO, YES
 from gblock.project.reading import summary as tags
@@ -38,6 +39,8 @@ class Facts(NamedTuple):
     """The processes in which the project does make it cooperative."""
     reader: tuple[str, int] | None
     """The file and the row where it is read, if that is another place."""
+    doubt: Patch | None = None
+    """What makes it cooperative in these processes under a condition alone."""
 
 
 class Read(NamedTuple):
@@ -231,12 +234,12 @@ class Drivers:
             rows = [(text.path, statement), (read.part.place.path, read.part.rows)]
             if any(pattern.search(self._source(path, one)) for path, one in rows):
                 return None
-        blocked, free = running
+        blocked, free, doubt = running
         names = tuple(dict.fromkeys(process.name for process in blocked))
         elsewhere = tuple(dict.fromkeys(process.name for process in free))
         reader = (read.part.place.path, read.part.rows[0])
         here = reader[0] == text.path and statement[0] <= reader[1] <= statement[1]
-        facts = Facts(driver, written, rivals, names, elsewhere, None if here else reader)
+        facts = Facts(driver, written, rivals, names, elsewhere, None if here else reader, doubt)
         return Remark(text.path, span, facts, statement)
 
     def _chosen(self, text: Text, read: Read) -> tuple[Driver, Choice, str] | None:
@@ -262,8 +265,10 @@ class Drivers:
 
     def _running(
         self, driver: Driver, path: str, reader: str
-    ) -> tuple[list[Process], list[Process]] | None:
-        """The processes in which a driver blocks, and those in which it is cooperative.
+    ) -> tuple[list[Process], list[Process], Patch | None] | None:
+        """Return the processes in which a driver blocks, and those in which it is cooperative.
+
+        What makes it cooperative in the former under a condition alone comes third.
 
         Args:
             driver: The driver.
@@ -285,12 +290,20 @@ class Drivers:
             return None
         if not running:
             # Nobody knows who runs it: then what the project does anywhere is done for it, too.
-            if any(not p.undone and p.symbol in remedies for p in self.processes.patching.all()):
+            made = [
+                patch
+                for patch in self.processes.patching.all()
+                if not patch.undone and patch.symbol in remedies
+            ]
+            if any(not patch.condition for patch in made):
                 return None
-            return [p for p in reaching if p.runs_on_gevent != NO], []
-        free = [p for p in running if any(patch.symbol in remedies for patch in p.drivers)]
+            doubt = made[0] if made else None
+            return [p for p in reaching if p.runs_on_gevent != NO], [], doubt
+        made_in = {p: [one for one in p.drivers if one.symbol in remedies] for p in running}
+        free = [p for p, made in made_in.items() if any(not one.condition for one in made)]
         blocked = [process for process in running if process not in free]
-        return (blocked, free) if blocked else None
+        doubts = [made_in[process][0] if made_in[process] else None for process in blocked]
+        return (blocked, free, doubts[0] if all(doubts) else None) if blocked else None
 
     @cached_property
     def _only_load_tests(self) -> bool:

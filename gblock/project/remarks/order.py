@@ -188,20 +188,17 @@ class _Run:
             pass
 
     def _begin(self, path: str) -> None:
-        is_script = self.process.kind == "script"
-        as_file = is_script and not self.process.name.startswith("python -m")
-        if os.path.basename(path) == "__main__.py":
-            as_file = False
-        self._module(path, is_main=is_script, in_package=not as_file)
+        is_main = path == self.process.main
+        self._module(path, is_main=is_main, depth=0 if is_main and self.process.as_file else None)
 
-    def _module(self, path: str, *, is_main: bool = False, in_package: bool = True) -> None:
+    def _module(self, path: str, *, is_main: bool = False, depth: int | None = None) -> None:
+        """Run a module, after so many of the packages around it; all of them for None."""
         if path in self._done or len(self._chain) > _DEEPEST:
             return
-        if in_package:
-            for package in reversed(self.order.processes.reach.packages(path)):
-                self._module(package)
-            if path in self._done:
-                return
+        for package in reversed(self.order.processes.graph.packages(path)[:depth]):
+            self._module(package)
+        if path in self._done:
+            return
         self._done.add(path)
         summary = self.modules.summary(path)
         if summary is None:
@@ -302,18 +299,21 @@ class _Run:
             if not level:
                 self._import_other(module, name, (path, binding.row))
             return
-        self._import_own(target, name, (path, binding.row))
+        depth = None if level else module.count(".")
+        self._import_own(target, name, (path, binding.row), depth)
 
-    def _import_own(self, target: str, name: str | None, place: tuple[str, int]) -> None:
+    def _import_own(
+        self, target: str, name: str | None, place: tuple[str, int], depth: int | None
+    ) -> None:
         self._chain.append(place)
         directory = target
         if self.modules.is_module(target):
-            self._module(target)
+            self._module(target, depth=depth)
             directory = os.path.dirname(target) if target.endswith("__init__.py") else ""
         if name is not None and directory:
             inner = self.modules.inside(directory, name)
             if inner is not None and self.modules.is_module(inner):
-                self._module(inner)
+                self._module(inner, depth=None if depth is None else depth + 1)
         self._chain.pop()
 
     def _import_other(self, module: str, name: str | None, place: tuple[str, int]) -> None:
@@ -374,7 +374,7 @@ class _Run:
                 if target is None:
                     self._import_other(written, None, place)
                 else:
-                    self._import_own(target, None, place)
+                    self._import_own(target, None, place, written.count("."))
 
     def _made(self, call: Call, summary: ModuleSummary) -> None:
         """``lock = threading.Lock()`` in the body of a module or a class."""
