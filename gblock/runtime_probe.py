@@ -12,8 +12,10 @@ import os
 import sys
 
 from gblock.probing import settings as _settings
+from gblock.probing.clocks import Collections
 from gblock.probing.record import Recorder
-from gblock.probing.sampler import Collections, Library, Sampler
+from gblock.probing.sampler import Sampler
+from gblock.probing.stacks import Library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -43,10 +43,17 @@ LINUX = sys.platform.startswith("linux")
 class Schedule:
     """What a thread was given since it began."""
 
-    __slots__ = ("turns", "waiting")
+    __slots__ = ("ran", "turns", "waiting")
 
-    def __init__(self, waiting: float, turns: int) -> None:
-        """Say how many seconds it waited for a processor, and how often it was put on one."""
+    def __init__(self, ran: float, waiting: float, turns: int) -> None:
+        """Keep the kernel's figures.
+
+        Args:
+            ran: Seconds on a processor.
+            waiting: Seconds for which it waited for a processor.
+            turns: How often it was put on one.
+        """
+        self.ran = ran
         self.waiting = waiting
         self.turns = turns
 
@@ -64,8 +71,8 @@ class Thread:
         """Return what it was given so far, or None where the kernel does not tell."""
         text = _text(self._folder + "schedstat", 128)
         try:
-            _, waiting, turns = text.split()[:3]
-            return Schedule(int(waiting) / 1e9, int(turns))
+            ran, waiting, turns = map(int, text.split()[:3])
+            return Schedule(ran / 1e9, waiting / 1e9, turns)
         except ValueError:
             return None
 

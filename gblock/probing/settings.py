@@ -59,7 +59,7 @@ class Settings:
 
         With the period before it and a late look, it must stay below the threshold.
         """
-        return 0.2 * self.threshold
+        return 0.1 * self.threshold
 
 
 def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
