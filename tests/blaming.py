@@ -80,6 +80,9 @@ class Holder:
 holder = Holder()
 def helper():
     return 5
+shares = [0.0, 0.0]
+def SHARES(*parts):
+    shares[:] = parts
 def note(value):
     kept_log.append(value)
 '''
@@ -199,8 +202,12 @@ def _others(seconds):
         Piece("import", "import slow_module_{number}", "time.sleep",
               f"open('slow_module_{{number}}.py', 'w').write({slow!r})"),
         Piece("gc", "gc.collect()", None, "trash = [[] for _ in range(1_500_000)]"),
-        Piece("mixed", f"pause({seconds / 2}); free.usleep({int(seconds * 5e5)})"),
-        Piece("mixed", f"kept.usleep({int(seconds * 5e5)}); os.stat('/'); sorted(numbers)"),
+        Piece("mixed", f"p = clock(); pause({seconds / 2}); q = clock(); "
+              f"free.usleep({int(seconds * 5e5)}); SHARES(q - p, clock() - q)",
+              "time.sleep ctypes.CFuncPtr.__call__"),
+        Piece("mixed", f"p = clock(); kept.usleep({int(seconds * 6e5)}); q = clock(); "
+              "os.stat('/'); sorted(numbers); SHARES(q - p, clock() - q)",
+              "ctypes.CFuncPtr.__call__ builtins.sorted"),
     ]  # fmt: skip
 
 
@@ -286,9 +293,10 @@ def program(seed: int, count: int, hub: str) -> tuple[str, list[Drawn]]:
             gevent.spawn(busy); gevent.spawn(busy)
         def run(name, function):
             settle()
-            started_at[0] = time.time()
+            started_at[0], cpu = time.time(), time.thread_time()
             gevent.spawn(function).join()
-            print(name, started_at[0], time.time() - started_at[0], flush=True)
+            took, cpu = time.time() - started_at[0], time.thread_time() - cpu
+            print(name, started_at[0], took, cpu, *shares, flush=True)
             settle()
         settle(0.3)
         """)
@@ -309,12 +317,19 @@ class Case(NamedTuple):
     symbol: str | None
     function: str | None
     candidates: tuple[str, ...] = ()
+    cpu: float = 0.0
+    """Seconds on a processor."""
+    shares: tuple[float, ...] = ()
+    """Seconds of the calls of a mixed piece."""
 
     @property
     def is_wrong(self) -> bool:
         """Whether something was said for certain that is not so."""
         if self.confidence != "exact":
             return False
+        if self.drawn.piece.family == "mixed":
+            names = self.drawn.piece.symbol.split()
+            return self.symbol != names[self.shares.index(max(self.shares))]
         if self.drawn.piece.symbol is None or self.symbol not in (None, self.drawn.piece.symbol):
             return True
         is_import = self.drawn.piece.family == "import"
@@ -324,6 +339,8 @@ class Case(NamedTuple):
     def counts(self) -> bool:
         """Whether it is a wait or a call that keeps the GIL, which one call is to blame for."""
         piece = self.drawn.piece
+        if piece.family == "held-works" and self.cpu < 0.11:
+            return False  # it was the host that made it long
         return piece.symbol is not None and piece.family in ("waits", "held-waits", "held-works")
 
 
@@ -332,13 +349,17 @@ def run(seed: int, count: int, hub: str, folder, *, executable=None) -> list[Cas
     source, functions = program(seed, count, hub)
     by_name = {each.name: each for each in functions}
     result = probed.run(
-        source, folder, prelude="", timeout=240, **({"executable": executable} if executable else {})
+        source,
+        folder,
+        prelude="",
+        timeout=240,
+        **({"executable": executable} if executable else {}),
     )
     assert 0 == result.returncode, f"seed {seed}: {result.stderr}"
     cases, blocks = [], result.blocks()
     for line in result.stdout.splitlines():
-        name, start, seconds = line.split()
-        begun, lasted = float(start), float(seconds)
+        name, *figures = line.split()
+        begun, lasted, cpu, *shares = map(float, figures)
         if lasted < 0.12:
             continue
         inside = [
@@ -347,13 +368,14 @@ def run(seed: int, count: int, hub: str, folder, *, executable=None) -> list[Cas
         ]
         overlap, number = max(inside, default=(0.0, 0))
         if overlap < 0.05:
-            cases.append(Case(by_name[name], lasted, None, None, None, None))
+            cases.append(Case(by_name[name], lasted, None, None, None, None, (), cpu))
             continue
         block, site = blocks[number]
         user = (site or {}).get("user") or {}
         function = user.get("function", "").split(".")[-1] or None
         cases.append(
             Case(by_name[name], lasted, block["class"], block["confidence"],
-                 (site or {}).get("symbol"), function, tuple(block.get("candidates", ())))
+                 (site or {}).get("symbol"), function, tuple(block.get("candidates", ())),
+                 cpu, tuple(shares))
         )  # fmt: skip
     return cases

@@ -152,6 +152,14 @@ def called(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -
     return None if expression is None else _name(expression, frame)
 
 
+def called_object(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> object:
+    """Return what a call in a frame calls, `MISSING` where that cannot be known."""
+    expression = _called(listed, at)
+    if expression is None or expression[0] == "super":
+        return MISSING
+    return _evaluate(expression, frame)
+
+
 def arguments(listed: Sequence[dis.Instruction], at: int) -> tuple[int, int]:
     """Return where the instructions of a call's arguments begin and end."""
     if listed[at].opname not in CALLS:
@@ -180,9 +188,7 @@ def value_at(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int)
     return MISSING if expression is None else _evaluate(expression, frame)
 
 
-def is_plain_attribute(
-    frame: types.FrameType, listed: Sequence[dis.Instruction], at: int
-) -> bool:
+def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> bool:
     """Return whether reading an attribute runs no code of the host's and computes nothing."""
     base = _value(listed, at - 1)
     owner = MISSING if base is None else _evaluate(base, frame)

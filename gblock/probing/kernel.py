@@ -36,6 +36,8 @@ _WORD = 8
 # What is on every stack, and the hash that auditwheel puts into names.
 _ORDINARY = re.compile(r"(lib(c|m|dl|pthread|python[\d.]+|stdc\+\+|gcc_s)[-.\d]*\.so|ld-)")
 _OURS = re.compile(rb"/(gevent|greenlet)/[^/]*(/[^/]*)?$")
+_PYTHON = re.compile(rb"/libpython[\d.]+[a-z]*\.so")
+_MACHINE = os.uname().machine if hasattr(os, "uname") else ""
 _HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
 LINUX = sys.platform.startswith("linux")
 
@@ -94,30 +96,63 @@ class Thread:
 
 
 def native_modules(pointer: int) -> list[str]:
-    """Return the libraries that a stack's words point into, innermost first.
+    """Return the libraries that the innermost C call of a stack has called, innermost first.
 
-    A word may be left over from a call that has long returned, so this is a hint.
+    Only words that follow a call instruction count, up to the first that returns into the
+    interpreter: what lies beyond belongs to other calls. A word of a call that has long returned
+    may still lie between them, so this is a hint.
     """
     spans = []
+    interpreter = _interpreter()
     for line in _text("/proc/self/maps", 4_000_000).splitlines():
         words = line.split(None, 5)
-        if len(words) == 6 and b"x" in words[1] and b".so" in words[5]:
-            first, _, last = words[0].partition(b"-")
-            spans.append((int(first, 16), int(last, 16), words[5]))
+        if len(words) == 6 and b"x" in words[1]:
+            path = words[5].strip()
+            is_python = path == interpreter or _PYTHON.search(path) is not None
+            if is_python or b".so" in path:
+                first, _, last = words[0].partition(b"-")
+                spans.append((int(first, 16), int(last, 16), path, is_python))
     memory = _read("/proc/self/mem", _STACK, pointer)
     found: list[str] = []
     for place in range(0, len(memory) - _WORD + 1, _WORD):
         word = int.from_bytes(memory[place : place + _WORD], sys.byteorder)
         if word < 4096:
             continue
-        for start, end, path in spans:
+        for start, end, path, is_python in spans:
             if start <= word < end:
+                if not _follows_call(word):
+                    break
+                if is_python:
+                    return found
                 name = os.path.basename(path).decode("ascii", "replace")
                 name = _HASH.sub("", name)
                 if name not in found and not _ORDINARY.match(name) and not _OURS.search(path):
                     found.append(name)
                 break
     return found[:8]
+
+
+def _interpreter() -> bytes:
+    try:
+        return os.fsencode(_system.readlink("/proc/self/exe"))
+    except OSError:
+        return b""
+
+
+def _follows_call(address: int) -> bool:
+    """Return whether the instruction before an address is a call, so that one may return there."""
+    code = _read("/proc/self/mem", 8, address - 8)
+    if len(code) < 8:
+        return False
+    if _MACHINE == "x86_64":
+        # call rel32; call r/m64 in its lengths, with and without a prefix.
+        return code[3] == 0xE8 or any(
+            code[-size] == 0xFF and code[1 - size] & 0x38 == 0x10 for size in (2, 3, 4, 6, 7)
+        )
+    if _MACHINE == "aarch64":
+        word = int.from_bytes(code[4:], "little")
+        return word >> 26 == 0b100101 or word & 0xFFFFFC1F == 0xD63F0000
+    return True
 
 
 def _text(path: str, size: int) -> bytes:

@@ -384,9 +384,7 @@ class Sampler:
         # First the stack: whatever lets go of the GIL lets the hub's thread move on.
         if sight.frame is not None:
             is_late = not sight.is_clean
-            stack = self.library.stack(
-                incident.stacks, sight.frame, self.hub_code, is_late=is_late
-            )
+            stack = self.library.stack(incident.stacks, sight.frame, self.hub_code, is_late=is_late)
         else:
             stack = self._frameless_stack(incident, hub, elapsed)
         if is_new:
@@ -479,7 +477,9 @@ class Sampler:
         stack.add(gap)
         spot = stack.now
         if not sight.is_clean:
-            spot.held += min(gap, self._held(sight))
+            held = min(gap, self._held(sight))
+            spot.held += held
+            spot.cpu += sight.clocks[0] - self._last[0] if held else 0.0
         elif not spot.has_lasted:
             spot.has_lasted = self._runs_without_gil(sight)
         is_same, before, proven = incident.spot is spot, incident.schedule, gap
@@ -501,7 +501,7 @@ class Sampler:
                 has_company=sight.has_company,
             )
         )
-        if is_same and incident.is_waiting and sight.late < _LATE:
+        if is_same and incident.is_waiting and (sight.is_clean or sight.late < _LATE):
             spot.slept += proven
         elif is_same and sight.is_clean and incident.was_clean:
             spot.worked += proven
@@ -623,6 +623,8 @@ class Sampler:
             queued=queued,
             queued_share=share,
             others_waits=incident.others_waits,
+            kept=spot.held if spot is not None else 0.0,
+            slept=spot.slept if spot is not None else 0.0,
             has_company=incident.has_company,
         )
 

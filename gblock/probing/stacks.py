@@ -32,7 +32,8 @@ class Spot:
     """One instruction at which a stack was seen, and for how long."""
 
     __slots__ = (
-        "begins", "has_lasted", "held", "is_call", "seconds", "site", "slept", "suspicion", "worked"
+        "begins", "cpu", "has_lasted", "held", "is_call", "seconds", "site", "slept",
+        "suspicion", "worked",
     )  # fmt: skip
 
     def __init__(self, site: Site, *, is_call: bool, begins: bool = False) -> None:
@@ -50,6 +51,8 @@ class Spot:
         """Whether it was seen to work here while another thread had the GIL."""
         self.held = 0.0
         """For how long the GIL was proven to be kept until the thread stood here."""
+        self.cpu = 0.0
+        """Seconds on a processor meanwhile."""
 
     @property
     def free(self) -> float:
@@ -64,10 +67,21 @@ class Spot:
             self.seconds,
             self.free,
             self.held,
-            is_call=self.is_call,
+            is_call=self.is_call and not self.site.is_of_gevent,
             is_sole=suspicion is not None and suspicion.is_sole,
             is_temporary=suspicion is not None and suspicion.temporary,
-            is_inside=bool(self.site.entered) and suspicion is not None and suspicion.is_inside,
+            is_idle=(
+                self.held > 0
+                and self.cpu < self.held / 5
+                and suspicion is not None
+                and suspicion.computes
+            ),
+            is_inside=(
+                bool(self.site.entered)
+                and not self.site.is_of_gevent
+                and suspicion is not None
+                and suspicion.is_inside
+            ),
         )
 
     def site_of(self, sure: str) -> Site:
@@ -79,6 +93,7 @@ class Spot:
         suspicion = self.suspicion
         if sure == verdict.EXACT:
             is_known = suspicion is None or not suspicion.others or self.free >= self.held
+            is_known = is_known or self.seen.is_idle
             return self.site if is_known else self.site.without_callable()
         if self.begins and self.held >= self.free:
             # What kept the GIL was over when this function was entered.

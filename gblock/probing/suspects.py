@@ -41,7 +41,7 @@ _LIGHT = frozenset(
     POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE
     POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE
     POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE PRECALL PUSH_NULL ROT_FOUR ROT_N ROT_THREE ROT_TWO
-    SET_FUNCTION_ATTRIBUTE SWAP TO_BOOL UNARY_NOT BUILD_TUPLE BUILD_LIST BUILD_MAP
+    SETUP_FINALLY SET_FUNCTION_ATTRIBUTE SWAP TO_BOOL UNARY_NOT BUILD_TUPLE BUILD_LIST BUILD_MAP
     BUILD_CONST_KEY_MAP BUILD_SLICE CALL_INTRINSIC_1 LIST_TO_TUPLE
     """.split()
 )
@@ -99,7 +99,7 @@ _ITERATORS = frozenset(map(type, map(iter, ([], (), {}, "", b"", range(0), range
 class Suspicion:
     """What may have kept the GIL until a frame let another thread in."""
 
-    __slots__ = ("is_inside", "is_sole", "names", "others", "temporary")
+    __slots__ = ("computes", "is_inside", "is_sole", "names", "others", "temporary")
 
     def __init__(
         self,
@@ -109,6 +109,7 @@ class Suspicion:
         is_inside: bool = False,
         others: bool = True,
         temporary: bool = False,
+        computes: bool = False,
     ) -> None:
         """Keep what was found.
 
@@ -118,7 +119,9 @@ class Suspicion:
             is_inside: Whether all suspects are parts of the frame's own function.
             others: Whether the call is unknown, or something besides it is suspect.
             temporary: Whether the call is the sole suspect but for the release of its arguments.
+            computes: Whether all suspects but the call can only compute: none of them can wait.
         """
+        self.computes = computes
         self.names = names
         self.is_sole = is_sole
         self.is_inside = is_inside
@@ -151,6 +154,7 @@ def _suspects(frame: types.FrameType) -> Suspicion:
         is_inside=True,
         others=not is_sole,
         temporary=is_sole and bool(releases),
+        computes=all(each.startswith(_COMPUTES) for each in others),
     )
 
 
@@ -277,8 +281,32 @@ class _Walk:
         if called is None:
             return f"a call in line {_line(self._listed, at)}", False
         if called == callee.PYTHON:
+            if self._ends_at_once(at):
+                return None, True
             return f"the end of a function called in line {_line(self._listed, at)}", False
         return None, called in _UNCHECKED
+
+    def _ends_at_once(self, at: int) -> bool:
+        """Return whether a function of Python that was called computes and releases nothing.
+
+        Its arguments are still held by its caller, it has no other variables, and its instructions
+        take no time. Then only what the caller did before the call is left to look at.
+        """
+        function = callee.called_object(self._frame, self._listed, at)
+        if type(function) is types.MethodType:
+            function = function.__func__
+        if type(function) is not types.FunctionType:
+            return False
+        first, last = callee.arguments(self._listed, at)
+        if any(self._listed[each].opname not in _LIGHT for each in range(first, last)):
+            return False
+        code = function.__code__
+        if code.co_nlocals != code.co_argcount or code.co_flags & 0x2AC:
+            return False
+        return all(
+            each.opname in _LIGHT or each.opname in _ENTRIES or each.opname.startswith("RETURN_")
+            for each in callee.instructions(code)
+        )
 
     def _stores(self, at: int) -> Iterator[str]:
         name, value = self._listed[at].opname, self._listed[at].argval
@@ -377,7 +405,10 @@ class _Walk:
     def _drops_nothing(self, at: int) -> bool:
         before = self._listed[at - 1]
         if before.opname in callee.CALLS:
-            return _is_plain_result(self._called(at - 1))
+            called = self._called(at - 1)
+            return _is_plain_result(called) or (
+                called == callee.PYTHON and _INLINES and self._ends_at_once(at - 1)
+            )
         return before.opname in ("POP_EXCEPT", "END_FOR", "LOAD_CONST")
 
     def _iterates_plainly(self, at: int) -> bool:
@@ -418,9 +449,7 @@ class _Walk:
             return False
         instruction = self._listed[at]
         operator = _OPERATORS.get(instruction.opname, instruction.argrepr).strip("=")
-        places = [
-            each for each in range(first, at) if self._listed[each].opname not in _HARMLESS
-        ]
+        places = self._tops(at, first)
         if not all(self._is_small(each) for each in places):
             return False
         if operator in ("**", "<<", "@"):
@@ -428,10 +457,21 @@ class _Walk:
         if instruction.opname == "COMPARE_OP" or operator == "*":
             # Two containers are compared to their depths, and a text may be repeated without end.
             values = [self._values(each) for each in places]
-            return all(type(each) in (bool, int, float, str, bytes) for each in sum(values, [])) and (
-                operator != "*" or _is_short_product(sum(values, []))
-            )
+            return all(
+                type(each) in (bool, int, float, str, bytes) for each in sum(values, [])
+            ) and (operator != "*" or _is_short_product(sum(values, [])))
         return True
+
+    def _tops(self, at: int, first: int) -> list[int]:
+        """Return the instructions that left the operands of another one, the last first."""
+        tops = []
+        here: int | None = at - 1
+        while here is not None and here >= first:
+            if self._listed[here].opname not in _HARMLESS:
+                tops.append(here)
+            pushes = 2 if "_LOAD_FAST" in self._listed[here].opname else 1
+            here = callee.skipped(self._listed, here, pushes)
+        return tops
 
     def _values(self, at: int) -> list[object]:
         """Return what an instruction loads; one unknown value where it computes."""
@@ -464,8 +504,10 @@ class _Walk:
         if name not in self._stored:
             return _is_small_value(value)
         # It was stored again since: a counter was small if it still is.
-        return type(value) in (bool, int, float, type(None)) and _is_small_value(value) and (
-            self._is_counter(name)
+        return (
+            type(value) in (bool, int, float, type(None))
+            and _is_small_value(value)
+            and (self._is_counter(name))
         )
 
     def _is_counter(self, name: str) -> bool:
@@ -481,6 +523,7 @@ class _Walk:
         return True
 
 
+_COMPUTES = ("operator", "comparison", "the release", "the end", "a call", "format", "build_")
 _HARMLESS = frozenset({"CACHE", "PUSH_NULL", "PRECALL", "KW_NAMES", "NOP", "LIST_TO_TUPLE"})
 
 

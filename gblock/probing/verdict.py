@@ -18,6 +18,9 @@ _MOST = 0.75
 what takes long to release took as long to make, within the same block."""
 _ASLEEP = 0.8
 """The share of an interval that a thread must sleep to count as one that waits."""
+_SLACK, _EXPLAINED, _LINE = 1.15, 0.6, 0.01
+"""How much longer than a switch interval a wait for the GIL takes, which share of a time waits must
+explain, and for how many seconds a thread may stand in line for a processor unnoticed."""
 _KNOWN = 8
 """Switch intervals: of a shorter time the number of waits says nothing."""
 
@@ -53,6 +56,10 @@ class Measured(NamedTuple):
     """The same as a share of the time since the last count before the block."""
     others_waits: int | None = None
     """How often other threads than the sampler's waited meanwhile; None if that is not counted."""
+    kept: float = 0.0
+    """For how long the GIL is proven to have been kept at one place."""
+    slept: float = 0.0
+    """For how long the hub's thread is proven to have waited at one place while the GIL was free."""
     has_company: bool = True
     """Whether the process has Python threads besides the hub's and the sampler's."""
 
@@ -72,6 +79,8 @@ class Seen(NamedTuple):
     """Whether nothing but the call can have kept the GIL."""
     is_temporary: bool = False
     """Whether that is so but for the release of the call's own arguments."""
+    is_idle: bool = False
+    """Whether the thread used no processor meanwhile: an operator or a release would have."""
     is_inside: bool = False
     """Whether all that can have kept the GIL is part of the library's function that is blamed."""
 
@@ -81,6 +90,8 @@ def kind(m: Measured) -> str:
     half = m.duration / 2
     if m.collected >= half:
         return "gc"
+    if m.slept >= half:
+        return "waits"
     is_late = m.late >= half
     held = is_held(m.late, m.waits, m.interval)
     is_kept = is_late and held is not False
@@ -95,6 +106,8 @@ def kind(m: Measured) -> str:
         return "waits"
     if m.cpu >= m.threshold:
         return works  # it would have been a block on a machine of its own, too
+    if m.kept >= half and m.queued < half:
+        return "thread" if _stood_by(m) else "gil"
     if is_late and held is False:
         return "starved"
     if is_short or m.queued_share >= 0.5:
@@ -166,12 +179,15 @@ def held(late: float, waits: int | None, queued: float | None, interval: float) 
         queued: For how long its thread stood in line for a processor, None if unknown.
         interval: The switch interval, in seconds.
     """
-    if waits is None or queued is None or late < 2 * interval:
+    if waits is None or queued is None or late < 2 * interval or waits < 3:
         return 0.0
     asked = (waits - 2) * interval
     if asked > late or asked + queued > late + 2 * interval:
         return 0.0
-    return max(0.0, asked - interval)
+    if asked * _SLACK + queued < _EXPLAINED * late:
+        return max(0.0, asked - interval)  # it was stopped for much of the time
+    # Before the first request it may have stood in line for longer than it does by the mean.
+    return max(0.0, late - interval - min(queued, _LINE + 4 * queued / waits))
 
 
 def is_waiting(
@@ -222,6 +238,12 @@ def confidence(name: str, duration: float, seen: Seen | None) -> str:
     if seen is None or name in BLAMELESS or name == "gc":
         return NONE
     proven = seen.free if seen.is_call else 0.0
-    if seen.is_sole or seen.is_inside or (seen.is_temporary and seen.held >= _MOST * duration):
+    is_waiting = seen.is_idle and seen.is_call
+    if (
+        seen.is_sole
+        or is_waiting
+        or seen.is_inside
+        or (seen.is_temporary and seen.held >= _MOST * duration)
+    ):
         proven += seen.held
     return EXACT if proven >= _PROVEN * duration else NEAR
