@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-import blaming  # noqa: E402
+import blaming
 
 _EACH = 10
 """Blocks of one program."""

@@ -217,7 +217,7 @@ class _Probe:
 
     def end_with_uwsgi(self) -> None:
         """Write the end in uWSGI's workers, too: they run no functions of `atexit`."""
-        uwsgi = sys.modules.get("uwsgi")
+        uwsgi: Any = sys.modules.get("uwsgi")
         if uwsgi is None:
             return
         before = getattr(uwsgi, "atexit", None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gblock.catalog import Catalog
-    from gblock.observations import Observations, Site
+    from gblock.observations import Observations, ObservedSite
 
 _KINDS = {"waits": ("waits", "error"), "cpu": ("cpu", "warning"), "gil": ("cpu", "warning")}
 _SYMBOL = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
@@ -25,7 +25,7 @@ def drafts(observed: Observations, known: Catalog) -> str:
 
     Blockers in order of their ids, then what cannot be drafted, as comments.
     """
-    by_symbol: dict[str, list[Site]] = {}
+    by_symbol: dict[str, list[ObservedSite]] = {}
     unnamed = 0
     unpatched: set[str] = set()
     for site in observed.blamed:
@@ -72,7 +72,7 @@ def _id(symbol: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _block(name: str, symbol: str, sites: list[Site]) -> str:
+def _block(name: str, symbol: str, sites: list[ObservedSite]) -> str:
     worst = max(sites, key=lambda site: site.longest)
     kind, level = _KINDS[max(sites, key=lambda site: site.times).kind]
     count = sum(site.times for site in sites)

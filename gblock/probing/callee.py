@@ -444,6 +444,7 @@ def _evaluate(expression: Expression, frame: types.FrameType) -> object:
 
 
 def local(frame: types.FrameType, name: str) -> object:
+    """Return a local variable of a frame, `MISSING` where reading it would leave traces."""
     code = frame.f_code
     if not code.co_flags & _OPTIMIZED:  # a module or the body of a class
         space = frame.f_locals

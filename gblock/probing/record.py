@@ -271,7 +271,7 @@ class Recorder:
                         "loop_lag_max": round(lag, 6),
                         "state": state,
                         "hub": hub,
-                    }
+                    },
                 ]
             )
 

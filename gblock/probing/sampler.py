@@ -479,7 +479,7 @@ class Sampler:
         if not sight.is_clean:
             held = min(gap, self._held(sight))
             spot.held += held
-            spot.cpu += sight.clocks[0] - self._last[0] if held else 0.0
+            spot.busy += self._kept_busy(sight) if held else 0.0
         elif not spot.has_lasted:
             spot.has_lasted = self._runs_without_gil(sight)
         is_same, before, proven = incident.spot is spot, incident.schedule, gap
@@ -498,8 +498,8 @@ class Sampler:
                 schedule.waiting - before.waiting,
                 schedule.turns - before.turns,
                 sys.getswitchinterval(),
-                has_company=sight.has_company,
             )
+            and self._kernel.state() in ("S", "D")
         )
         if is_same and incident.is_waiting and (sight.is_clean or sight.late < _LATE):
             spot.slept += proven
@@ -526,6 +526,12 @@ class Sampler:
         elapsed = perf_counter() - sight.now
         ran = clocks.read(self._clock) - sight.clocks[0]
         return elapsed >= _LONG_ENOUGH and ran >= elapsed / 2
+
+    def _kept_busy(self, sight: _Sight) -> float:
+        """Return for how long the hub's thread was on a processor or in line for one, at most."""
+        ran = sight.clocks[0] - self._last[0]
+        now, base = self._kernel.schedule(), self._count.schedule
+        return ran + now.waiting - base.waiting if now is not None and base is not None else ran
 
     def _held(self, sight: _Sight) -> float:
         """Return for how long the GIL is proven to have been kept until this look."""

@@ -32,7 +32,7 @@ class Spot:
     """One instruction at which a stack was seen, and for how long."""
 
     __slots__ = (
-        "begins", "cpu", "has_lasted", "held", "is_call", "seconds", "site", "slept",
+        "begins", "busy", "has_lasted", "held", "is_call", "seconds", "site", "slept",
         "suspicion", "worked",
     )  # fmt: skip
 
@@ -51,8 +51,8 @@ class Spot:
         """Whether it was seen to work here while another thread had the GIL."""
         self.held = 0.0
         """For how long the GIL was proven to be kept until the thread stood here."""
-        self.cpu = 0.0
-        """Seconds on a processor meanwhile."""
+        self.busy = 0.0
+        """Seconds on a processor, or in line for one, meanwhile."""
 
     @property
     def free(self) -> float:
@@ -72,7 +72,7 @@ class Spot:
             is_temporary=suspicion is not None and suspicion.temporary,
             is_idle=(
                 self.held > 0
-                and self.cpu < self.held / 5
+                and self.busy < self.held / 5
                 and suspicion is not None
                 and suspicion.computes
             ),

@@ -37,7 +37,8 @@ _LIGHT = frozenset(
     LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS LOAD_CLASSDEREF LOAD_CLOSURE LOAD_CONST LOAD_DEREF
     LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_BORROW LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST
     LOAD_FAST_BORROW_LOAD_FAST_BORROW LOAD_COMMON_CONSTANT LOAD_GLOBAL LOAD_LOCALS LOAD_NAME
-    LOAD_SMALL_INT MAKE_CELL MAKE_FUNCTION NOP NOT_TAKEN POP_BLOCK POP_ITER POP_JUMP_BACKWARD_IF_NONE
+    LOAD_SMALL_INT MAKE_CELL MAKE_FUNCTION NOP NOT_TAKEN POP_BLOCK POP_ITER
+    POP_JUMP_BACKWARD_IF_NONE
     POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE
     POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE
     POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE PRECALL PUSH_NULL ROT_FOUR ROT_N ROT_THREE ROT_TWO
@@ -115,7 +116,7 @@ class Suspicion:
 
         Args:
             names: The suspects, the last one that ran first.
-            is_sole: Whether the call that the frame stands at is known, and nothing else is suspect.
+            is_sole: Whether the call at which the frame stands is known and the only suspect.
             is_inside: Whether all suspects are parts of the frame's own function.
             others: Whether the call is unknown, or something besides it is suspect.
             temporary: Whether the call is the sole suspect but for the release of its arguments.
@@ -237,7 +238,7 @@ class _Walk:
         return []
 
     def _region(self) -> tuple[list[int], list[str]]:
-        """Return the instructions that may have run since the last look, and what ended the walk."""
+        """Return the instructions that may have run since the last look, and other suspects."""
         found: list[str] = []
         region: list[int] = []
         seen = {self._at}
@@ -456,10 +457,10 @@ class _Walk:
             return False
         if instruction.opname == "COMPARE_OP" or operator == "*":
             # Two containers are compared to their depths, and a text may be repeated without end.
-            values = [self._values(each) for each in places]
-            return all(
-                type(each) in (bool, int, float, str, bytes) for each in sum(values, [])
-            ) and (operator != "*" or _is_short_product(sum(values, [])))
+            values = [value for each in places for value in self._values(each)]
+            return all(type(each) in (bool, int, float, str, bytes) for each in values) and (
+                operator != "*" or _is_short_product(values)
+            )
         return True
 
     def _tops(self, at: int, first: int) -> list[int]:
@@ -563,7 +564,7 @@ def _is_plain_result(name: str | None) -> bool:
 def _is_small_value(value: object) -> bool:
     kind = type(value)
     if kind is int:
-        return value.bit_length() < _SMALL  # type: ignore[attr-defined]
+        return bool(value.bit_length() < _SMALL)  # type: ignore[attr-defined]
     if kind in (bool, float, complex, type(None)):
         return True
     return kind in _SIZED and len(value) < _SMALL  # type: ignore[arg-type]

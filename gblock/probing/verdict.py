@@ -59,7 +59,7 @@ class Measured(NamedTuple):
     kept: float = 0.0
     """For how long the GIL is proven to have been kept at one place."""
     slept: float = 0.0
-    """For how long the hub's thread is proven to have waited at one place while the GIL was free."""
+    """For how long the hub's thread is proven to have waited at one place, the GIL being free."""
     has_company: bool = True
     """Whether the process has Python threads besides the hub's and the sampler's."""
 
@@ -190,9 +190,7 @@ def held(late: float, waits: int | None, queued: float | None, interval: float) 
     return max(0.0, late - interval - min(queued, _LINE + 4 * queued / waits))
 
 
-def is_waiting(
-    elapsed: float, ran: float, queued: float, turns: int, interval: float, *, has_company: bool
-) -> bool:
+def is_waiting(elapsed: float, ran: float, queued: float, turns: int, interval: float) -> bool:
     """Return whether a thread slept for an interval of time, and not in line for the GIL.
 
     Args:
@@ -201,11 +199,10 @@ def is_waiting(
         queued: Seconds of it that the thread waited for a processor.
         turns: How often it was put on a processor.
         interval: The switch interval: a thread that waits for the GIL wakes as often.
-        has_company: Whether other Python threads may have the GIL.
     """
     if elapsed - ran - queued < _ASLEEP * elapsed:
         return False
-    return not has_company or turns < 3 or turns < 0.4 * elapsed / interval
+    return turns < max(3, 0.4 * elapsed / interval)
 
 
 def _stood_by(m: Measured) -> bool:

@@ -189,14 +189,14 @@ class Deployment:
 
     def _values(self, path: str) -> manifests.Values:
         """The settings of the chart that a template belongs to."""
-        directory = os.path.dirname(path)
-        while len(directory) >= len(self.tree.root):
+        directory, below = os.path.dirname(path), ""
+        while len(directory) >= len(self.tree.root) and directory != below:
             name = os.path.join(directory, "values.yaml")
             if name in self.tree:
                 if name not in self._charts:
                     self._charts[name] = manifests.settings(self.text(name) or "")
                 return self._charts[name]
-            directory = os.path.dirname(directory)
+            directory, below = os.path.dirname(directory), directory
         return {}
 
     def _placed(self, command: Command) -> Command:
