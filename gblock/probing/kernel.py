@@ -1,6 +1,7 @@
 """What the kernel says about a thread of this process: Linux only, and only where it allows it.
 
-Nothing here is ever imported or asked before a block is under way, but `schedule` once in a while.
+To read a file releases the GIL, and what the hub does then is lost to the look that reads. So the
+short files of `/proc` are read through `ctypes.PyDLL`, which keeps the GIL, where that is possible.
 """
 
 from __future__ import annotations
@@ -8,6 +9,21 @@ from __future__ import annotations
 import os
 import re
 import sys
+
+try:
+    import ctypes
+
+    _libc = ctypes.PyDLL(None)
+    _open, _load, _close = _libc.open, _libc.read, _libc.close
+    _open.argtypes = (ctypes.c_char_p, ctypes.c_int)
+    _load.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
+    _load.restype = ctypes.c_ssize_t
+    _close.argtypes = (ctypes.c_int,)
+    _BUFFER = ctypes.create_string_buffer(4096)
+    KEEPS_GIL = sys.platform.startswith("linux")
+    """Whether the counts of a thread are read without releasing the GIL."""
+except Exception:  # noqa: BLE001 - a system without libffi, or one that forbids what it needs
+    KEEPS_GIL = False
 
 try:  # `os.open` and its like are patched, these are not
     import posix as _system
@@ -66,12 +82,14 @@ class Thread:
     def __init__(self, number: int) -> None:
         """Say which."""
         self._folder = f"/proc/self/task/{number}/"
+        self._schedule = os.fsencode(self._folder + "schedstat")
+        self._stat = os.fsencode(self._folder + "stat")
         machine = os.uname().machine if LINUX else ""
         self._names = _NAMES.get(machine, {})
 
     def schedule(self) -> Schedule | None:
         """Return what it was given so far, or None where the kernel does not tell."""
-        text = _text(self._folder + "schedstat", 128)
+        text = _short(self._schedule)
         try:
             ran, waiting, turns = map(int, text.split()[:3])
             return Schedule(ran / 1e9, waiting / 1e9, turns)
@@ -80,7 +98,7 @@ class Thread:
 
     def state(self) -> str:
         """Return R for running or ready, S or D for asleep, and nothing where it is unknown."""
-        text = _text(self._folder + "stat", 512)
+        text = _short(self._stat)
         return text.rpartition(b")")[2].strip()[:1].decode("ascii", "replace")
 
     def syscall(self) -> tuple[str | None, int]:
@@ -153,6 +171,18 @@ def _follows_call(address: int) -> bool:
         word = int.from_bytes(code[4:], "little")
         return word >> 26 == 0b100101 or word & 0xFFFFFC1F == 0xD63F0000
     return True
+
+
+def _short(path: bytes) -> bytes:
+    """Return what stands in a short file of `/proc`, empty where it cannot be read."""
+    if not KEEPS_GIL:
+        return _read(os.fsdecode(path), 512, None)
+    handle = _open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if handle < 0:
+        return b""
+    size = _load(handle, _BUFFER, 512)
+    _close(handle)
+    return _BUFFER.raw[: max(size, 0)]
 
 
 def _text(path: str, size: int) -> bytes:

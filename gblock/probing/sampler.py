@@ -93,7 +93,11 @@ class _Count(NamedTuple):
 class _Incident:
     """A turn of the loop that lasts."""
 
-    def __init__(self, began: float, before: Clocks, opened: float, *, in_poll: bool) -> None:
+    def __init__(
+        self, began: float, before: Clocks, opened: float, base: _Count, *, in_poll: bool
+    ) -> None:
+        self.base = base
+        """What the kernel had counted at the look before."""
         self.began = began
         self.cpu, self.process, self.collected = before
         self.opened = opened
@@ -209,7 +213,6 @@ class Sampler:
         self._incident: _Incident | None = None
         self._beat = now
         self._count = _Count(now, self._kernel.schedule())
-        self._count_cpu = self._last[0]
         self._state = "idle"
 
     def look(self, hub: Any) -> None:
@@ -265,9 +268,8 @@ class Sampler:
         else:
             self._at_work(sight, hub)
         self._turn, self._stamp, self._last = sight.turn, sight.stamp, sight.clocks
-        self._count_own(sight)
+        self._count_all(sight)
         if self._incident is None:
-            self._count_hub(sight)
             if sight.now - self._beat >= self.settings.heartbeat:
                 self._beat = sight.now
                 self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
@@ -377,7 +379,7 @@ class Sampler:
             if elapsed < self._suspicious:
                 return
             is_new = True
-            incident = _Incident(self._began, self._before, sight.now, in_poll=False)
+            incident = _Incident(self._began, self._before, sight.now, self._count, in_poll=False)
             self._incident = incident
             incident.delay(sight)
             incident.has_company = sight.has_company
@@ -393,28 +395,22 @@ class Sampler:
         if is_new:
             incident.first = incident.schedule
 
-    def _count_own(self, sight: _Sight) -> None:
-        """Read for how long this thread has waited for a processor.
+    def _count_all(self, sight: _Sight) -> None:
+        """Read for how long this thread and the hub's have waited for a processor.
 
-        To read releases the GIL, and what the hub does then is not seen. So the count is taken
-        while the hub rests, and the delays since are added to it.
+        Where to read releases the GIL, what the hub does meanwhile is not seen. Then the counts are
+        taken while the hub rests, and the delays since are added to them.
         """
         self._delayed += sight.late
         if self._own is None:
             self._own = kernel.Thread(clocks.native_id())
-        elif (self._delayed < _DELAYED or not sight.is_idle) and self._own_waiting is not None:
-            return
-        schedule = self._own.schedule()
-        self._own_waiting, self._delayed = None if schedule is None else schedule.waiting, 0.0
-
-    def _count_hub(self, sight: _Sight) -> None:
-        """Read what the kernel counts of the hub's thread, so often that it is not stale."""
-        # A thread that does nothing waits for no processor.
+        if kernel.KEEPS_GIL or (sight.is_idle and self._delayed >= _DELAYED):
+            schedule = self._own.schedule()
+            self._own_waiting, self._delayed = None if schedule is None else schedule.waiting, 0.0
         age = sight.now - self._count.at
-        worked = sight.is_idle and sight.clocks[0] - self._count_cpu >= _WORKED
-        if age >= (_COUNT_EVERY if worked else _COUNT_IDLE):
+        is_due = self._incident is None and age >= (_COUNT_EVERY if sight.is_idle else _COUNT_IDLE)
+        if kernel.KEEPS_GIL or is_due:
             self._count = _Count(sight.now, self._kernel.schedule())
-            self._count_cpu = sight.clocks[0]
 
     def _suspect(self, loop: Any, now: float) -> None:
         """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
@@ -422,7 +418,7 @@ class Sampler:
         The one cannot be told from the other by a frame. The loop's time does not change in either,
         so one answer holds until it does.
         """
-        incident = _Incident(self._still, self._still_before, now, in_poll=True)
+        incident = _Incident(self._still, self._still_before, now, self._count, in_poll=True)
         incident.asked = clocks.read(self._clock)
         self._incident = incident
         loop.run_callback_threadsafe(incident.mark)
@@ -479,7 +475,7 @@ class Sampler:
         if not sight.is_clean:
             held = min(gap, self._held(sight))
             spot.held += held
-            spot.busy += self._kept_busy(sight) if held else 0.0
+            spot.busy += self._kept_busy(incident, sight) if held else 0.0
         elif not spot.has_lasted:
             spot.has_lasted = self._runs_without_gil(sight)
         is_same, before, proven = incident.spot is spot, incident.schedule, gap
@@ -488,7 +484,8 @@ class Sampler:
             is_same, before, proven = True, incident.first, now - incident.opened
         # The kernel is asked of a thread that sleeps: to ask releases the GIL.
         ran = sight.clocks[0] - self._last[0]
-        schedule = self._kernel.schedule() if ran < gap / 2 else None
+        asks = kernel.KEEPS_GIL or ran < gap / 2
+        schedule = self._kernel.schedule() if asks else None
         incident.is_waiting = (
             schedule is not None
             and before is not None
@@ -510,7 +507,7 @@ class Sampler:
         elapsed = now - incident.began
         if elapsed >= incident.next_state:
             incident.next_state = max(elapsed * 2, self._threshold)
-            if schedule is None and ran >= gap / 2:
+            if ran >= gap / 2:
                 incident.running += 1
             elif not self._ask_kernel(incident, spot, elapsed):
                 return
@@ -527,10 +524,10 @@ class Sampler:
         ran = clocks.read(self._clock) - sight.clocks[0]
         return elapsed >= _LONG_ENOUGH and ran >= elapsed / 2
 
-    def _kept_busy(self, sight: _Sight) -> float:
+    def _kept_busy(self, incident: _Incident, sight: _Sight) -> float:
         """Return for how long the hub's thread was on a processor or in line for one, at most."""
         ran = sight.clocks[0] - self._last[0]
-        now, base = self._kernel.schedule(), self._count.schedule
+        now, base = self._kernel.schedule(), incident.schedule or incident.base.schedule
         return ran + now.waiting - base.waiting if now is not None and base is not None else ran
 
     def _held(self, sight: _Sight) -> float:
@@ -604,7 +601,7 @@ class Sampler:
     def _measured(
         self, incident: _Incident, duration: float, cpu: float, spot: Spot | None
     ) -> verdict.Measured:
-        now, base = self._kernel.schedule(), self._count
+        now, base = self._kernel.schedule(), incident.base
         first, since = base.schedule, base.at
         if self._left - incident.opened >= self._threshold / 2 and incident.first is not None:
             first, since = incident.first, incident.opened

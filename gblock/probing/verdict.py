@@ -182,7 +182,7 @@ def held(late: float, waits: int | None, queued: float | None, interval: float) 
     if waits is None or queued is None or late < 2 * interval or waits < 3:
         return 0.0
     asked = (waits - 2) * interval
-    if asked > late or asked + queued > late + 2 * interval:
+    if asked > late + interval or asked + queued > late + 2 * interval:
         return 0.0
     if asked * _SLACK + queued < _EXPLAINED * late:
         return max(0.0, asked - interval)  # it was stopped for much of the time
