@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Sink = Callable[[dict[str, object]], object]
 
-__all__ = ["settle", "start", "stop"]
+__all__ = ["settle", "start", "stop", "turn"]
 
 _GUARD = 2.0
 """Seconds between two looks of the hub at its monitor thread."""
@@ -354,6 +354,13 @@ def start(
         settings.threshold = threshold
     settings.sink = sink
     _start(settings)
+
+
+def turn() -> None:
+    """Let the hub turn once: what has blocked it is over, and what blocks it now begins."""
+    import gevent
+
+    gevent.sleep(0)
 
 
 def settle() -> None:

@@ -47,7 +47,7 @@ def test_a_million_blocks_at_a_million_places_cost_bounded_memory_and_disk(tmp_p
     finally:
         tracemalloc.stop()
     run(140_000, 1_000_000)
-    recorder.heartbeat(1, 0.0, "idle", "Hub")
+    recorder.heartbeat({"samples": 1, "state": "idle", "hub": "Hub"})
 
     assert after - before < 50_000
     files = list(tmp_path.iterdir())

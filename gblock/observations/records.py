@@ -119,6 +119,10 @@ class Heartbeat(_Record, frozen=True, tag="heartbeat"):
     blocked: _Seconds = 0.0
     dropped: _Count = 0
     samples: _Count | None = None
+    busy: _Count | None = None
+    """Looks that found the hub at work."""
+    lags: tuple[_Count, ...] = ()
+    """Looks by the lag of the hub; `gblock.probing.sampler.LAGS` are the bounds."""
     loop_lag_max: _Seconds = 0.0
     state: str | None = None
 

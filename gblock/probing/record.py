@@ -250,12 +250,13 @@ class Recorder:
     def progress(self, elapsed: float, site: Site) -> None:
         """Record that a block lasts."""
         if self.path is None:
-            self._say(f"still blocked after {elapsed:.1f} s{_place(site)}")
+            if self._settings.sink is None:
+                self._say(f"still blocked after {elapsed:.1f} s{_place(site)}")
             return
         line: Record = {"type": "progress", "t": time.time(), "site": site.number}
         self._write([*self._unwritten(site), {**line, "elapsed": round(elapsed, 6)}])
 
-    def heartbeat(self, samples: int, lag: float, state: str, hub: str) -> None:
+    def heartbeat(self, details: Record) -> None:
         """Record that the probe lives, and what it counted so far."""
         if self.path is not None or self._settings.sink is not None:
             self._hand(
@@ -267,10 +268,7 @@ class Recorder:
                         "blocks": self.blocks,
                         "blocked": round(self.blocked, 6),
                         "dropped": self.dropped,
-                        "samples": samples,
-                        "loop_lag_max": round(lag, 6),
-                        "state": state,
-                        "hub": hub,
+                        **details,
                     },
                 ]
             )
@@ -336,7 +334,13 @@ class Recorder:
                 "site": site.number,
                 "symbol": site.symbol,
                 "callable": site.callable,
-                "user": user and {"file": user[0], "line": user[2], "function": user[3]},
+                "user": user
+                and {
+                    "file": user[0],
+                    "module": user[1],
+                    "line": user[2],
+                    "function": user[3],
+                },
                 "stack": [
                     {"file": file, "module": module, "line": line, "function": name, "user": own}
                     for file, module, line, name, own in site.frames

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_left
 from typing import NamedTuple
 
 from gblock.probing import clocks, kernel, patched, stacks, verdict
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     # Seconds: of the hub's thread on a processor, of all threads, of garbage collection.
     Clocks = tuple[float, float, float]
 
+LAGS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""Seconds: the upper bounds of the histogram of the hub's lag at each look."""
 _ERRORS = 10
 _TURNING = 8
 """So many turns of the loop follow a block at once, beside those that are usual between two looks:
@@ -163,6 +166,10 @@ class Sampler:
         self.recorder = recorder
         self.library = library
         self.samples = 0
+        self.busy = 0
+        """Looks that found the hub at work."""
+        self.lags = [0] * (len(LAGS) + 1)
+        """Looks by how long the turn of the loop lasted until then; see `LAGS`."""
         self.lag = 0.0
         self.disabled: str | None = None
         self.on_look: Callable[[], None] | None = None
@@ -246,7 +253,20 @@ class Sampler:
         if incident is not None:
             self._incident = None
             self._close(incident, incident.mark.at or perf_counter(), self._last[0])
-        self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
+        self._heartbeat()
+
+    def _heartbeat(self) -> None:
+        """Write what was counted since the start."""
+        self.recorder.heartbeat(
+            {
+                "samples": self.samples,
+                "busy": self.busy,
+                "lags": list(self.lags),
+                "loop_lag_max": round(self.lag, 6),
+                "state": self._state,
+                "hub": self.name,
+            }
+        )
 
     def _failed(self, error: BaseException) -> None:
         self._errors += 1
@@ -265,14 +285,17 @@ class Sampler:
         self._miss(sight, unseen)
         if sight.is_idle:
             self._at_rest(sight, hub.loop)
+            self.lags[0] += 1
         else:
             self._at_work(sight, hub)
+            self.busy += 1
+            self.lags[bisect_left(LAGS, sight.now - self._began)] += 1
         self._turn, self._stamp, self._last = sight.turn, sight.stamp, sight.clocks
         self._count_all(sight)
         if self._incident is None:
             if sight.now - self._beat >= self.settings.heartbeat:
                 self._beat = sight.now
-                self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
+                self._heartbeat()
                 self.lag = 0.0
 
     def _sight(self, loop: Any) -> _Sight:
@@ -513,7 +536,8 @@ class Sampler:
                 return
         if self.recorder.is_due(elapsed, incident.progress):
             incident.progress = elapsed
-            self.recorder.progress(elapsed, self.recorder.site(spot.site))
+            sure = verdict.confidence("waits", elapsed, spot.seen)
+            self.recorder.progress(elapsed, self.recorder.site(spot.site_of(sure)))
 
     def _runs_without_gil(self, sight: _Sight) -> bool:
         """Return whether the hub's thread works on while this one has had the GIL since it looked.
