@@ -302,11 +302,13 @@ def _observations(options: Options) -> int:
         raise UserError("gblock report", "name the probe's directory, or set GBLOCK_PROBE_DIR")
     config = _project_config(options)
     observed = _observed(paths, config)
-    sources = [options.project] if options.project else _sources(observed)
-    if sources and not options.suggest:
-        if not options.project and not options.config and not options.isolated:
-            config = _config_of(sources[0])
-        observed = engine.confirmed(observed, sources, config)
+    if not options.suggest:
+        groups = [[options.project]] if options.project else _projects(_sources(observed))
+        for sources in groups:
+            own = not options.project and not options.config and not options.isolated
+            observed = engine.confirmed(
+                observed, sources, _config_of(sources[0]) if own else config
+            )
     if options.suggest:
         from gblock.observations.drafts import drafts
 
@@ -330,6 +332,21 @@ def _observations(options: Options) -> int:
     if failed or any(missed.error for missed in observed.unread):
         return FAILED
     return _answer(options, observed)
+
+
+def _projects(sources: Sequence[str]) -> list[list[str]]:
+    """Return files by the project that each belongs to.
+
+    Two services that were probed on one machine have nothing in common but the root of its file
+    system, and that is no project to read.
+    """
+    from gblock.codebase import project_root
+
+    groups: dict[str, list[str]] = {}
+    for source in sources:
+        if "/site-packages/" not in source and "/lib/python" not in source:
+            groups.setdefault(project_root([source]), []).append(source)
+    return list(groups.values())
 
 
 def _answer(options: Options, observed: Observations) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gblock.catalog import Catalog
-    from gblock.observations import Observations, Site
+    from gblock.observations import Observations, ObservedSite
 
 _KINDS = {"waits": ("waits", "error"), "cpu": ("cpu", "warning"), "gil": ("cpu", "warning")}
 _SYMBOL = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
@@ -31,7 +31,7 @@ def drafts(observed: Observations, known: Catalog, read: Callable[[str], str] | 
         read: Returns what the machine code of a symbol's package says of it, a sentence, or
             nothing; None where that is not asked.
     """
-    by_symbol: dict[str, list[Site]] = {}
+    by_symbol: dict[str, list[ObservedSite]] = {}
     unnamed = 0
     unpatched: set[str] = set()
     for site in observed.blamed:
@@ -79,7 +79,7 @@ def identifier(symbol: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _block(name: str, symbol: str, sites: list[Site], said: str) -> str:
+def _block(name: str, symbol: str, sites: list[ObservedSite], said: str) -> str:
     worst = max(sites, key=lambda site: site.longest)
     kind, level = _KINDS[max(sites, key=lambda site: site.times).kind]
     count = sum(site.times for site in sites)

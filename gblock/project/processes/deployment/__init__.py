@@ -179,14 +179,14 @@ class Deployment(Repository):
         Args:
             path: The template.
         """
-        directory = os.path.dirname(path)
-        while len(directory) >= len(self.tree.root):
+        directory, below = os.path.dirname(path), ""
+        while len(directory) >= len(self.tree.root) and directory != below:
             name = os.path.join(directory, "values.yaml")
             if name in self.tree:
                 if name not in self._charts:
                     self._charts[name] = manifests.settings(self.text(name) or "")
                 return self._charts[name]
-            directory = os.path.dirname(directory)
+            directory, below = os.path.dirname(directory), directory
         return {}
 
     def script(
