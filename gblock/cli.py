@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gblock.observations import Observations
 
 CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
+INTERRUPTED = 130
+"""What a shell reports of a command that SIGINT ended: 128 and the number of the signal."""
 _MANY = 300
 """Files: after a larger check the memory is left to the system."""
 _RULE_COLUMNS = ("name", "default", "summary")
@@ -36,6 +38,7 @@ def main(argv: list[str] | None = None) -> int:
         _say(f"error: {error}")
     except KeyboardInterrupt:
         _say("gblock was interrupted")
+        return INTERRUPTED
     except SystemExit as end:  # argparse, after --help and --version
         return end.code if isinstance(end.code, int) else CLEAN
     except Exception as error:  # noqa: BLE001 - the last line of defence

@@ -222,7 +222,8 @@ class TestExitCodes:
     )
     def test_what_stops_the_run_is_one_line(self, capsys, engine, error, expected):
         engine.result = error
-        assert (2, "", expected) == run(capsys, "check")
+        code = 130 if isinstance(error, KeyboardInterrupt) else 2
+        assert (code, "", expected) == run(capsys, "check")
 
     def test_a_fault_of_our_own_is_one_line_with_its_place(self, capsys, engine):
         engine.result = ZeroDivisionError("by\nzero")
@@ -379,7 +380,7 @@ class TestProcess:
         expected = b"error: the report cannot be written: No space left on device\n"
         assert (2, expected) == (run.returncode, run.stderr)
 
-    def test_ctrl_c_is_one_line_and_exit_2(self, tree):
+    def test_ctrl_c_is_one_line_and_exit_130(self, tree):
         root = tree({"a.py": ""})
         program = (
             "import os, signal, sys, time\n"
@@ -391,7 +392,7 @@ class TestProcess:
             "sys.exit(cli.main(['check', 'a.py']))\n"
         )
         run = python("-c", program, cwd=root)
-        assert (2, b"", b"gblock was interrupted\n") == (run.returncode, run.stdout, run.stderr)
+        assert (130, b"", b"gblock was interrupted\n") == (run.returncode, run.stdout, run.stderr)
 
     def test_a_name_that_the_locale_cannot_write_is_escaped(self, tree):
         root = tree({"漢.py": self.SOURCE})

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from gblock import rules
 from gblock.decoding import is_utf_8
-from gblock.project.reading.modules import WORDS
+from gblock.project.reading.modules import WORDS, Trouble
 from gblock.project.triage.triage import Triage
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
     from gblock.project.processes.surroundings import Surroundings
-    from gblock.project.reading.modules import Trouble
     from gblock.project.remarks import Remarks
 
 else:
@@ -304,8 +303,7 @@ class Plan:
             return False
         if len(data) > _LARGEST:
             size = f"{len(data) / 1e6:.0f} MB"
-            message = f"is too large to be parsed ({size}): exclude it if it is generated"
-            problems[path] = message, None
+            problems[path] = Trouble(f"is too large to be checked: {size}", kind="limit")
             return False
         return self._modules.summary(path) is not None
 

@@ -22,7 +22,8 @@ def summary(report: Report) -> str:
     ]
     hidden = [f"{count} {what}" for count, what in silences if count]
     # Nothing found is said only where everything was looked at and nothing hidden.
-    nothing = "Nothing to report" if hidden or report.problems else "No blocking calls found"
+    is_whole = not (hidden or report.problems or report.files_unreadable)
+    nothing = "No blocking calls found" if is_whole else "Nothing to report"
     found = f"Found {first}" if reported else nothing
     return f"{'; '.join([found, *hidden])}. {_files(report)}."
 
@@ -43,5 +44,5 @@ def _files(report: Report) -> str:
     if report.files_tests:
         parts.append(f"{counted(report.files_tests, 'test file')} left out")
     if report.files_unreadable:
-        parts.append(f"{report.files_unreadable:,} could not be read")
+        parts.append(f"{report.files_unreadable:,} could not be read or parsed")
     return ", ".join(parts)
