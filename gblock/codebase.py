@@ -124,12 +124,7 @@ class Codebase:
             return [self.root]
         # A script in a home directory is no project: only its neighbours can be imported.
         directories = {os.path.dirname(path) for path in self.reported}
-        return [
-            entry.path
-            for directory in directories
-            for entry in os.scandir(directory)
-            if entry.name.endswith(".py") and entry.is_file()
-        ]
+        return [path for directory in directories for path in files.beside(directory)]
 
 
 def project_root(paths: Sequence[str]) -> str:

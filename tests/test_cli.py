@@ -85,6 +85,17 @@ class TestArguments:
             (["src"], "gblock: src is no command; did you mean gblock check src?"),
             (["--versoin"], "gblock: unrecognized arguments: --versoin; did you mean --version?"),
             (["--zzz"], "gblock: unrecognized arguments: --zzz"),
+            (["lint"], "gblock: lint is no command; did you mean check?\n"),
+            (["check", "--fxi"], "gblock check: unrecognized arguments: --fxi\n"),
+            (
+                ["check", "--severity=error"],
+                "gblock check: unrecognized arguments: --severity=error; "
+                "did you mean --min-severity?\n",
+            ),
+            (
+                ["check", "--workers", "2"],
+                "gblock check: unrecognized arguments: --workers; did you mean --jobs?\n",
+            ),
             (
                 ["check", "--selct=x"],
                 "gblock check: unrecognized arguments: --selct=x; did you mean --select?",
@@ -230,8 +241,30 @@ class TestExitCodes:
         code, out, err = run(capsys, "check")
         assert (code, out) == (2, "")
         assert err.startswith("error: gblock itself failed at test_cli.py:")
-        assert "ZeroDivisionError: by zero; please report it" in err
+        assert "ZeroDivisionError: by zero; GBLOCK_TRACEBACK=1 shows a traceback" in err
         assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            "gblock.engine.inspection.Inspection._visited",
+            "gblock.project.reading.modules.Modules.summary",
+            "gblock.engine.inspection.Inspection.candidates",
+        ],
+    )
+    @pytest.mark.parametrize("shown", [True, False])
+    def test_a_fault_of_our_own_names_the_file_that_was_checked(
+        self, capsys, monkeypatch, tree, place, shown
+    ):
+        tree({"good.py": "x = 1\n", "a\n.py": "import os\nos.system('x')\n"})
+        monkeypatch.setattr(place, lambda *_: 1 / 0)
+        if shown:
+            monkeypatch.setenv("GBLOCK_TRACEBACK", "1")
+        code, _, err = run(capsys, "check", ".")
+        assert code == 2
+        assert "error: gblock itself failed while it checked a\\n.py at test_cli.py:" in err
+        assert shown == err.startswith("Traceback (most recent call last):")
+        assert shown or err.count("\n") == 1
 
 
 class TestStreams:

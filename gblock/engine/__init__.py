@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.codebase import Codebase
+from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
 from gblock.engine.wanted import Wanted
@@ -74,7 +75,8 @@ class Check:
             notes = list(codebase.notes)
             if inspection is not None:
                 for path in inspected:
-                    sorted_out.add(path, inspection)
+                    with Looking(path):
+                        sorted_out.add(path, inspection)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
         finally:

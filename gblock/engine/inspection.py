@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
 from gblock.diagnostics import Candidate, Location, Related
+from gblock.engine.looking import Looking
 from gblock.files import relative_name
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
@@ -123,11 +124,12 @@ class Inspection:
         return Searched(paths, promising, self._unresolved, self.modules.problems)
 
     def _promises(self, path: str) -> bool:
-        try:
-            self._searched[path] = sites = self._sites_of(path, self._sites)
-        except RecursionError:
-            return True  # `look` reports it
-        return bool(sites)
+        with Looking(path):
+            try:
+                self._searched[path] = sites = self._sites_of(path, self._sites)
+            except RecursionError:
+                return True  # `look` reports it
+            return bool(sites)
 
     def take(self, searched: Searched) -> None:
         """Take in what another process has found out."""

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from gblock import rules
 from gblock.decoding import is_utf_8
+from gblock.engine.looking import Looking
 from gblock.project.reading.modules import WORDS, Trouble
 from gblock.project.triage.triage import Triage
 
@@ -274,7 +275,8 @@ class Plan:
         for number, path in enumerate(paths):
             if self._on_progress:
                 self._on_progress(number, len(paths))
-            inspection.look(path)
+            with Looking(path):
+                inspection.look(path)
             self._jobs.tend()
 
     def _searched(self, paths: list[str]) -> Searched:
@@ -305,7 +307,8 @@ class Plan:
             size = f"{len(data) / 1e6:.0f} MB"
             problems[path] = Trouble(f"is too large to be checked: {size}", kind="limit")
             return False
-        return self._modules.summary(path) is not None
+        with Looking(path):
+            return self._modules.summary(path) is not None
 
     def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Checked:
         """Check what triage dropped for syntax errors, as far as that is cheap, and for comments.

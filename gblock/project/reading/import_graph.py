@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
+from gblock.decoding import encoded
 from gblock.project.reading.modules import Modules
 
 _STATEMENT = (
@@ -266,7 +267,7 @@ class Reach:
             *directories, name = relative.split("/")
             names.update(directories)
             names.add(name.removesuffix(".py"))
-        return frozenset(name.encode() for name in names)
+        return frozenset(map(encoded, names))
 
     def _strings(self, data: bytes, path: str) -> list[tuple[str, int]]:
         """The modules that strings name, and where."""

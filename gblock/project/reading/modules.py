@@ -6,7 +6,7 @@ import os
 import sys
 from functools import cached_property
 
-from gblock.decoding import decode
+from gblock.decoding import decode, encoded
 from gblock.project.reading.testcode import is_test
 from gblock.project.reading.word_index import SPACED, WordIndex
 
@@ -243,7 +243,7 @@ class Modules:
         key = (word, tests, whole)
         found = self._mentions.get(key)
         if found is None:
-            found = self._mentions[key] = self._find(word.encode(), tests, whole)
+            found = self._mentions[key] = self._find(encoded(word), tests, whole)
         return found
 
     def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
