@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gblock.observations import Observations
 
 CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
+INTERRUPTED = 130
+"""What a shell reports of a command that SIGINT ended: 128 and the number of the signal."""
 _MANY = 300
 """Files: after a larger check the memory is left to the system."""
 _RULE_COLUMNS = ("name", "default", "summary")
@@ -31,12 +33,16 @@ def main(argv: list[str] | None = None) -> int:
         # A name that the locale cannot write must not stop a report.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    from gblock.commandline.depth import Depth
+
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        with Depth():
+            return _run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
         _say(f"error: {error}")
     except KeyboardInterrupt:
         _say("gblock was interrupted")
+        return INTERRUPTED
     except SystemExit as end:  # argparse, after --help and --version
         return end.code if isinstance(end.code, int) else CLEAN
     except Exception as error:  # noqa: BLE001 - the last line of defence
@@ -48,6 +54,11 @@ def _run(argv: list[str]) -> int:
     from gblock.commandline.argv import parse
 
     options = parse(argv)
+    try:
+        os.getcwd()
+    except OSError as error:
+        message = f"the current directory cannot be used: {error.strerror}"
+        raise UserError("gblock", message) from None
     if options.command == "check":
         return _check(options)
     if options.command == "report":
@@ -473,13 +484,22 @@ def _say(line: str) -> None:
 
 
 def _internal(error: Exception) -> str:
-    """One line for a fault of gblock's own, with the place that a report of it needs."""
+    """Return one line for a fault of gblock's own, with what a report of it needs."""
     import traceback
 
+    from gblock.errors import FaultError
+    from gblock.output.place import printable
+
+    if os.environ.get("GBLOCK_TRACEBACK"):
+        _say("".join(traceback.format_exception(error)).rstrip())
+    checked = ""
+    if isinstance(error, FaultError) and isinstance(error.__cause__, Exception):
+        checked = f" while it checked {printable(error.filename)}"
+        error = error.__cause__
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-    text = " ".join(str(error).split())
+    text = printable(" ".join(str(error).split()))
     return (
-        f"error: gblock itself failed at {place}: {type(error).__name__}: {text}; "
-        "please report it with the file that was checked"
+        f"error: gblock itself failed{checked} at {place}: {type(error).__name__}: {text}; "
+        "GBLOCK_TRACEBACK=1 shows a traceback: please report it with the file that was checked"
     )

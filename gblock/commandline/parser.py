@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 
+from gblock.commandline.meanings import MEANINGS
 from gblock.commandline.options import Options
 from gblock.errors import UserError
 from gblock.output import FORMATS
@@ -36,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
         elif message.startswith("unrecognized arguments: -"):
             word = message.split()[2].partition("=")[0]
             known = [name for action in self._actions for name in action.option_strings]
-            message += did_you_mean(word, known)
+            message += did_you_mean(word, known, MEANINGS)
         raise UserError(self.prog, message)
 
 
@@ -70,7 +71,7 @@ def parse(argv: list[str]) -> Options:
     word = argv[0]
     if word.startswith("-"):
         parser.error(f"unrecognized arguments: {word}")
-    meant = did_you_mean(word, _COMMANDS)
+    meant = did_you_mean(word, _COMMANDS, MEANINGS)
     if os.path.exists(word):
         meant = f"; did you mean gblock check {word}?"
     raise UserError(parser.prog, f"{word} is no command{meant}")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
 from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Severity
+from gblock.engine.looking import Looking
 from gblock.files import relative_name
 from gblock.project.calls.contexts import IDLE, NOTED, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites
 from gblock.project.names.inference import Inference
+from gblock.project.reading.modules import TOO_DEEP, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from gblock.project.calls.contexts import Step
     from gblock.project.processes.processes import Processes
     from gblock.project.processes.surroundings import Surroundings
-    from gblock.project.reading.modules import Trouble
     from gblock.project.remarks import Remarks
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
@@ -118,7 +119,7 @@ class Inspection:
         try:
             self._looked[path] = self._found(path)
         except RecursionError:
-            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
+            self.modules.problems[path] = TOO_DEEP
 
     def search(self, paths: list[str]) -> Searched:
         """Inspect some files as far as libcst is not needed; another process may do that."""
@@ -126,11 +127,12 @@ class Inspection:
         return Searched(paths, promising, self._unresolved, self.modules.problems)
 
     def _promises(self, path: str) -> bool:
-        try:
-            self._searched[path] = sites = self._sites_of(path, self._sites)
-        except RecursionError:
-            return True  # `look` reports it
-        return bool(sites)
+        with Looking(path):
+            try:
+                self._searched[path] = sites = self._sites_of(path, self._sites)
+            except RecursionError:
+                return True  # `look` reports it
+            return bool(sites)
 
     def take(self, searched: Searched) -> None:
         """Take in what another process has found out."""
@@ -315,8 +317,9 @@ class Inspection:
             for fragment in source.fragments():
                 fragment.module.visit(together)
         except libcst.ParserSyntaxError as error:
-            message = f"libcst cannot parse what Python can: {error.message}; exclude the file"
-            self.modules.problems[path] = message, (error.raw_line, error.raw_column + 1)
+            message = f"libcst cannot parse what Python can: {error.message}"
+            place = error.raw_line, error.raw_column + 1
+            self.modules.problems[path] = Trouble(message, place, "limit")
         return [one for rule in looking for one in rule.candidates]
 
 

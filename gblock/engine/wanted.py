@@ -31,7 +31,11 @@ class Wanted:
         config = request.config
         select = request.select or config.select
         ignore = (*request.ignore, *config.ignore)
-        self.outlines = Outlines(config.extend_catalog)
+        self.outlines = Outlines()
+        for path in config.extend_catalog:
+            from gblock import catalog
+
+            self.outlines.add(catalog.own(path))
         asked = {rules.OF_PACKAGES, "all"}.intersection(select)
         if asked and rules.OF_PACKAGES not in ignore:
             self.outlines.add(self._unknown_packages(request.python or config.python))

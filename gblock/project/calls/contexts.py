@@ -281,7 +281,7 @@ class Contexts:
         if processes.reaching(summary.filename):
             return STARTUP
         # What no module imports and no known process starts is a script that a person runs.
-        if processes.has_gevent and not processes.reach.importers.get(summary.filename):
+        if processes.has_gevent and not processes.graph.importers.get(summary.filename):
             return COMMAND
         return UNKNOWN
 

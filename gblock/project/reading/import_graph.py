@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from gblock.decoding import encoded
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.positions import MAIN_GUARD
 
@@ -280,7 +281,7 @@ class ImportGraph:
             *directories, name = relative.split("/")
             names.update(directories)
             names.add(name.removesuffix(".py"))
-        return frozenset(name.encode() for name in names)
+        return frozenset(map(encoded, names))
 
     def _strings(self, data: bytes, path: str) -> list[tuple[str, int]]:
         """The modules that strings name, and where."""

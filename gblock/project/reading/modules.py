@@ -6,17 +6,30 @@ import os
 import sys
 from functools import cached_property
 
-from gblock.decoding import decode
+from gblock.decoding import decode, encoded
 from gblock.project.reading.testcode import is_test
 from gblock.project.reading.word_index import SPACED, WordIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from gblock.project.reading.summary import ModuleSummary
+else:
+    from gblock.lean import NamedTuple
 
 
-Trouble = tuple[str, tuple[int, int] | None]
-"""Why a file could not be read or parsed, and the row and column where."""
+class Trouble(NamedTuple):
+    """Why a file cannot be judged."""
+
+    message: str
+    place: tuple[int, int] | None = None
+    """The row and the column where, if they are known."""
+    kind: str = "invalid"
+    """``unreadable``: the system does not hand out the file; ``invalid``: it is not Python;
+    ``limit``: it may be Python, and is beyond what gblock looks at."""
+
+
 WORDS = ("gevent", "locust", "flask_sockets")
 """Words of which one stands wherever a process is made to run on gevent."""
 _HUGE = 10_000_000
@@ -26,7 +39,8 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes that are read of a file whose size nobody told."""
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
-_NULL: Trouble = ("holds null bytes, so it is not Python source", None)
+_NULL = Trouble("holds null bytes, so it is not Python source")
+TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
 _SCANS = 25
 """After so many searches it costs less to index the words of all files than to search all again.
 
@@ -93,7 +107,8 @@ class Modules:
             try:
                 found = _read(path)
             except OSError as error:
-                self.problems[path] = f"cannot be read: {error.strerror}", None
+                message = f"cannot be read: {error.strerror}"
+                self.problems[path] = Trouble(message, kind="unreadable")
                 found = b""
             self._data[path] = found
         return found
@@ -244,7 +259,7 @@ class Modules:
         key = (word, tests, whole)
         found = self._mentions.get(key)
         if found is None:
-            found = self._mentions[key] = self._find(word.encode(), tests, whole)
+            found = self._mentions[key] = self._find(encoded(word), tests, whole)
         return found
 
     def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
@@ -370,16 +385,12 @@ def _read(path: str) -> bytes:
 
 
 def _explained(error: Exception) -> Trouble:
-    """One line for a file that cannot be read as Python, and the place."""
+    """Return one line for a file that cannot be read as Python, and the place."""
     if isinstance(error, UnicodeDecodeError):
         before = error.object[: error.start]
-        message = f"is not {error.encoding}: declare its encoding in the first line, or exclude it"
-        return message, (before.count(b"\n") + 1, 1)
+        row = before.count(b"\n") + 1
+        return Trouble(f"is not {error.encoding}, and declares no other encoding", (row, 1))
     if isinstance(error, SyntaxError):
-        running = f"{sys.version_info.major}.{sys.version_info.minor}"
-        message = (
-            f"cannot be parsed: {error.msg or 'invalid syntax'}; mend or exclude it "
-            f"(read as Python {running}: newer syntax needs a newer Python)"
-        )
-        return message, (error.lineno, max(error.offset or 1, 1)) if error.lineno else None
-    return "nests too deep to be parsed: exclude it if it is generated", None
+        place = (error.lineno, max(error.offset or 1, 1)) if error.lineno else None
+        return Trouble(f"cannot be parsed: {error.msg or 'invalid syntax'}", place)
+    return TOO_DEEP
