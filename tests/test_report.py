@@ -358,7 +358,7 @@ def test_services_without_a_common_project_are_read_one_by_one(tree, at, capsys,
 
     assert 1 == code
     assert [str(root / name / "app.py") for name in ("one", "two")] == asked
-    assert 2 == out.count("check: error[blocking-call]")
+    assert 2 == out.count("check: warning[blocking-call]")
 
 
 def test_a_chart_at_the_root_of_the_file_system_has_no_settings():
@@ -372,4 +372,4 @@ def test_a_chart_at_the_root_of_the_file_system_has_no_settings():
 
     deployment = object.__new__(Deployment)
     deployment.tree, deployment._charts = Root(), {}
-    assert {} == deployment._values("/app/chart/web.yaml")
+    assert {} == deployment.chart("/app/chart/web.yaml")
