@@ -625,3 +625,107 @@ def test_bindings_of_several_kinds_have_their_methods_found():
     assert {"_cffi_backend.FFI.cast", "_cffi_backend.FFI.new"} <= set(backend)
     assert any(name.endswith("CParser.get_event") for name in installed("yaml._yaml"))
     assert "gevent.resolver.cares.channel.getaddrinfo" in installed("gevent.resolver.cares")
+
+
+# -- files as linkers write them
+
+
+def test_functions_without_symbols_are_found_by_the_unwinder_and_stubs_followed(tmp_path):
+    """What strip leaves: a call of a stub, and function starts in ``.eh_frame_hdr`` alone."""
+    library = Module()
+    wait = library.function("hidden", RELEASE, "recv", TAKE)
+    method = library.function("also_hidden", wait)
+    library.methods(("run", method), owner="shop.T")
+    base = DATA + len(library.data)
+    rows = [(library.address(n) - base, 0) for n in range(2)]
+    library.data += b"\x01\x1b\x03\x3b" + struct.pack("<iI", 0, 2)
+    library.data += b"".join(struct.pack("<ii", *row) for row in rows)
+    image = library.image()
+    # The second program header becomes one of the unwinder's table; the names go.
+    for name in (b"also_hidden\0", b"hidden\0"):
+        image = image.replace(name, bytes(len(name)))
+    header = struct.pack("<IIQQQQQQ", 0x6474E550, 4, base, base, base, 28, 28, 4)
+    count = struct.unpack_from("<H", image, 56)[0]
+    moved = bytearray(image)
+    table = image[64 : 64 + 56 * count] + header
+    moved[64 : 64 + len(table)] = table
+    struct.pack_into("<H", moved, 56, count + 1)
+    (tmp_path / "shop.so").write_bytes(bytes(moved))
+
+    (one,) = reading.read(str(tmp_path / "shop.so")).methods
+
+    assert ("waits", ("recv",)) == (one.tier, one.waits[:1])
+
+
+def test_a_stub_is_what_its_slot_holds():
+    class Stubbed(Image):
+        def __init__(self, machine):
+            self.machine = machine
+            self.relocations = {0x3008: "recv", 0x3010: "send"}
+            self.stubs = {}
+
+    one = Stubbed(AARCH64)
+    # bti c; adrp x16, 0x3000; ldr x17, [x16, #8]; add; br x17; adrp x16; ldr x17, [x16, #16]
+    words = (0xD503245F, 0xD0000010, 0xF9400611, 0x91002210, 0xD61F0220, 0xD0000010, 0xF9400A11)
+    one._read_stubs_aarch64(0x1000, struct.pack(f"<{len(words)}I", *words))
+    assert {0x1000: "recv", 0x1004: "recv", 0x1014: "send"} == one.stubs
+
+
+def test_packed_relocations_are_unpacked():
+    """SHT_RELR: an address, then a bitmap of the 63 words behind it, then the next bitmap."""
+    from gblock.native.image import _Section
+
+    class Packed(Image):
+        def __init__(self, words):
+            self.data = struct.pack(f"<{len(words)}Q", *words)
+            self.relocations, self._left = {}, 1000
+
+        def word(self, address):
+            return address + 0x100
+
+    def unpacked(*words):
+        one = Packed(words)
+        one._read_packed(_Section(".relr.dyn", 19, 0, 0, 0, 8 * len(words), 0))
+        return sorted(one.relocations)
+
+    assert [0x1000, 0x1008, 0x1018] == unpacked(0x1000, 0b1011)
+    assert [0x1000, 0x1008 + 8 * 62, 0x1008 + 8 * 63] == unpacked(0x1000, 1 << 63 | 1, 0b11)
+
+
+def test_a_file_whose_tables_are_too_large_is_not_read(monkeypatch):
+    monkeypatch.setattr("gblock.native.image._MOST_ROWS", 3)
+    with pytest.raises(NotReadError, match="too large"):
+        Image(SAMPLE)
+
+
+def test_what_is_larger_than_what_is_followed_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("gblock.native.gil._MOST_FUNCTIONS", 2)
+    module = Module()
+    for number in range(6):
+        module.function(f"f{number}", *([number + 1] if number < 5 else ["recv"]))
+    module.methods(("run", 0), owner="shop.T")
+    found = read(module, tmp_path)
+    assert "larger than what is followed" == found.not_read
+    assert [""] == [one.tier for one in found.methods]
+
+
+def test_a_file_that_is_too_large_or_gone_is_not_read(tmp_path, monkeypatch):
+    path = tmp_path / "shop.so"
+    path.write_bytes(SAMPLE)
+    monkeypatch.setattr(reading, "LARGEST", 10)
+    assert reading.read(str(path)).not_read.startswith("larger than")
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied")
+
+    assert "Permission denied" == reading.read(str(path), refused).not_read
+
+
+def test_a_long_chain_is_shortened(tmp_path):
+    module = Module()
+    for number in range(20):
+        module.function(f"f{number:02}", *([number + 1] if number < 19 else ["recv"]))
+    module.methods(("run", 0), owner="shop.T")
+    one = told(module, tmp_path)["shop.T.run"]
+    assert ("f00", "…", "f19", "recv") == (one.chain[0], one.chain[6], *one.chain[-2:])
+    assert 14 == len(one.chain)
