@@ -86,9 +86,10 @@ def read(
 def _loads_libraries(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return b"ctypes" in file.read(_MOST_BYTES)
+            text = file.read(_MOST_BYTES)
     except OSError:
         return False
+    return b"ctypes" in text and (b"DLL(" in text or b"LoadLibrary(" in text)
 
 
 def _is_read(file: str) -> bool:
