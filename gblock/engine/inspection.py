@@ -10,7 +10,7 @@ from gblock.diagnostics import Candidate, Location, Related
 from gblock.files import relative_name
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
-from gblock.project.calls.sites import Site, Sites
+from gblock.project.calls.sites import Site, Sites, Unresolved
 from gblock.project.names.inference import Inference
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Inspection:
         sites = finder.of(path, self._triage.names(path))
         unresolved = self._sites.unresolved[before:]
         if unresolved:
-            self._unresolved[path] = [_unresolved(*call) for call in unresolved]
+            self._unresolved[path] = [_unresolved(call) for call in unresolved]
         if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
             return []
         return sites
@@ -275,6 +275,6 @@ class Inspection:
         return [one for rule in looking for one in rule.candidates]
 
 
-def _unresolved(path: str, row: int, column: int, name: str) -> Related:
-    message = f"what {name} is called on cannot be told"
-    return Related(relative_name(path), Location(row, column + 1), message)
+def _unresolved(call: Unresolved) -> Related:
+    message = f"`{call.name}()` is called on {call.cause}"
+    return Related(relative_name(call.path), Location(call.row, call.column + 1), message)

@@ -26,6 +26,7 @@ from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
+from gblock.project.reading.generated import GRPC_MODULE, GRPC_STUB
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr, Path
 
@@ -34,6 +35,8 @@ _LONGEST_CHAIN = 40
 _WIDEST = 12
 """How many values an answer may hold before it is widened to nothing: a wide set is a guess."""
 _NEVER = 1 << 30
+_RPC = "grpc.UnaryUnaryMultiCallable"
+"""What the methods of a gRPC service are, of whose generated module there is only the name."""
 _SUPER = NameExpr(tags.NAME, "super")
 _BUILTINS = frozenset(dir(builtins))
 _TAKERS = {
@@ -427,7 +430,7 @@ class Inference:
             return NOTHING
         if path is None:
             if level:
-                return NOTHING
+                return self._missing(module, name or "")
             symbol = self.catalog.canonical(f"{module}.{name}" if name else module)
             held = self.catalog.attributes.get(symbol)
             if held:
@@ -436,14 +439,20 @@ class Inference:
         if name is None:
             return self._module(path)
         if not self.modules.is_module(path):
-            return self._submodule(path, name)
+            return self._submodule(path, name) or self._missing(module, name)
         if path == importer:  # ``from . import name`` in the package's own __init__
             directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
             return self._submodule(directory, name) if directory else NOTHING
         found = self._once(("name", path, name), path, name)
         if not found and path.endswith("__init__.py"):
             found = self._submodule(path[: -len("/__init__.py")], name)
-        return found
+        return found or self._missing(module, name)
+
+    def _missing(self, module: str, name: str) -> Values:
+        """A module that gRPC's compiler writes when the project is built."""
+        if name.endswith(GRPC_MODULE):
+            return frozenset([v.external(f"{module}.{name}" if module else name)])
+        return NOTHING
 
     def _defined(self, path: str, scope: int) -> Values:
         summary = self.modules.summary(path)
@@ -478,6 +487,9 @@ class Inference:
     def external_attribute(self, value: Value, name: str) -> Values:
         """An attribute of what is not the project's."""
         owner = value.symbol
+        module, _, cls = owner.rpartition(".")
+        if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
+            return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:
