@@ -12,7 +12,7 @@ from gblock.files import relative_name
 from gblock.project.calls.contexts import IDLE, NOTED, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
-from gblock.project.calls.sites import Site, Sites
+from gblock.project.calls.sites import Site, Sites, Unresolved
 from gblock.project.names.inference import Inference
 from gblock.project.reading.modules import TOO_DEEP, Trouble
 
@@ -293,7 +293,7 @@ class Inspection:
         sites = finder.of(path, self._triage.names(path))
         unresolved = self._sites.unresolved[before:]
         if unresolved:
-            self._unresolved[path] = [_unresolved(*call) for call in unresolved]
+            self._unresolved[path] = [_unresolved(call) for call in unresolved]
         if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
             return []
         return sites
@@ -323,9 +323,9 @@ class Inspection:
         return [one for rule in looking for one in rule.candidates]
 
 
-def _unresolved(path: str, row: int, column: int, name: str) -> Related:
-    message = f"what {name} is called on cannot be told"
-    return Related(relative_name(path), Location(row, column + 1), message)
+def _unresolved(call: Unresolved) -> Related:
+    message = f"`{call.name}()` is called on {call.cause}"
+    return Related(relative_name(call.path), Location(call.row, call.column + 1), message)
 
 
 def _related(step: Step) -> Related:
