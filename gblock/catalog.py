@@ -133,12 +133,13 @@ class Blocker(_Table, frozen=True):
     seconds_each: float | None = None
     """For ``costly``: what one call costs, in seconds."""
 
-    def remedy(self, called: str = "f") -> str:
+    def remedy(self, called: str | None = None) -> str:
         """Return what to do instead.
 
         Args:
-            called: How the code spells the function that it calls.
+            called: How the code spells the function that it calls; None where no code is meant.
         """
+        called = called or (self.symbols[0] if len(self.symbols) == 1 else "f")
         return self.instead.replace("{call}", called)
 
 
