@@ -58,6 +58,8 @@ class Condition(_Table, frozen=True):
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols of which one stands in the argument, alone or in a ``|``."""
+    mask: int = 0
+    """The bits of these symbols, of which an integer in their place has one."""
     prefixes: tuple[str, ...] = ()
     """What a text may begin with."""
     given: bool = False
@@ -112,6 +114,7 @@ class Blocker(_Table, frozen=True):
     level: Level
     why: str
     instead: str
+    """``{call}`` in it stands for the function as the code spells it: see `remedy`."""
     evidence: Evidence = Evidence()
     """Of the built-in catalog only what a person writes: `measurements` has the figures."""
     versions: str | None = None
@@ -129,6 +132,15 @@ class Blocker(_Table, frozen=True):
     """None where it was not measured."""
     seconds_each: float | None = None
     """For ``costly``: what one call costs, in seconds."""
+
+    def remedy(self, called: str | None = None) -> str:
+        """Return what to do instead.
+
+        Args:
+            called: How the code spells the function that it calls; None where no code is meant.
+        """
+        called = called or (self.symbols[0] if len(self.symbols) == 1 else "f")
+        return self.instead.replace("{call}", called)
 
 
 class Belief(_Table, frozen=True):
@@ -168,6 +180,12 @@ class Harmless(_Table, frozen=True):
     distribution: str
     why: str
     """What its compiled code does."""
+    given: str | None = None
+    """An expression for ordinary input, made before the clock runs; the call names it ``given``."""
+    megabytes: float | None = None
+    """The size of the input that the call goes over, where that is text or bytes."""
+    millions: float | None = None
+    """The number of elements that the call goes over, in millions."""
     evidence: Evidence = Evidence()
 
 

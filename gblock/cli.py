@@ -220,6 +220,8 @@ def _trial(options: Options) -> int:
     failed = _write(render(plan, measured, against))
     if failed:
         return FAILED
+    if measured.typical.is_uncertain or not measured.is_agreed:
+        return FAILED
     return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
 

@@ -150,7 +150,7 @@ def facts(site: ObservedSite) -> list[tuple[str, str]]:
     if site.is_original:
         lines.append(("instead", _PATCHED))
     elif site.blockers:
-        lines.append(("instead", site.blockers[0].instead))
+        lines.append(("instead", site.blockers[0].remedy(site.symbol)))
     return lines
 
 

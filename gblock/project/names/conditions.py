@@ -38,6 +38,7 @@ class Conditions:
             x.kind == v.LITERAL
             and (
                 any(same(x.value, one) for one in condition.values)
+                or (isinstance(x.value, int) and bool(x.value & condition.mask))
                 or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
             )
             for x in found
