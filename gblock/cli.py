@@ -266,6 +266,7 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
         force_exclude=options.force_exclude,
         observed=_observed(options.observed, config) if options.observed else None,
         all_processes=options.all_processes,
+        assume_gevent=options.assume_gevent,
         all_contexts=options.all_contexts,
         show_paths=options.show_paths,
         by_path=options.sort == "path",

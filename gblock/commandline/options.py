@@ -26,6 +26,7 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        self.assume_gevent = False
         self.all_contexts = False
         self.show_paths = False
         self.sort = "weight"

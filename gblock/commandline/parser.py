@@ -111,6 +111,7 @@ def _check(parser: _Parser) -> None:
     add("--sort", choices=("weight", "path"), help="the order in text: weight")
     add("--all-contexts", action="store_true", help="report also commands, migrations and tests")
     add("--all-processes", action="store_true", help="report also what never runs on gevent")
+    add("--assume-gevent", action="store_true", help="judge a project that never names gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"
     add("--observed", action="append", metavar="DIR", help=seen)
