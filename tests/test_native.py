@@ -15,7 +15,7 @@ from elf_images import AARCH64, CODE, DATA, RELEASE, TAKE, X86_64, Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.native import code, flow, reading, scanning, waits, x86_64
+from gblock.native import code, flow, names, reading, scanning, waits, x86_64
 from gblock.native.image import Image, NotReadError
 
 CALL_RAX = b"\xff\xd0"
@@ -732,3 +732,28 @@ def test_a_long_chain_is_shortened(tmp_path):
     one = told(module, tmp_path)["shop.T.run"]
     assert ("f00", "…", "f19", "recv") == (one.chain[0], one.chain[6], *one.chain[-2:])
     assert 14 == len(one.chain)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("PQexec", "PQexec"),
+        ("rd_kafka_q_serve0.localalias", "rd_kafka_q_serve0"),
+        ("parse.constprop.0", "parse"),
+        ("__pyx_f_7pymssql_6_mssql_15MSSQLConnection_cancel", "MSSQLConnection.cancel"),
+        ("__pyx_f_7pymssql_6_mssql_db_cancel", "_mssql.db_cancel"),
+        ("_ZN7leveldb2DB4OpenERKNS_7OptionsERKSsPPS0_", "leveldb::DB::Open"),
+        ("_ZNK7leveldb6DBImpl3GetEv", "leveldb::DBImpl::Get"),
+        ("_ZN4open", "_ZN4open"),
+        ("__pyx_f_99short", "__pyx_f_99short"),
+    ],
+)
+def test_names_are_those_that_a_reader_knows(name, text):
+    assert text == names.readable(name)
+
+
+def test_what_cython_puts_around_a_method_is_left_out_of_a_chain():
+    assert names.is_wrapper("__pyx_pw_7pymssql_6_mssql_15MSSQLConnection_25execute_query")
+    assert names.is_wrapper("_ZL39__pyx_pw_6plyvel_7_plyvel_2DB_1__init__P7_objectS0_S0_")
+    assert not names.is_wrapper("__pyx_f_7pymssql_6_mssql_db_cancel")
+    assert not names.is_wrapper("PQexec")

@@ -25,6 +25,7 @@ from gblock.native.gil import HELD, RELEASED, TAKEN, Effect, Gil
 from gblock.native.image import LARGEST, NotReadError
 from gblock.native.linking import Node, Program
 from gblock.native.methods import Method, Tables
+from gblock.native.names import is_wrapper, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ def _described(
 ) -> Reading:
     first = next(name for name in waits.NAMES if mask & waits.BIT[name])
     path = gil.chain(node, state, waits.BIT[first])
-    links = [program.name(one) for one in path if program.is_named(one)]
+    named = [program.name(one) for one in path if program.is_named(one)]
+    links = [readable(name) for name in named if not is_wrapper(name)]
     if len(links) > _LINKS:
         links = [*links[: _LINKS // 2], "…", *links[-_LINKS // 2 :]]
     classes = dict.fromkeys(
