@@ -295,8 +295,10 @@ def _leave_to_the_system(checked: object) -> None:
     gc.freeze()
 
 
-def _observed(paths: Sequence[str], config: Config) -> Observations:
-    """What probes wrote under some paths; each has to exist."""
+def _observed(
+    paths: Sequence[str], config: Config, since: str | None = None, until: str | None = None
+) -> Observations:
+    """Return what probes wrote under some paths, of which each has to exist."""
     import time
 
     from gblock import catalog, observations
@@ -304,7 +306,16 @@ def _observed(paths: Sequence[str], config: Config) -> Observations:
     for path in paths:
         if not os.path.exists(path):
             raise UserError(path, "there are no records: the probe writes to $GBLOCK_PROBE_DIR")
-    return observations.read(paths, catalog.load(config.extend_catalog), time.time())
+    from gblock.observations.moments import moment
+
+    now = time.time()
+    return observations.read(
+        paths,
+        catalog.load(config.extend_catalog),
+        now,
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+    )
 
 
 def _observations(options: Options) -> int:
@@ -315,8 +326,8 @@ def _observations(options: Options) -> int:
     if paths == [""]:
         raise UserError("gblock report", "name the probe's directory, or set GBLOCK_PROBE_DIR")
     config = _project_config(options)
-    observed = _observed(paths, config)
-    if not options.suggest:
+    observed = _observed(paths, config, options.since, options.until)
+    if not options.suggest and not options.compare:
         groups = [[options.project]] if options.project else _projects(_sources(observed))
         for sources in groups:
             own = not options.project and not options.config and not options.isolated
@@ -328,9 +339,19 @@ def _observations(options: Options) -> int:
 
         known = catalog.load(config.extend_catalog)
         page = drafts(observed, known, _sayings(options.python, known))
+    elif options.compare:
+        from gblock.observations.comparing import compared
+        from gblock.output.report import changes
+
+        changed = compared(_observed([options.compare], config), observed)
+        page = (
+            changes.as_json(changed) if options.output_format == "json" else changes.text(changed)
+        )
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)
+        if options.by and options.output_format == "text":
+            page += "\n" + facts.by(observed, options.by)
     if options.output:
         from gblock.writing import write
 

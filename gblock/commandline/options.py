@@ -41,6 +41,10 @@ class Options:
         # `report`: where to write to, what to check beside it, and whether to draft entries.
         self.output: str | None = None
         self.project: str | None = None
+        self.since: str | None = None
+        self.until: str | None = None
+        self.by: str | None = None
+        self.compare: str | None = None
         self.suggest = False
         # The environment whose packages are looked at; what `deps` lists beside what matters.
         self.python: str | None = None

@@ -132,6 +132,11 @@ def _report(parser: _Parser) -> None:
     add("--format", dest="output_format", choices=REPORT_FORMATS, help="how it is written")
     add("--output", metavar="FILE", help="write to this file")
     add("--project", metavar="DIR", help="check this project, to tell what gblock check reports")
+    moment = "2026-11-22, 2026-11-22T14:00 (UTC), epoch seconds, or 90m, 6h, 2d ago"
+    add("--since", metavar="TIME", help=f"leave out blocks that began before: {moment}")
+    add("--until", metavar="TIME", help="leave out blocks that began later")
+    add("--by", choices=("hour", "host"), help="add a table of blocked seconds by hour or host")
+    add("--compare", metavar="BEFORE", help="say what is new, worse, better and gone since these")
     add("--suggest", action="store_true", help="write catalog entries for what it does not know")
     add("--exit-zero", action="store_true", help="exit 0 even if the hub was blocked")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
