@@ -123,8 +123,8 @@ def _processes(options: Options) -> int:
 
 
 def _dependencies(options: Options) -> int:
-    if options.compare is not None:
-        return _compared(options, *options.compare)
+    if options.wheels is not None:
+        return _compared(options, *options.wheels)
     if options.native is not None:
         return _machine_code(options, options.native)
     from gblock.output import dependencies as dependency_table

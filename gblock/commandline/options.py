@@ -51,7 +51,7 @@ class Options:
         self.all = False
         # Packages whose machine code is read, none for all; two wheels that are compared.
         self.native: list[str] | None = None
-        self.compare: list[str] | None = None
+        self.wheels: list[str] | None = None
         self.no_cache = False
         # Whose processes are listed.
         self.directory = "."

@@ -159,7 +159,7 @@ def _deps(parser: _Parser) -> None:
     native = "say what the machine code of these packages does; of all compiled ones by default"
     add("--native", nargs="*", metavar="PACKAGE", help=native)
     compared = "with --native: say what is new in the newer of two wheels"
-    add("--compare", nargs=2, metavar=("OLD", "NEW"), help=compared)
+    add("--compare", dest="wheels", nargs=2, metavar=("OLD", "NEW"), help=compared)
     drafted = "with --native: write catalog entries for waits that the catalog does not know"
     add("--suggest", action="store_true", help=drafted)
     cache = "with --native: read all modules again, and keep nothing"
