@@ -937,6 +937,32 @@ def test_an_original_of_a_patched_process_is_recorded_as_such(tmp_path):
     assert ("all", False) == (second["patched"], "original" in second)
 
 
+def test_a_worker_of_uwsgi_writes_its_end_and_the_block_under_way(tmp_path):
+    prelude = """
+import sys, types
+uwsgi = sys.modules["uwsgi"] = types.ModuleType("uwsgi")
+uwsgi.worker_id, uwsgi.mule_id = (lambda: 1), (lambda: 0)
+uwsgi.atexit = lambda: print("the host's own")
+"""
+    result = probed.run(
+        """
+        def stuck():
+            pause(0.4)
+            sys.modules["uwsgi"].atexit()  # what uWSGI calls, which runs no function of atexit
+            os._exit(0)
+        settle()
+        stuck()
+        """,
+        tmp_path,
+        prelude=prelude + probed.PRELUDE,
+        python=("-u",),
+    )
+
+    assert (0, "the host's own\n") == (result.returncode, result.stdout), result.stderr
+    assert ["exit"] == [end["reason"] for end in result.records("end")]
+    assert result.at("stuck")
+
+
 def test_an_unpatched_process_is_recorded_as_such(tmp_path):
     result = probed.run(
         """
