@@ -68,7 +68,24 @@ class Called(_Table, frozen=True):
 
     symbol: str
     values: tuple[bool | int | float | str | None, ...]
-    """What the first argument must be."""
+    """What the argument must be."""
+    position: int = 0
+    """The argument's position, counted from 0."""
+
+
+class Assigned(_Table, frozen=True):
+    """A value of an attribute of the same object that makes a blocker immediate."""
+
+    attribute: str
+    values: tuple[bool | int | float | str | None, ...]
+
+
+class Ready(_Table, frozen=True):
+    """A method of the same object whose result, where it is tested, says that nothing waits."""
+
+    method: str
+    result: bool = True
+    """Whether the result has to be true or false."""
 
 
 class Evidence(_Table, frozen=True):
@@ -124,6 +141,8 @@ class Blocker(_Table, frozen=True):
     captured: bool = False
     """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()
+    unless_set: tuple[Assigned, ...] = ()
+    ready_after: tuple[Ready, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
     seconds_each: float | None = None
@@ -157,6 +176,10 @@ class Library(_Table, frozen=True):
     """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
+    readiness: tuple[str, ...] = ()
+    """What returns the objects, or the descriptors, that can be read or written at once."""
+    callbacks: tuple[str, ...] = ()
+    """What calls a function once an object can be read or written at once."""
     distributed_as: tuple[str, ...] = ()
     """Other distributions that carry the same package, or its compiled half."""
 
@@ -451,6 +474,20 @@ class Catalog:
         )
 
     @cached_property
+    def readiness(self) -> frozenset[str]:
+        """Symbols that return which objects are ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.readiness
+        )
+
+    @cached_property
+    def callbacks(self) -> frozenset[str]:
+        """Symbols that call a function once an object is ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.callbacks
+        )
+
+    @cached_property
     def _handlers(self) -> dict[str, str]:
         return {self.canonical(handler.symbol): handler.runs for handler in self.handlers}
 
@@ -470,7 +507,8 @@ class Catalog:
         found.update(self.attributes.values(), self.elements.values(), self.elements)
         for bases in self.bases.values():
             found.update(bases)
-        for symbol in (*self.by_symbol, *self.returns, *self.attributes, *self.offload_by_symbol):
+        named = (self.by_symbol, self.returns, self.attributes, self.offload_by_symbol)
+        for symbol in (*(one for table in named for one in table), *self.readiness):
             owner = symbol.rpartition(".")[0]
             if "." in owner and owner.rpartition(".")[2][:1].isupper():
                 found.add(owner)

@@ -170,6 +170,7 @@ class SpinningLoop(CallRule):
             and not site.native
             and any(
                 found.wait.immediate
+                and not found.wait.ready
                 and found.blocker.kind == "waits"
                 and (found.blocker.timeout or any(c.flags for c in found.blocker.unless))
                 for found in site.found

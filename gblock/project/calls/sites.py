@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gblock.catalog import Blocker
-from gblock.project.calls.arguments import Wait, wait
+from gblock.project.calls.arguments import READY, Wait, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
+from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import handled, repeated
 from gblock.project.names.calling import ALLOWANCE
 from gblock.project.names.expressions import Place, last_name
@@ -53,6 +54,7 @@ class Sites:
         self.inference = inference
         self.offloading = offloading
         self.cooperation = cooperation
+        self.readiness = Readiness(inference)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.whatever = not self.verbs.isdisjoint(("*", "**"))
@@ -178,7 +180,13 @@ class Sites:
         return False
 
     def _found(self, call: Call, place: Place, expression: Expr) -> tuple[Found, ...]:
-        return tuple(self._blockers(self.inference.symbols(call, place), expression, place))
+        found = self._blockers(self.inference.symbols(call, place), expression, place)
+        return tuple(
+            one._replace(wait=READY)
+            if not one.wait.immediate and self.readiness.is_immediate(one.blocker, call, place)
+            else one
+            for one in found
+        )
 
     def _blockers(self, symbols: Iterable[str], expression: Expr, place: Place) -> list[Found]:
         """The blockers among some symbols that nothing makes cooperative."""
@@ -248,6 +256,6 @@ def _keeps(value: Expr, wanted: set[str]) -> bool:
         return last_name(value) in wanted
     if value[0] == tags.CALL:
         return any(_keeps(one, wanted) for one in value[2])
-    if value[0] == tags.EITHER:
+    if value[0] in (tags.EITHER, tags.BOTH):
         return any(_keeps(one, wanted) for one in value[1])
     return False

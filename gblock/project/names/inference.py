@@ -130,7 +130,7 @@ class Inference:
             return frozenset([self._mapping(expression[1], place)])
         if tag == tags.SUBSCRIPT:
             return self._subscript(expression, place)
-        if tag == tags.EITHER:
+        if tag in (tags.EITHER, tags.BOTH):
             return self.any_of(expression[1], place)
         if tag == tags.BIT_OR:
             return self._combined(expression, place)

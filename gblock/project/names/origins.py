@@ -114,7 +114,7 @@ class Origins:
         self._open.add(key)
         try:
             tag = expression[0]
-            if tag == tags.EITHER:
+            if tag in (tags.EITHER, tags.BOTH):
                 for one in expression[1]:
                     yield from self.parts(part._replace(expression=one))
             elif tag == tags.NAME:

@@ -263,7 +263,7 @@ class Servers:
         default = _default(value)
         if default is not None:
             return [default]
-        if value is not None and value[0] == tags.EITHER:
+        if value is not None and value[0] in (tags.EITHER, tags.BOTH):
             return [text for one in value[1] for text in self._texts(one, place)]
         return [
             str(found[2]) for found in self.inference.infer(value, place) if found[0] == v.LITERAL

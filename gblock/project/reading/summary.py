@@ -30,7 +30,10 @@ TUPLE = "tuple"  # (TUPLE, elements)
 SEQUENCE = "sequence"  # (SEQUENCE, elements): a list or a set
 MAPPING = "mapping"  # (MAPPING, ((key, value), …)): ``**other`` is (None, (STAR, other))
 SUBSCRIPT = "subscript"  # (SUBSCRIPT, base, index)
-EITHER = "either"  # (EITHER, values): a ternary, ``or``, ``and``
+EITHER = "either"  # (EITHER, values): a ternary, ``or``
+BOTH = "both"  # (BOTH, values): ``and``, which gives one of its values
+NOT = "not"  # (NOT, value)
+COMPARE = "compare"  # (COMPARE, left, operator as written, right)
 BIT_OR = "bit-or"  # (BIT_OR, left, right): flags, and unions in annotations
 BIT_AND = "bit-and"  # (BIT_AND, left, right)
 AWAIT = "await"  # (AWAIT, value)
@@ -104,9 +107,11 @@ class Scope(NamedTuple):
     branches: dict[Path, str]
     """Compound statements by path: ``if``, ``while``, ``for``, ``try``, ``with``"""
     tests: dict[Path, Expr]
-    """The condition of the ``if`` statements."""
+    """The condition of the ``if`` and ``while`` statements."""
     dead_ends: set[Path]
     """Blocks that end in ``return`` or ``raise``: what they bind does not get out of them."""
+    jumps: dict[Path, str]
+    """Blocks that end in ``break`` or ``continue``, and which of the two."""
     tries: dict[Path, int]
     """For ``try`` statements the number of the ``finally`` block: what is between is one of."""
     complete: dict[Path, int]
@@ -136,6 +141,8 @@ class Call(NamedTuple):
     """``call``; or ``for``, ``with``, ``decorator`` where the language makes the call."""
     quoted: bool = False
     """Whether it stands in an f-string and this Python gets positions in those wrong."""
+    guards: tuple[tuple[Expr, bool], ...] = ()
+    """The conditions inside the statement that hold where the call is made, or fail there."""
 
 
 class ModuleSummary(NamedTuple):
@@ -174,6 +181,7 @@ class _Reader:
         self.statement = (0, 0)
         self.fallback = False
         self.quoted = False
+        self.guards: tuple[tuple[Expr, bool], ...] = ()
         self.elsewhere: list[dict[str, int]] = []
         """For each scope the names that ``global`` and ``nonlocal`` bind further out."""
 
@@ -205,6 +213,7 @@ class _Reader:
                 branches={},
                 tests={},
                 dead_ends=set(),
+                jumps={},
                 tries={},
                 complete={},
                 statements=[],
@@ -319,6 +328,8 @@ class _Reader:
             self.statement_(statement)
         if body and self.never_ends(body[-1]):
             self.scopes[self.scope].dead_ends.add(prefix)
+        elif body and isinstance(body[-1], (ast.Break, ast.Continue)):
+            self.scopes[self.scope].jumps[prefix] = type(body[-1]).__name__.lower()
 
     def never_ends(self, last: ast.stmt) -> bool:
         if isinstance(last, (ast.Return, ast.Raise)):
@@ -450,7 +461,7 @@ class _Reader:
 
     def loop(self, node: ast.While) -> None:
         self.header(node, node.body)
-        self.expression(node.test)
+        self.scopes[self.scope].tests[self.path] = self.expression(node.test)
         self.branches("while", node.body, node.orelse)
 
     def for_(self, node: ast.For | ast.AsyncFor) -> None:
@@ -546,6 +557,7 @@ class _Reader:
     ) -> None:
         """Read a function's body in its own scope."""
         scope, path, statement, fallback = self.scope, self.path, self.statement, self.fallback
+        guards, self.guards = self.guards, ()
         self.scope, self.path, self.fallback = index, (-1,), False
         for position, (name, _, _, _) in enumerate(parameters):
             self.bind(name, PARAMETER, None, row, position)
@@ -555,7 +567,7 @@ class _Reader:
             self.path = (0,)
             self.scopes[index].returns.append((self.expression(body), self.path))
         self.scope, self.path, self.statement = scope, path, statement
-        self.fallback = fallback
+        self.fallback, self.guards = fallback, guards
 
     def parameters(self, args: ast.arguments) -> list[tuple[str, Expr, Expr, str]]:
         positional = [*args.posonlyargs, *args.args]
@@ -668,6 +680,7 @@ class _Reader:
                 False,
                 kind,
                 self.quoted,
+                self.guards,
             )
         )
 
@@ -714,11 +727,30 @@ class _Reader:
         return None if base is None else (SUBSCRIPT, base, index)
 
     def ternary(self, node: ast.IfExp) -> Expr:
-        self.expression(node.test)
-        return (EITHER, (self.expression(node.body), self.expression(node.orelse)))
+        test = self.expression(node.test)
+        body = self.guarded(node.body, (test, True))
+        return (EITHER, (body, self.guarded(node.orelse, (test, False))))
+
+    def guarded(self, node: ast.expr, *guards: tuple[Expr, bool]) -> Expr:
+        """Read what is only evaluated where conditions hold, or where they fail."""
+        around = self.guards
+        self.guards = (*around, *(guard for guard in guards if guard[0] is not None))
+        value = self.expression(node)
+        self.guards = around
+        return value
 
     def bool_op(self, node: ast.BoolOp) -> Expr:
-        return (EITHER, tuple(self.expression(v) for v in node.values))
+        holds = isinstance(node.op, ast.And)
+        values: list[Expr] = []
+        for part in node.values:
+            values.append(self.guarded(part, *((value, holds) for value in values)))
+        return (BOTH if holds else EITHER, tuple(values))
+
+    def compare(self, node: ast.Compare) -> Expr:
+        left, *others = [self.expression(part) for part in (node.left, *node.comparators)]
+        if len(others) > 1:
+            return None
+        return (COMPARE, left, _OPERATORS[type(node.ops[0])], others[0])
 
     def bin_op(self, node: ast.BinOp) -> Expr:
         left, right = self.expression(node.left), self.expression(node.right)
@@ -735,7 +767,11 @@ class _Reader:
 
     def unary(self, node: ast.UnaryOp) -> Expr:
         value = self.expression(node.operand)
-        return (NEGATED, value) if isinstance(node.op, ast.USub) and value is not None else None
+        if value is None:
+            return None
+        if isinstance(node.op, ast.Not):
+            return (NOT, value)
+        return (NEGATED, value) if isinstance(node.op, ast.USub) else None
 
     def walrus(self, node: ast.NamedExpr) -> Expr:
         value = self.expression(node.value)
@@ -759,17 +795,18 @@ class _Reader:
         first = self.expression(node.generators[0].iter)
         index = self.open_scope("comprehension", "", rows)
         scope, path, self.scope = self.scope, self.path, index
+        guards = self.guards
         for number, generator in enumerate(node.generators):
             value = first if number == 0 else self.expression(generator.iter)
             self.bind_target(generator.target, LOOPED, value)
             for condition in generator.ifs:
-                self.expression(condition)
+                self.guards = (*self.guards, (self.expression(condition), True))
         if isinstance(node, ast.DictComp):
             self.expression(node.key)
             element = self.expression(node.value)
         else:
             element = self.expression(node.elt)
-        self.scope, self.path = scope, path
+        self.scope, self.path, self.guards = scope, path, guards
         return (COMPREHENSION, index, element, isinstance(node, ast.DictComp))
 
     def yield_(self, node: ast.Yield) -> Expr:
@@ -865,6 +902,18 @@ if sys.version_info >= (3, 11):
 if sys.version_info >= (3, 12):
     _STATEMENTS[ast.TypeAlias] = _Reader.type_alias
 
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 _EXPRESSIONS: dict[type[ast.AST], Any] = {
     ast.Name: _Reader.name,
     ast.Constant: _Reader.constant,
@@ -879,6 +928,7 @@ _EXPRESSIONS: dict[type[ast.AST], Any] = {
     ast.Subscript: _Reader.subscript,
     ast.IfExp: _Reader.ternary,
     ast.BoolOp: _Reader.bool_op,
+    ast.Compare: _Reader.compare,
     ast.BinOp: _Reader.bin_op,
     ast.UnaryOp: _Reader.unary,
     ast.NamedExpr: _Reader.walrus,
