@@ -57,6 +57,8 @@ class Condition(_Table, frozen=True):
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols of which one stands in the argument, alone or in a ``|``."""
+    mask: int = 0
+    """The bits of these symbols, of which an integer in their place has one."""
     prefixes: tuple[str, ...] = ()
     """What a text may begin with."""
     given: bool = False

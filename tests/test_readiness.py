@@ -21,7 +21,8 @@ FILE = "import os, select, selectors\n"
         "if not c.poll():\n    pass\nelse:\n    c.recv()\n",
         "if x:\n    pass\nelif c.poll():\n    c.recv()\n",
         "def f():\n    if not c.poll():\n        return\n    c.recv()\n",
-        "def f():\n    if not c.poll() or x:\n        raise ValueError\n    with y:\n        c.recv()\n",
+        "def f():\n    if not c.poll() or x:\n        raise ValueError\n"
+        "    with y:\n        c.recv()\n",
         "while x:\n    if not c.poll(0.1):\n        continue\n    c.recv()\n",
         "while not c.poll():\n    gevent.sleep(0.1)\nc.recv()\n",
         "ready = c.poll(0.1)\nif ready:\n    c.recv()\n",
@@ -150,7 +151,8 @@ def test_a_descriptor_that_select_has_returned_does_not_wait(tmp_path, text):
         "q.block = True\nq.receive()  # expect: blocking-call\n",
         "q.block = x\nq.receive()  # expect: blocking-call\n",
         "p = q\np.name = False\nq.receive()  # expect: blocking-call\n",
-        "if x:\n    q.block = False\nelse:\n    q.block = True\nq.receive()  # expect: blocking-call\n",
+        "if x:\n    q.block = False\nelse:\n    q.block = True\n"
+        "q.receive()  # expect: blocking-call\n",
     ],
 )
 def test_an_attribute_can_make_an_object_immediate(tmp_path, text):

@@ -324,7 +324,7 @@ def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
     while True:
         scope = summary.scopes[index]
         is_comprehension = scope.kind == "comprehension"
-        loops = {call.path[: depth + 1] + (-1,) for depth in range(1, len(call.path), 2)}
+        loops = {(*call.path[:depth], 0, -1) for depth in range(1, len(call.path), 2)}
         for bindings in scope.bindings.values():
             for one in bindings:
                 if one.kind == tags.LOOPED and one.value is not None:
@@ -405,7 +405,7 @@ def _is_empty(expression: Expr) -> bool:
 
 
 def _receivers(expression: Expr) -> list[Expr]:
-    """What a call waits for: its object, or the descriptor or the object of one that it is given."""
+    """What a call can wait for: its object, or the descriptor that it is given, and its object."""
     callee, positional = expression[1], expression[2]
     found = [callee[1]] if callee is not None and callee[0] == tags.ATTRIBUTE else []
     if positional and positional[0] is not None:

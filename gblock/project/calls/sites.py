@@ -10,7 +10,7 @@ from gblock.project.calls.arguments import READY, Wait, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
-from gblock.project.calls.repetition import handled, repeated
+from gblock.project.calls.repetition import adding_up, handled, repeated
 from gblock.project.names.calling import ALLOWANCE
 from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
@@ -158,10 +158,14 @@ class Sites:
         """
         summary = self.inference.modules.summary(path)
         return summary is not None and any(
-            one.blocker.kind != "costly"
-            or repeated(summary, call)
-            or handled(summary, call, self.inference)
-            for one in found
+            one.blocker.kind != "costly" or self._costs(summary, call, one.blocker) for one in found
+        )
+
+    def _costs(self, summary: ModuleSummary, call: Call, blocker: Blocker) -> bool:
+        """Return whether a costly call is made often: in a loop, or once a task or request."""
+        each = blocker.seconds_each or 0.0
+        return bool(
+            adding_up(summary, call, self.inference, each) or handled(summary, call, self.inference)
         )
 
     def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
@@ -170,7 +174,7 @@ class Sites:
             return any(not found.wait.immediate for found in self.handed(site.handover))
         for found in site.found:
             if found.blocker.kind == "costly":
-                if repeated(summary, site.call) or handled(summary, site.call, self.inference):
+                if self._costs(summary, site.call, found.blocker):
                     return not site.native
             elif found.wait.immediate:
                 if repeated(summary, site.call) and not site.native:

@@ -296,7 +296,8 @@ class Inference:
         if not bindings and not stored:
             return None
         if any(not b.fallback for b in bindings):
-            bindings = [b for b in bindings if not b.fallback or b.kind != tags.IMPORTED]
+            second = (tags.IMPORTED, tags.ANNOTATED)
+            bindings = [b for b in bindings if not b.fallback or b.kind not in second]
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, summary.filename)
@@ -560,6 +561,12 @@ class Inference:
                 return []
             found += [(symbol, blocker) for blocker in self.catalog.lookup(symbol)]
         return found
+
+    def waits_cooperatively(self, symbol: str) -> bool:
+        """Return whether calling a symbol was measured and lets the hub run."""
+        owner, _, name = self.catalog.canonical(symbol).rpartition(".")
+        known = self.catalog.cooperative
+        return any(f"{base}.{name}" in known for base in self.catalog.lineage(owner))
 
     def _is_cooperative(self, symbol: str) -> bool:
         if symbol.startswith("gevent.") and not self.catalog.by_symbol.get(symbol):

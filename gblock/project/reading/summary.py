@@ -21,6 +21,9 @@ Expr: TypeAlias = Any
 
 Path: TypeAlias = tuple[int, ...]
 
+Guard: TypeAlias = tuple[Expr, bool]
+"""A condition, and whether it holds or fails."""
+
 NAME = "name"  # (NAME, identifier)
 ATTRIBUTE = "attribute"  # (ATTRIBUTE, base, identifier)
 CALL = "call"  # (CALL, callee, positional, keywords): keywords are (name or None, value)
@@ -79,7 +82,10 @@ class Binding(NamedTuple):
     row: int
     detail: Any = None
     fallback: bool = False
-    """Whether it stands in an ``except ImportError``: only taken where the ``try`` says nothing."""
+    """Whether it stands in ``except ImportError`` or ``if TYPE_CHECKING``.
+
+    It is only taken where nothing else binds the name.
+    """
 
 
 class Scope(NamedTuple):
@@ -141,7 +147,7 @@ class Call(NamedTuple):
     """``call``; or ``for``, ``with``, ``decorator`` where the language makes the call."""
     quoted: bool = False
     """Whether it stands in an f-string and this Python gets positions in those wrong."""
-    guards: tuple[tuple[Expr, bool], ...] = ()
+    guards: tuple[Guard, ...] = ()
     """The conditions inside the statement that hold where the call is made, or fail there."""
 
 
@@ -181,7 +187,7 @@ class _Reader:
         self.statement = (0, 0)
         self.fallback = False
         self.quoted = False
-        self.guards: tuple[tuple[Expr, bool], ...] = ()
+        self.guards: tuple[Guard, ...] = ()
         self.elsewhere: list[dict[str, int]] = []
         """For each scope the names that ``global`` and ``nonlocal`` bind further out."""
 
@@ -457,7 +463,13 @@ class _Reader:
         self.scopes[self.scope].tests[self.path] = self.expression(node.test)
         if node.orelse:
             self.scopes[self.scope].complete[self.path] = 2
-        self.branches("if", node.body, node.orelse)
+        path, fallback = self.path, self.fallback
+        self.scopes[self.scope].branches[path] = "if"
+        self.fallback = fallback or (_dotted(node.test) or "").endswith("TYPE_CHECKING")
+        self.block(node.body, (*path, 0))
+        self.fallback = fallback
+        self.block(node.orelse, (*path, 1))
+        self.path = path
 
     def loop(self, node: ast.While) -> None:
         self.header(node, node.body)
@@ -731,7 +743,7 @@ class _Reader:
         body = self.guarded(node.body, (test, True))
         return (EITHER, (body, self.guarded(node.orelse, (test, False))))
 
-    def guarded(self, node: ast.expr, *guards: tuple[Expr, bool]) -> Expr:
+    def guarded(self, node: ast.expr, *guards: Guard) -> Expr:
         """Read what is only evaluated where conditions hold, or where they fail."""
         around = self.guards
         self.guards = (*around, *(guard for guard in guards if guard[0] is not None))
