@@ -144,6 +144,8 @@ class Blocker(_Table, frozen=True):
     """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()
     unless_set: tuple[Assigned, ...] = ()
+    unless_descriptor_of: tuple[str, ...] = ()
+    """Classes whose descriptors are non-blocking under gevent's patch: the call raises at once."""
     ready_after: tuple[Ready, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
@@ -199,10 +201,13 @@ class Offload(_Table, frozen=True):
     """A call that runs a callable elsewhere."""
 
     symbol: str
-    thread: Literal["native", "greenlet"]
-    """``greenlet``: under monkey patching the callable stays on the hub's thread."""
+    thread: Literal["native", "greenlet", "process"]
+    """``greenlet``: under monkey patching the callable stays on the hub's thread; ``process``: it
+    runs in a process of its own, whose hub is not this one."""
     argument: int | None = None
     keyword: str | None = None
+    method: str | None = None
+    """The method of a subclass that runs there: a thread's ``run``."""
     returns_callable: bool = False
     """Whether it gives a function that runs the argument there, instead of running it."""
 

@@ -132,6 +132,9 @@ def test_a_socket_that_select_has_returned_does_not_wait(tmp_path, text):
         "s = selectors.DefaultSelector()\nfor key, mask in s.select():\n    os.read(key.fd, 10)\n",
         "os.set_blocking(fd, False)\nos.read(fd, 10)\n",
         "os.read(fd, 10)  # expect: blocking-call\n",
+        "import socket\ns = socket.create_connection(x)\nos.read(s.fileno(), 10)\n",
+        "import socket\ns = socket.socket()\nfd = s.fileno()\nos.read(fd, 10)\n",
+        "f = open(x)\nos.read(f.fileno(), 10)  # expect: blocking-call\n",
         "for fd in fds:\n    os.read(fd, 10)  # expect: blocking-call\n",
     ],
 )

@@ -1,4 +1,4 @@
-"""Which code runs in a native thread, and which is only believed to."""
+"""Which code runs in a native thread or in another process, and which is only believed to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import NamedTuple
 import msgspec
 
 from gblock.catalog import Offload
+from gblock.project.calls.facts import facts
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, is_passed, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import Call, Expr, ModuleSummary
 
+_PROCESS = frozenset({"process"})
+_ELSEWHERE = frozenset({"native", "process"})
 _DEPTH = 8
 """How many callers in a row are followed."""
 
@@ -31,7 +34,7 @@ class Handover(NamedTuple):
 
 
 class Offloading:
-    """Answers which functions only ever run in native threads.
+    """Answers which functions only ever run in native threads or in other processes.
 
     Args:
         inference: What the project's expressions can be.
@@ -41,7 +44,7 @@ class Offloading:
     def __init__(self, inference: Inference, *, patched: bool = True) -> None:
         self.inference = inference
         self._patched = patched
-        self._native: dict[tuple[str, int], bool] = {}
+        self._elsewhere: dict[tuple[str, int, frozenset[str]], bool] = {}
         self._depth = 0
 
     def handover(self, call: Call, place: Place) -> Handover | None:
@@ -52,7 +55,7 @@ class Offloading:
             offload = self._offload(symbol)
             if offload is None:
                 continue
-            if not self._patched:
+            if not self._patched and offload.thread == "greenlet":
                 offload = msgspec.structs.replace(offload, thread="native")
             if not is_passed(call.expression, offload.argument, offload.keyword):
                 continue
@@ -83,68 +86,134 @@ class Offloading:
             return (tags.CALL, None, rest, keywords)
         return (tags.CALL, None, (), keywords)
 
+    def is_native(self, call: Call, path: str) -> bool:
+        """Return whether a call is only ever made in native threads or in other processes."""
+        return self.runs_natively(path, call.scope) or self._is_off_main(call, path)
+
     def runs_natively(self, path: str, scope: int) -> bool:
-        """Whether what stands in a scope only ever runs in a native thread."""
-        if not self._uses_native_threads:
-            return False
+        """Return whether a scope only ever runs in native threads or in other processes."""
+        return self._uses_native_threads and self._runs(path, scope, _ELSEWHERE)
+
+    def runs_in_processes(self, path: str, scope: int) -> bool:
+        """Return whether a scope only ever runs in other processes, which have their own hub."""
+        return self._uses_native_threads and self._runs(path, scope, _PROCESS)
+
+    def _runs(self, path: str, scope: int, threads: frozenset[str]) -> bool:
         summary = self.inference.modules.summary(path)
         while summary is not None and scope > 0:
             if summary.scopes[scope].kind in ("function", "lambda"):
-                if self._only_native(summary, scope):
+                if self._only(summary, scope, threads):
                     return True
             scope = summary.scopes[scope].parent
         return False
 
     @cached_property
     def _uses_native_threads(self) -> bool:
-        """Whether the project mentions a module that starts native threads at all."""
+        """Return whether the project mentions a module that starts such threads at all."""
         if not self._patched:
             return True
         modules = {
-            offload.symbol.split(".")[1]
+            word
             for offload in self.inference.catalog.offloads
-            if offload.thread == "native"
+            if offload.thread in _ELSEWHERE
+            for word in offload.symbol.split(".")[:2]
+            if word not in ("gevent", "_thread")
         }
         return any(self.inference.modules.mentioning(module) for module in modules)
 
-    def _only_native(self, summary: ModuleSummary, index: int) -> bool:
-        key = (summary.filename, index)
-        if key not in self._native:
+    def _only(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
+        key = (summary.filename, index, threads)
+        if key not in self._elsewhere:
             if self._depth > _DEPTH:
                 return False
-            self._native[key] = False  # a function that hands over itself proves nothing
+            self._elsewhere[key] = False  # a function that hands over itself proves nothing
             self._depth += 1
             try:
-                self._native[key] = self._decide(summary, index)
+                self._elsewhere[key] = self._decide(summary, index, threads)
             finally:
                 self._depth -= 1
-        return self._native[key]
+        return self._elsewhere[key]
 
-    def _decide(self, summary: ModuleSummary, index: int) -> bool:
-        if summary.scopes[index].kind == "function" and self._decorated(summary, index):
+    def _decide(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
+        if summary.scopes[index].kind == "function" and self._decorated(summary, index, threads):
             return True
-        native = False
+        native = self._is_run_by_base(summary, index, threads)
         for call, place, position in self.inference.calling.handovers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # hands itself over
             handover = self.handover(call, place)
             if handover is not None and not _is_callable(handover, position):
                 handover = None  # it is passed on to what is run
-            if handover is not None and handover.offload.thread == "native":
+            if handover is not None and handover.offload.thread in threads:
                 native = True
             elif handover is None and self._is_wrapping(call, place):
                 continue  # partial(f): counted where the partial goes
-            elif not self.runs_natively(place.path, place.scope):
+            elif handover is None and self._passes_on(call, place, (summary, index), threads):
+                native = True
+            elif not self._runs(place.path, place.scope, threads):
                 return False
         if summary.scopes[index].kind == "lambda":
             return native
         for _, place in self.inference.calling.callers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # calls itself
-            if not self.runs_natively(place.path, place.scope):
+            if not self._runs(place.path, place.scope, threads):
                 return False
             native = True
         return native
+
+    def _is_run_by_base(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
+        """Return whether a function is the method that a base class runs elsewhere."""
+        scope = summary.scopes[index]
+        if scope.kind != "function" or summary.scopes[scope.parent].kind != "class":
+            return False
+        for base in self.inference.classes.ancestry(summary.filename, scope.parent):
+            offload = self._started_by(base[1]) if base[0] == v.EXTERNAL else None
+            if offload is not None and offload.method == scope.name:
+                return offload.thread in threads or (
+                    not self._patched and offload.thread == "greenlet" and "native" in threads
+                )
+        return False
+
+    def _started_by(self, symbol: str) -> Offload | None:
+        catalog = self.inference.catalog
+        names = catalog.lineage(catalog.canonical(symbol))
+        found = (catalog.offload_by_symbol.get(name) for name in names)
+        return next((offload for offload in found if offload is not None), None)
+
+    def _passes_on(
+        self, call: Call, place: Place, what: tuple[ModuleSummary, int], threads: frozenset[str]
+    ) -> bool:
+        """Return whether a function of the project hands its argument over, and does only that."""
+        summary, index = what
+        target = (v.FUNCTION, summary.filename, index)
+        _, callee, positional, keywords = call.expression
+        given = [
+            key
+            for key, argument in (*enumerate(positional), *keywords)
+            if any(x[:3] == target for x in self.inference.infer(argument, place))
+        ]
+        values = self.inference.infer(callee, place)
+        return bool(values and given) and all(
+            value[0] == v.FUNCTION
+            and (name := self._parameter(value, key)) is not None
+            and self._hands_over(value[1], value[2], name, threads)
+            for value in values
+            for key in given
+        )
+
+    def _parameter(self, function: v.Value, key: int | str | None) -> str | None:
+        """Return the name of the parameter that an argument fills."""
+        summary = self.inference.modules.summary(function[1])
+        if summary is None or key is None:
+            return None
+        names = [
+            name for name, _, _, kind in summary.scopes[function[2]].parameters if "*" not in kind
+        ]
+        if isinstance(key, str):
+            return key if key in names else None
+        key += function[3] is not None
+        return names[key] if key < len(names) else None
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
         found = self.inference.callee_symbols(call.expression[1], place)
@@ -157,33 +226,108 @@ class Offloading:
             scope = summary.scopes[scope].parent
         return False
 
-    def _decorated(self, summary: ModuleSummary, index: int) -> bool:
-        """Whether a decorator of the project hands the function to a native thread."""
+    def _decorated(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
+        """Return whether a decorator of the project hands the function to a native thread."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in self.inference.infer(decorator, place):
-                if value[0] == v.FUNCTION and self._hands_over_its_argument(value[1], value[2]):
+                if value[0] == v.CLASS and self._keeps_and_hands_over(value, threads):
                     return True
+                if value[0] == v.OBJECT:
+                    found = self.inference.attribute(value, "__call__")
+                else:
+                    found = frozenset([value])
+                for function in found:
+                    if function[0] == v.FUNCTION:
+                        name = self._parameter(function, 0)
+                        if name and self._hands_over(function[1], function[2], name, threads):
+                            return True
         return False
 
-    def _hands_over_its_argument(self, path: str, index: int) -> bool:
-        """Whether a decorator's wrapper passes the decorated function to a native thread."""
+    def _keeps_and_hands_over(self, decorator: v.Value, threads: frozenset[str]) -> bool:
+        """Return whether a class keeps the decorated function and hands it over when called."""
+        made = (v.OBJECT, decorator[1], decorator[2])
+        for function in self.inference.attribute(made, "__init__"):
+            name = self._parameter(function, 0) if function[0] == v.FUNCTION else None
+            summary = self.inference.modules.summary(decorator[1])
+            if name is None or summary is None or function[1] != decorator[1]:
+                continue
+            kept = [
+                attribute
+                for (_, attribute), bindings in summary.scopes[function[2]].attributes.items()
+                if any(one.value == (tags.NAME, name) for one in bindings)
+            ]
+            for method in self.inference.attribute(made, "__call__"):
+                if method[0] == v.FUNCTION:
+                    if any(self._hands_over(method[1], method[2], k, threads) for k in kept):
+                        return True
+        return False
+
+    def _hands_over(self, path: str, index: int, name: str, threads: frozenset[str]) -> bool:
+        """Return whether a function passes what it has under a name to a native thread alone.
+
+        Args:
+            path: The function's file.
+            index: The function's scope.
+            name: A parameter, or an attribute of the function's object.
+            threads: Which threads count.
+        """
         summary = self.inference.modules.summary(path)
-        if summary is None or not summary.scopes[index].parameters:
+        if summary is None:
             return False
-        parameter = summary.scopes[index].parameters[0][0]
         native = False
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
-            called = call.expression[1] == (tags.NAME, parameter)
-            if called and not self.runs_natively(path, call.scope):
+            if last_name(call.expression[1]) == name and not self._runs(path, call.scope, threads):
                 return False
             handover = self.handover(call, Place(path, call.scope, call.path))
-            if handover is not None and handover.offload.thread == "native":
-                native = native or self._mentions(summary, handover.argument, parameter)
+            if handover is not None and handover.offload.thread in threads:
+                native = native or self._mentions(summary, handover.argument, name)
         return native
+
+    def _is_off_main(self, call: Call, path: str) -> bool:
+        """Return whether a condition says that a call is not made on the main thread."""
+        summary = self.inference.modules.summary(path)
+        if summary is None or not self.inference.modules.mentioning("main_thread"):
+            return False
+        place = Place(path, call.scope, call.path)
+        return any(
+            not fact.holds and self._asks_for_main(fact.expression, place)
+            for fact in facts(summary, call, lasting=True)
+        )
+
+    def _asks_for_main(self, expression: Expr, place: Place, depth: int = 0) -> bool:
+        """Return whether a condition is true on the main thread alone."""
+        if expression is None or depth > 2:
+            return False
+        if expression[0] == tags.COMPARE:
+            parts = [part for part in (expression[1], expression[3]) if part is not None]
+            return expression[2] in ("is", "==") and any(
+                self._is_main_thread(part, place) for part in parts
+            )
+        if expression[0] != tags.CALL:
+            return False
+        values = self.inference.infer(expression[1], place)
+        return bool(values) and all(
+            value[0] == v.FUNCTION
+            and (summary := self.inference.modules.summary(value[1])) is not None
+            and bool(summary.scopes[value[2]].returns)
+            and all(
+                self._asks_for_main(returned, Place(value[1], value[2], at), depth + 1)
+                for returned, at in summary.scopes[value[2]].returns
+            )
+            for value in values
+        )
+
+    def _is_main_thread(self, expression: Expr, place: Place) -> bool:
+        """Return whether an expression is the main thread, or its ``ident`` or ``name``."""
+        while expression is not None and expression[0] == tags.ATTRIBUTE:
+            expression = expression[1]
+        if expression is None or expression[0] != tags.CALL:
+            return bool(expression == (tags.CONSTANT, "MainThread"))
+        return "threading.main_thread" in self.inference.callee_symbols(expression[1], place)
 
     def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:
         if argument is None:

@@ -8,32 +8,18 @@ catalog's to say; here the tests are found that hold for sure where a call is ma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gblock.catalog import Assigned, Blocker, Called
+from gblock.project.calls.facts import Fact, atoms, facts, frame
 from gblock.project.names import values as v
 from gblock.project.names.definitions import reaching
 from gblock.project.names.expressions import Place, dotted, last_name, passed, same
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import LOOPS, Binding, Call, Expr, ModuleSummary, Path, Scope
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, Path
 
 _DEPTH = 4
 """How many names in a row are followed from a test to the call whose result it tests."""
-_OPPOSITE = {"!=": "==", "is not": "is", "not in": "in"}
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "is": "is"}
-_FALSY = (None, False, 0, 0.0, "", b"")
-
-
-class Fact(NamedTuple):
-    """An expression that is true, or false, where a call is made."""
-
-    expression: Expr
-    holds: bool
-    at: Path
-    """The statement that has tested it."""
-    within: Path
-    """The block in which it holds; what stands there first uses it up."""
 
 
 class Readiness:
@@ -58,6 +44,8 @@ class Readiness:
             return True
         if blocker.kind != "waits" or call.node != "call":
             return False
+        if self._is_descriptor_of(blocker.unless_descriptor_of, call, place):
+            return True
         return self._is_tested(blocker, call, place, summary) or self._is_called_back(call, summary)
 
     # -- objects that never wait
@@ -90,6 +78,24 @@ class Readiness:
         return bool(found) and all(
             values and all(x[0] == v.LITERAL and _is_any(x[2], condition.values) for x in values)
             for values in (self.inference.bound(binding, summary.filename) for _, binding in found)
+        )
+
+    def _is_descriptor_of(self, classes: tuple[str, ...], call: Call, place: Place) -> bool:
+        """Return whether a call is given the descriptor of an instance of one of some classes."""
+        expression = passed(call.expression, 0, None) if classes else None
+        if expression is not None and expression[0] == tags.NAME:
+            found = self._assigned(expression[1], place)
+            expression = found[0].value if len(found) == 1 and not found[0].detail else None
+        if expression is None or expression[0] != tags.CALL:
+            return False
+        callee = expression[1]
+        if callee is None or callee[0] != tags.ATTRIBUTE or callee[2] != "fileno":
+            return False
+        owners = self.inference.infer(callee[1], place)
+        lineage = self.inference.catalog.lineage
+        return bool(owners) and all(
+            one[0] == v.INSTANCE and any(base in classes for base in lineage(one[1]))
+            for one in owners
         )
 
     def _names_of(
@@ -137,7 +143,7 @@ class Readiness:
         receivers = _receivers(call.expression)
         if not receivers:
             return False
-        home = _frame(summary, call.scope)
+        home = frame(summary, call.scope)
         for fact in facts(summary, call):
             shown = self._shows(fact, blocker, receivers, Place(place.path, home, fact.at))
             if shown and not self._is_used_up(fact, call, home, summary):
@@ -158,7 +164,7 @@ class Readiness:
         if expression[0] == tags.NAME and depth < _DEPTH:
             for binding in self._assigned(expression[1], place):
                 inner = place._replace(at=binding.path)
-                for one, is_true in _atoms(binding.value, holds):
+                for one, is_true in atoms(binding.value, holds):
                     told = fact._replace(expression=one, holds=is_true)
                     is_whole = binding.kind == tags.ASSIGNED
                     if is_whole and self._shows(told, blocker, receivers, inner, depth + 1):
@@ -278,7 +284,7 @@ class Readiness:
 
     def _is_called_back(self, call: Call, summary: ModuleSummary) -> bool:
         """Return whether the call's function only runs once an object is ready."""
-        index = _frame(summary, call.scope)
+        index = frame(summary, call.scope)
         if index == 0 or not self.inference.catalog.callbacks:
             return False
         key = (summary.filename, index)
@@ -297,27 +303,6 @@ class Readiness:
         )
 
 
-def facts(summary: ModuleSummary, call: Call) -> Iterator[Fact]:
-    """The tests that have come out one way where a call is made, the nearest first."""
-    for expression, holds in reversed(call.guards):
-        for atom, is_true in _atoms(expression, holds):
-            yield Fact(atom, is_true, call.path, call.path)
-    scope, path = summary.scopes[_frame(summary, call.scope)], call.path
-    for depth in range(len(path) - (len(path) % 2 == 0), 0, -2):
-        block = path[: depth - 1]
-        for index in range(path[depth - 1] - 1, -1, -1):
-            for expression, holds in _left_over((*block, index), scope):
-                for atom, is_true in _atoms(expression, holds):
-                    yield Fact(atom, is_true, (*block, index), block)
-        if depth > 2:
-            statement, number = path[: depth - 2], path[depth - 2]
-            test = scope.tests.get(statement)
-            for atom, is_true in _atoms(test, number == 0):
-                yield Fact(atom, is_true, statement, block)
-            if scope.branches.get(statement) in LOOPS:
-                return  # the next turn finds what this one has left
-
-
 def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
     """What the ``for`` loops and the comprehensions around a call go through."""
     index = call.scope
@@ -333,75 +318,6 @@ def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
         if not is_comprehension:
             return
         index = scope.parent
-
-
-def _left_over(statement: Path, scope: Scope) -> Iterator[tuple[Expr, bool]]:
-    """The condition of a statement that has ended, where it can only have come out one way."""
-    test = scope.tests.get(statement)
-    if test is None:
-        return
-    if scope.branches.get(statement) == "while":
-        if not any(
-            kind == "break" and block[: len(statement)] == statement
-            for block, kind in scope.jumps.items()
-        ):
-            yield test, False
-        return
-    for number in (0, 1):
-        block = (*statement, number)
-        if block in scope.dead_ends or block in scope.jumps:
-            yield test, number == 1
-
-
-def _atoms(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
-    """The single tests in a condition that are true for sure, or false, if it holds or fails."""
-    if expression is None:
-        return
-    tag = expression[0]
-    if tag == tags.NOT:
-        yield from _atoms(expression[1], not holds)
-    elif (tag == tags.BOTH and holds) or (tag == tags.EITHER and not holds):
-        for part in expression[1]:
-            yield from _atoms(part, holds)
-    elif tag == tags.COMPARE:
-        yield from _compared(expression, holds)
-    elif tag == tags.CALL and expression[1] in ((tags.NAME, "len"), (tags.NAME, "bool")):
-        yield expression, holds
-        if expression[2]:
-            yield from _atoms(expression[2][0], holds)
-    else:
-        yield expression, holds
-
-
-def _compared(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
-    _, left, operator, right = expression
-    if operator in _OPPOSITE:
-        operator, holds = _OPPOSITE[operator], not holds
-    if left is not None and left[0] == tags.CONSTANT and operator in _MIRRORED:
-        left, operator, right = right, _MIRRORED[operator], left
-    if right is not None and right[0] == tags.CONSTANT and left is not None:
-        value = right[1]
-        is_falsy = any(same(value, one) for one in _FALSY)
-        if operator in ("==", "is") and (is_falsy or value is True):
-            yield from _atoms(left, holds != is_falsy)
-            return
-        if (operator, value) in ((">", 0), (">=", 1)):
-            yield from _atoms(left, holds)
-            return
-        if (operator, value) in (("<", 1), ("<=", 0)):
-            yield from _atoms(left, not holds)
-            return
-    if _is_empty(right) and operator == "==":
-        yield from _atoms(left, not holds)
-        return
-    yield (tags.COMPARE, left, operator, right), holds
-
-
-def _is_empty(expression: Expr) -> bool:
-    """Return whether an expression is an empty list, or a tuple of nothing else."""
-    if expression is None or expression[0] not in (tags.SEQUENCE, tags.TUPLE):
-        return False
-    return all(_is_empty(one) for one in expression[1])
 
 
 def _receivers(expression: Expr) -> list[Expr]:
@@ -430,13 +346,6 @@ def _is_count(expression: Expr, receivers: list[Expr], methods: list[str]) -> bo
         return False
     callee = expression[1]
     return callee[0] == tags.ATTRIBUTE and callee[1] in receivers and callee[2] in methods
-
-
-def _frame(summary: ModuleSummary, scope: int) -> int:
-    """The scope whose statements a comprehension's expressions stand in."""
-    while summary.scopes[scope].kind == "comprehension":
-        scope = summary.scopes[scope].parent
-    return scope
 
 
 def _is_method(summary: ModuleSummary, scope: int) -> bool:

@@ -132,8 +132,10 @@ class Sites:
             if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
                 return None
             found = self._found(call, place, _WITHOUT_ARGUMENTS)
-            native = bool(found) and self.offloading.runs_natively(path, call.scope)
-            return Site(call, place, found, None, native) if found else None
+            if not found or self.offloading.runs_in_processes(path, call.scope):
+                return None
+            native = self.offloading.is_native(call, path)
+            return Site(call, place, found, None, native)
         callee = call.expression[1]
         name = last_name(callee)
         if not self._any_name and name not in self._looked_for and name not in kept:
@@ -146,9 +148,11 @@ class Sites:
                 if not self.inference.infer(callee[1], place):
                     self.unresolved.append((path, call.row, call.column, name))
             return None
-        native = self._is_dear(call, found, path) and self.offloading.runs_natively(
-            path, call.scope
-        )
+        native = False
+        if self._is_dear(call, found, path):
+            if self.offloading.runs_in_processes(path, call.scope):
+                return None
+            native = self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
 
     def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
