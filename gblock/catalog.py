@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
+Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
@@ -73,6 +73,15 @@ class Called(_Table, frozen=True):
     """What the argument must be."""
     position: int = 0
     """The argument's position, counted from 0."""
+
+
+class Mentioned(_Table, frozen=True):
+    """Texts in the project's Python files that say what a blocker talks to."""
+
+    cooperative: tuple[str, ...]
+    """Where one of these stands, the calls let the hub run."""
+    blocking: tuple[str, ...] = ()
+    """Where one of these stands, too, they may not."""
 
 
 class Assigned(_Table, frozen=True):
@@ -150,7 +159,8 @@ class Blocker(_Table, frozen=True):
     releases_gil: bool | None = None
     """None where it was not measured."""
     seconds_each: float | None = None
-    """For ``costly``: what one call costs, in seconds."""
+    """For ``costly`` and ``sends``: what one call costs, in seconds."""
+    unless_mentioned: Mentioned | None = None
 
 
 class Belief(_Table, frozen=True):
@@ -176,6 +186,8 @@ class Library(_Table, frozen=True):
     returns: dict[str, str] = {}
     attributes: dict[str, str] = {}
     elements: dict[str, str] = {}
+    decorates: dict[str, str] = {}
+    """What a function becomes an instance of that such a decorator stands on."""
     conditions: dict[str, tuple[Condition, ...]] = {}
     """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
@@ -465,6 +477,11 @@ class Catalog:
     def elements(self) -> dict[str, str]:
         """What looping over an instance gives instances of."""
         return self._merged("elements")
+
+    @cached_property
+    def decorates(self) -> dict[str, str]:
+        """What a decorated function is an instance of, by the decorator."""
+        return self._merged("decorates")
 
     @cached_property
     def cooperative(self) -> frozenset[str]:

@@ -14,7 +14,8 @@ from gblock.suggestion import did_you_mean
 _KINDS = {
     "waits": "waits in native code",
     "cpu": "works in native code",
-    "costly": "cheap once, dear in numbers",
+    "costly": "cheap once, costly in numbers",
+    "sends": "cheap once, costly in numbers",
     "spawns": "starts something that stops the hub",
     "foreign": "runs code that nobody knows",
     "unknown": "runs compiled code of a package that nothing is known of",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import assert_exactly
+from harness import assert_exactly, assert_project
 
 HEAD = "import gevent, time, uuid\nfrom uuid import uuid4\n"
 
@@ -81,3 +81,22 @@ def test_an_identifier_a_request_is_opt_in(tmp_path):
             return uuid.uuid4().hex
         """
     assert_exactly(tmp_path, text)
+
+
+def test_a_task_of_another_file_is_known_where_it_is_sent(tmp_path):
+    files = {
+        "shop/__init__.py": "",
+        "shop/app.py": "from celery import Celery\napp = Celery('shop')\n",
+        "shop/tasks.py": "from .app import app\n@app.task\ndef notify(user): pass\n",
+        "shop/views.py": "from shop import tasks\nfrom .tasks import notify\n"
+        "def f(users):\n    for user in users:\n"
+        "        notify.delay(user)  # expect: task-sending-loop\n"
+        "    for user in users:\n        tasks.notify.s(user).delay()  # expect: task-sending-loop\n"
+        "    for user in users[:1]:\n        users.delay(user)\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    assert_project(tmp_path)

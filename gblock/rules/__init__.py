@@ -41,6 +41,7 @@ OF_CALLS = (
     "cpu-bound-call",
     "uuid-heavy-path",
     "uuid-per-request",
+    "task-sending-loop",
     "foreign-call",
     "unknown-native-call",
 )

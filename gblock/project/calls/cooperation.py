@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gblock.catalog import Blocker
+from gblock.catalog import Blocker, Mentioned
 from gblock.project.names.expressions import Place
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
@@ -55,12 +55,19 @@ class Cooperation:
         """
         if blocker.distribution in self.assumed or blocker.id in self.assumed:
             return True
+        if blocker.unless_mentioned is not None and self._is_mentioned(blocker.unless_mentioned):
+            return True
         parts = symbol.split(".")
         if any(".".join(parts[:end]) in self.assumed for end in range(1, len(parts) + 1)):
             return True
         if not any(self.remedy(remedy) is not None for remedy in blocker.cooperative_after):
             return False
         return path is None or not self.lacking(blocker, path)
+
+    def _is_mentioned(self, texts: Mentioned) -> bool:
+        """Return whether the project's files name only what the calls are cooperative with."""
+        mentioning = self.inference.modules.mentioning
+        return any(map(mentioning, texts.cooperative)) and not any(map(mentioning, texts.blocking))
 
     def lacking(self, blocker: Blocker, path: str) -> tuple[Process, ...]:
         """The processes on gevent that can run a file and do nothing for a blocker.

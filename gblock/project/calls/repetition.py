@@ -19,8 +19,8 @@ from gblock.project.reading.summary import (
     Scope,
 )
 
-_SHORT = 0.01
-"""Seconds: what the turns of a loop cost together before anyone notices."""
+_SHORT = 0.05
+"""Seconds: below this gap a measured call counts as cooperative, and a loop as short."""
 _SAME_LENGTH = {"enumerate", "list", "tuple", "set", "sorted", "reversed", "zip"}
 
 

@@ -162,7 +162,8 @@ class Sites:
         """
         summary = self.inference.modules.summary(path)
         return summary is not None and any(
-            one.blocker.kind != "costly" or self._costs(summary, call, one.blocker) for one in found
+            one.blocker.kind not in _ADDING_UP or self._costs(summary, call, one.blocker)
+            for one in found
         )
 
     def _costs(self, summary: ModuleSummary, call: Call, blocker: Blocker) -> bool:
@@ -177,7 +178,7 @@ class Sites:
         if site.handover is not None and site.handover.offload.thread == "greenlet":
             return any(not found.wait.immediate for found in self.handed(site.handover))
         for found in site.found:
-            if found.blocker.kind == "costly":
+            if found.blocker.kind in _ADDING_UP:
                 if self._costs(summary, site.call, found.blocker):
                     return not site.native
             elif found.wait.immediate:
@@ -240,6 +241,8 @@ class Sites:
         return found
 
 
+_ADDING_UP = ("costly", "sends")
+"""The kinds of blockers of which one call does not matter, and many do."""
 _FRUGAL = 5
 """How many files are read in search of callers in such a project, for each that is inspected."""
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}

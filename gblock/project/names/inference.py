@@ -460,9 +460,29 @@ class Inference:
             return self.classes.attribute(value, name)
         if kind == v.PARENT:
             return self.classes.inherited(value[1], value[2], name, (v.OBJECT, value[1], value[2]))
+        if kind == v.FUNCTION and self.catalog.decorates:
+            return self._decorated_attribute(value, name)
         if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
             return frozenset([(v.TAKER, value, name)])
         return NOTHING
+
+    def _decorated_attribute(self, function: Value, name: str) -> Values:
+        """What an attribute is of a function that a decorator has made an object: a task."""
+        summary = self.modules.summary(function[1])
+        if summary is None:
+            return NOTHING
+        scope = summary.scopes[function[2]]
+        place = Place(function[1], scope.parent, scope.path)
+        found: set[Value] = set()
+        for decorator in scope.decorators:
+            callee = decorator[1] if decorator and decorator[0] == tags.CALL else decorator
+            for symbol in self.callee_symbols(callee, place):
+                owner, _, last = symbol.rpartition(".")
+                for base in self.catalog.lineage(owner):
+                    given = self.catalog.decorates.get(f"{base}.{last}")
+                    if given is not None:
+                        found |= self.external_attribute((v.INSTANCE, given), name)
+        return frozenset(found)
 
     def external_attribute(self, value: Value, name: str) -> Values:
         """An attribute of what is not the project's."""
