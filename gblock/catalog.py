@@ -61,6 +61,8 @@ class Condition(_Table, frozen=True):
     """The bits of these symbols, of which an integer in their place has one."""
     prefixes: tuple[str, ...] = ()
     """What a text may begin with."""
+    max_length: int | None = None
+    """How long a text or bytes may be at most."""
     given: bool = False
     """Whether anything but ``None`` will do."""
 
@@ -95,6 +97,7 @@ class Ready(_Table, frozen=True):
     """A method of the same object whose result, where it is tested, says that nothing waits."""
 
     method: str
+    """Its name, or an attribute's."""
     result: bool = True
     """Whether the result has to be true or false."""
 
@@ -154,7 +157,9 @@ class Blocker(_Table, frozen=True):
     unless_called: tuple[Called, ...] = ()
     unless_set: tuple[Assigned, ...] = ()
     unless_descriptor_of: tuple[str, ...] = ()
-    """Classes whose descriptors are non-blocking under gevent's patch: the call raises at once."""
+    """Classes whose descriptors never wait: under gevent's patch a socket's call raises at once."""
+    unless_descriptor_from: tuple[str, ...] = ()
+    """What opens files, whose descriptors are always ready."""
     ready_after: tuple[Ready, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
@@ -194,6 +199,8 @@ class Library(_Table, frozen=True):
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()
     """What returns the objects, or the descriptors, that can be read or written at once."""
+    awaiting: tuple[str, ...] = ()
+    """What returns once the object or descriptor that it is given is ready."""
     callbacks: tuple[str, ...] = ()
     """What calls a function once an object can be read or written at once."""
     distributed_as: tuple[str, ...] = ()
@@ -502,6 +509,13 @@ class Catalog:
         """Symbols that return which objects are ready."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.readiness
+        )
+
+    @cached_property
+    def awaiting(self) -> frozenset[str]:
+        """Symbols that return once what they are given is ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.awaiting
         )
 
     @cached_property

@@ -114,6 +114,9 @@ def test_a_queue_that_is_not_empty_does_not_wait(tmp_path, text):
         "import zmq.green\np = zmq.green.Poller()\nready = dict(p.poll(10))\n"
         "if s not in ready:\n    s.recv()  # expect: blocking-call\n",
         "s.RCVTIMEO = 0\ns.recv()\n",
+        "while s.rcvmore:\n    s.recv()\n",
+        "xs = s.recv_multipart() if s.rcvmore else []\n",
+        "xs = [] if s.rcvmore else s.recv()  # expect: blocking-call\n",
         "s.RCVTIMEO = 100\ns.recv()  # expect: blocking-call\n",
     ],
 )
@@ -134,7 +137,21 @@ def test_a_socket_that_select_has_returned_does_not_wait(tmp_path, text):
         "os.read(fd, 10)  # expect: blocking-call\n",
         "import socket\ns = socket.create_connection(x)\nos.read(s.fileno(), 10)\n",
         "import socket\ns = socket.socket()\nfd = s.fileno()\nos.read(fd, 10)\n",
-        "f = open(x)\nos.read(f.fileno(), 10)  # expect: blocking-call\n",
+        "os.read(f.fileno(), 10)  # expect: blocking-call\n",
+        "fd = os.open(x, os.O_RDONLY)\nos.read(fd, 10)\n",
+        "import tempfile\nfd, name = tempfile.mkstemp()\nos.write(fd, x)\n",
+        "import tempfile\nname, fd = tempfile.mkstemp()\n"
+        "os.write(fd, x)  # expect: blocking-call\n",
+        "fd = os.open('/dev/ttyS0', os.O_RDONLY)\nos.read(fd, 10)  # expect: blocking-call\n",
+        "r, w = os.pipe()\nos.write(w, b'x')\n",
+        "r, w = os.pipe()\nos.write(w, x)  # expect: blocking-call\n",
+        "import gevent.socket\ngevent.socket.wait_read(0)\nos.read(0, 10)\n",
+        "from gevent.socket import wait_read\ndef f(fd):\n    while True:\n"
+        "        wait_read(fd)\n        x = os.read(fd, 10)\n",
+        "from gevent.socket import wait_read\nwait_read(1)\n"
+        "os.read(0, 9)  # expect: blocking-call\n",
+        "from gevent.socket import wait_read\nwait_read(0)\nos.read(0, 9)\n"
+        "os.read(0, 9)  # expect: blocking-call\n",
         "for fd in fds:\n    os.read(fd, 10)  # expect: blocking-call\n",
     ],
 )

@@ -22,6 +22,10 @@ HEAD = "import gevent, time, uuid\nfrom uuid import uuid4\n"
         "for x in (1, 2):\n    for y in ys:\n        uuid4()  # !\n",
         "for x in (1, *ys):\n    uuid4()  # !\n",
         "xs = [uuid4() for x in ys]  # !\n",
+        "xs = [A(str(uuid4()), f(x)) for x in ys]  # !\n",
+        "for x in xs:\n    y = str(uuid4())  # !\n    print(len(y), int(y))\n    f(x, y)\n",
+        "ys = ['a']\nys.append(x)\nfor x in ys:\n    uuid4()  # !\n",
+        "ys = 1, 2\nys = f()\nfor x in ys:\n    uuid4()  # !\n",
         "xs = {x: uuid4() for x in (1, 2) for y in ys}  # !\n",
         "for x in xs:\n    y = {k: uuid4() for k in (1, 2)}  # !\n",
         "for x in xs:\n    u = uuid4()  # !\n    if u in ys:\n        break\n",
@@ -64,6 +68,9 @@ def test_a_loop_of_many_turns_makes_it_costly(tmp_path, text):
         "for i, x in enumerate(xs):\n    uuid4()\n    if i % 100 == 0:\n        gevent.sleep(0)\n",
         "for x in xs:\n    for y in (1, 2):\n        uuid4()\n    gevent.sleep(0)\n",
         "for x in xs:\n    f = lambda: uuid4()\n",
+        "COLOURS = ['red', 'green']\ndef f():\n    for x in COLOURS:\n        uuid4()\n",
+        "for x in xs:\n    f(x)\n    g(x)\n    h(x, uuid4())\n",
+        "xs = [A(f(x), g(x), uuid4()) for x in xs]\n",
     ],
 )
 def test_a_short_loop_or_one_that_yields_does_not(tmp_path, text):
@@ -91,7 +98,8 @@ def test_a_task_of_another_file_is_known_where_it_is_sent(tmp_path):
         "shop/views.py": "from shop import tasks\nfrom .tasks import notify\n"
         "def f(users):\n    for user in users:\n"
         "        notify.delay(user)  # expect: task-sending-loop\n"
-        "    for user in users:\n        tasks.notify.s(user).delay()  # expect: task-sending-loop\n"
+        "    for user in users:\n"
+        "        tasks.notify.s(user).delay()  # expect: task-sending-loop\n"
         "    for user in users[:1]:\n        users.delay(user)\n",
     }
     for name, text in files.items():

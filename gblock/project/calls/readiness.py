@@ -18,6 +18,8 @@ from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, Path
 
+_DEVICES = ("/dev/", "/proc/", "/sys/")
+"""Where files are that a read may wait for."""
 _DEPTH = 4
 """How many names in a row are followed from a test to the call whose result it tests."""
 
@@ -44,7 +46,7 @@ class Readiness:
             return True
         if blocker.kind != "waits" or call.node != "call":
             return False
-        if self._is_descriptor_of(blocker.unless_descriptor_of, call, place):
+        if self._is_of_another(blocker, call, place):
             return True
         return self._is_tested(blocker, call, place, summary) or self._is_called_back(call, summary)
 
@@ -80,21 +82,30 @@ class Readiness:
             for values in (self.inference.bound(binding, summary.filename) for _, binding in found)
         )
 
-    def _is_descriptor_of(self, classes: tuple[str, ...], call: Call, place: Place) -> bool:
-        """Return whether a call is given the descriptor of an instance of one of some classes."""
-        expression = passed(call.expression, 0, None) if classes else None
+    def _is_of_another(self, blocker: Blocker, call: Call, place: Place) -> bool:
+        """Return whether a call is given the descriptor of something that never waits."""
+        if not blocker.unless_descriptor_of and not blocker.unless_descriptor_from:
+            return False
+        expression = passed(call.expression, 0, None)
         if expression is not None and expression[0] == tags.NAME:
             found = self._assigned(expression[1], place)
-            expression = found[0].value if len(found) == 1 and not found[0].detail else None
+            if len(found) != 1 or (found[0].detail or (0,)) != (0,):
+                return False
+            expression = found[0].value
+            place = place._replace(at=found[0].path)
         if expression is None or expression[0] != tags.CALL:
             return False
-        callee = expression[1]
+        callee, arguments = expression[1], expression[2]
+        if self.inference.callee_symbols(callee, place) & {*blocker.unless_descriptor_from}:
+            names = self.inference.infer(arguments[0], place) if arguments else v.NOTHING
+            return not any(str(name[2]).startswith(_DEVICES) for name in names if len(name) > 2)
         if callee is None or callee[0] != tags.ATTRIBUTE or callee[2] != "fileno":
             return False
         owners = self.inference.infer(callee[1], place)
         lineage = self.inference.catalog.lineage
         return bool(owners) and all(
-            one[0] == v.INSTANCE and any(base in classes for base in lineage(one[1]))
+            one[0] == v.INSTANCE
+            and any(base in blocker.unless_descriptor_of for base in lineage(one[1]))
             for one in owners
         )
 
@@ -149,7 +160,9 @@ class Readiness:
             if shown and not self._is_used_up(fact, call, home, summary):
                 if self._is_same(receivers, fact.at, call.path, home, summary):
                     return True
-        return self._is_counted(blocker, call, summary) or self._is_looped(call, place)
+        if self._is_counted(blocker, call, summary) or self._is_looped(call, place):
+            return True
+        return self._is_awaited(call, receivers, place, summary)
 
     def _shows(
         self, fact: Fact, blocker: Blocker, receivers: list[Expr], place: Place, depth: int = 0
@@ -158,9 +171,10 @@ class Readiness:
         expression, holds = fact.expression, fact.holds
         if expression[0] == tags.CALL:
             callee = expression[1]
-            if callee is not None and callee[0] == tags.ATTRIBUTE and callee[1] in receivers:
-                if any(r.method == callee[2] and r.result == holds for r in blocker.ready_after):
-                    return True
+            if _is_ready(callee, blocker, receivers, holds):
+                return True
+        if _is_ready(expression, blocker, receivers, holds):
+            return True
         if expression[0] == tags.NAME and depth < _DEPTH:
             for binding in self._assigned(expression[1], place):
                 inner = place._replace(at=binding.path)
@@ -280,6 +294,27 @@ class Readiness:
                 return True
         return False
 
+    def _is_awaited(
+        self, call: Call, receivers: list[Expr], place: Place, summary: ModuleSummary
+    ) -> bool:
+        """Return whether a statement before, in the same block, waits until the object is ready."""
+        return bool(self.inference.catalog.awaiting) and any(
+            other.scope == call.scope
+            and other.node == "call"
+            and other.path < call.path
+            and other.path[:-1] == call.path[: len(other.path) - 1]
+            and any(_mentions(argument, receivers) for argument in other.expression[2])
+            and self.inference.callee_symbols(other.expression[1], place._replace(at=other.path))
+            & self.inference.catalog.awaiting
+            and not self._is_used_up(
+                Fact(other.expression, True, other.path, other.path[:-1]),
+                call,
+                frame(summary, call.scope),
+                summary,
+            )
+            for other in summary.calls
+        )
+
     # -- callbacks
 
     def _is_called_back(self, call: Call, summary: ModuleSummary) -> bool:
@@ -330,6 +365,13 @@ def _receivers(expression: Expr) -> list[Expr]:
         if first[0] == tags.CALL and last_name(first[1]) == "fileno":
             found.append(first[1][1] if first[1][0] == tags.ATTRIBUTE else first)
     return [one for one in found if dotted(one) is not None or one[0] in (tags.CALL, tags.CONSTANT)]
+
+
+def _is_ready(expression: Expr, blocker: Blocker, receivers: list[Expr], holds: bool) -> bool:
+    """Return whether a method, or an attribute, of one of some objects says that it is ready."""
+    if expression is None or expression[0] != tags.ATTRIBUTE or expression[1] not in receivers:
+        return False
+    return any(r.method == expression[2] and r.result == holds for r in blocker.ready_after)
 
 
 def _mentions(expression: Expr, receivers: list[Expr]) -> bool:

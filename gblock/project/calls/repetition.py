@@ -21,6 +21,10 @@ from gblock.project.reading.summary import (
 
 _SHORT = 0.05
 """Seconds: below this gap a measured call counts as cooperative, and a loop as short."""
+_NOTHING = 0.0001
+"""Seconds: what costs less does not matter beside what else a turn does."""
+_OTHERS = 2
+"""So many other calls may stand in a loop for one that costs next to nothing to matter."""
 _SAME_LENGTH = {"enumerate", "list", "tuple", "set", "sorted", "reversed", "zip"}
 
 
@@ -59,6 +63,8 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
         kind = kind or "loop"
         going = [one for one in _targets(scope) if one.path == (*loop, 0, -1)]
         turns.append(_turns(going[0].value, place, inference) if going else None)
+    if kind and 0 < each < _NOTHING and _is_busy(summary, call, inference):
+        return ""
     total = each
     for count in turns:
         if count is None:
@@ -92,6 +98,28 @@ def _targets(scope: Scope) -> list[Binding]:
     return list(found.values())
 
 
+def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
+    """Return whether the turns of the innermost loop around a call do a lot besides."""
+    loop = next(_loops(summary, call), None)
+    inside = [
+        other
+        for other in summary.calls
+        if other.node == "call"
+        and other.expression != call.expression
+        and (
+            other.scope == call.scope
+            if summary.scopes[call.scope].kind == "comprehension"
+            else loop is not None and other.path[: len(loop) + 1] == (*loop, 0)
+        )
+    ]
+    others = 0
+    for other in inside:
+        place = Place(summary.filename, other.scope, other.path)
+        symbols = inference.callee_symbols(other.expression[1], place)
+        others += not symbols or not all(one.startswith("builtins.") for one in symbols)
+    return others > _OTHERS
+
+
 def _turns(expression: Expr, place: Place, inference: Inference) -> int | None:
     """Return how many turns a loop over something makes; None where that is not known."""
     if expression is None:
@@ -107,9 +135,25 @@ def _turns(expression: Expr, place: Place, inference: Inference) -> int | None:
         if name in _SAME_LENGTH and arguments:
             return _turns(arguments[0], place, inference)
         return None
-    found = inference.infer(expression, place)
-    if found and all(one[0] == v.TUPLE for one in found):
-        return max(len(one[1]) for one in found)
+    if expression[0] == tags.NAME:
+        return _length(expression[1], place, inference)
+    return None
+
+
+def _length(name: str, place: Place, inference: Inference) -> int | None:
+    """Return the length of the literal that a name is given, and nothing is added to."""
+    summary = inference.modules.summary(place.path)
+    scope = place.scope
+    while summary is not None and scope >= 0:
+        bindings = summary.scopes[scope].bindings.get(name)
+        if bindings:
+            value = bindings[0].value
+            literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
+            if len(bindings) > 1 or bindings[0].kind != tags.ASSIGNED or value is None:
+                return None
+            is_literal = value[0] in literal and not bindings[0].detail
+            return _turns(value, place, inference) if is_literal else None
+        scope = summary.scopes[scope].parent
     return None
 
 

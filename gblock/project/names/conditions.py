@@ -40,6 +40,7 @@ class Conditions:
             and (
                 any(same(x[2], one) for one in condition.values)
                 or (bool(condition.prefixes) and str(x[2]).startswith(condition.prefixes))
+                or _is_short(x[2], condition.max_length)
             )
             for x in found
         )
@@ -87,3 +88,8 @@ class Conditions:
 def _has_bit(value: Value, mask: int) -> bool:
     """Return whether a value is an integer with one of some bits."""
     return value[0] == v.LITERAL and isinstance(value[2], int) and bool(value[2] & mask)
+
+
+def _is_short(value: object, limit: int | None) -> bool:
+    """Return whether a value is a text, or bytes, no longer than a limit."""
+    return limit is not None and isinstance(value, (str, bytes)) and len(value) <= limit
