@@ -48,12 +48,12 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
         each: What one call costs, in seconds; 0 where it is not known.
     """
     place = Place(summary.filename, call.scope, call.path)
-    turns: list[int | None] = []
+    counts: list[int | None] = []
     index = call.scope
     while summary.scopes[index].kind == "comprehension":
-        turns += [_turns(one.value, place, inference) for one in _targets(summary.scopes[index])]
+        counts += [turns_of(one.value, place, inference) for one in targets(summary.scopes[index])]
         index = summary.scopes[index].parent
-    kind = "comprehension" if turns else ""
+    kind = "comprehension" if counts else ""
     scope = summary.scopes[index]
     for loop in _loops(summary, call):
         if _ends_with(call, loop, scope):
@@ -61,12 +61,12 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
         if _yields(summary, index, loop, inference):
             break
         kind = kind or "loop"
-        going = [one for one in _targets(scope) if one.path == (*loop, 0, -1)]
-        turns.append(_turns(going[0].value, place, inference) if going else None)
+        going = [one for one in targets(scope) if one.path == (*loop, 0, -1)]
+        counts.append(turns_of(going[0].value, place, inference) if going else None)
     if kind and 0 < each < _NOTHING and _is_busy(summary, call, inference):
         return ""
     total = each
-    for count in turns:
+    for count in counts:
         if count is None:
             return kind
         total *= count
@@ -87,7 +87,7 @@ def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
             yield path[:depth]
 
 
-def _targets(scope: Scope) -> list[Binding]:
+def targets(scope: Scope) -> list[Binding]:
     """What is bound by the loops, or the comprehension, of a scope; each of these once."""
     found = {
         (one.path, id(one.value)): one
@@ -120,7 +120,7 @@ def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
     return others > _OTHERS
 
 
-def _turns(expression: Expr, place: Place, inference: Inference) -> int | None:
+def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None:
     """Return how many turns a loop over something makes; None where that is not known."""
     if expression is None:
         return None
@@ -133,7 +133,7 @@ def _turns(expression: Expr, place: Place, inference: Inference) -> int | None:
         if name == "range":
             return _range(arguments, place, inference)
         if name in _SAME_LENGTH and arguments:
-            return _turns(arguments[0], place, inference)
+            return turns_of(arguments[0], place, inference)
         return None
     if expression[0] == tags.NAME:
         return _length(expression[1], place, inference)
@@ -152,7 +152,7 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
             if len(bindings) > 1 or bindings[0].kind != tags.ASSIGNED or value is None:
                 return None
             is_literal = value[0] in literal and not bindings[0].detail
-            return _turns(value, place, inference) if is_literal else None
+            return turns_of(value, place, inference) if is_literal else None
         scope = summary.scopes[scope].parent
     return None
 

@@ -62,6 +62,8 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
+_POWER = 100
+"""Bases and exponents are not larger where a power is computed."""
 _PARTS = 6
 """How many parts of a text are kept: its start is what tells something."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
@@ -766,6 +768,9 @@ class _Reader:
 
     def bin_op(self, node: ast.BinOp) -> Expr:
         left, right = self.expression(node.left), self.expression(node.right)
+        number = _computed(node.op, left, right)
+        if number is not None:
+            return (CONSTANT, number)
         if isinstance(node.op, ast.BitOr):
             return (BIT_OR, left, right)
         if isinstance(node.op, ast.BitAnd):
@@ -831,6 +836,26 @@ class _Reader:
         if value is not None:
             self.scopes[self.function_around(self.scope)].yields.append(((STAR, value), self.path))
         return None
+
+
+def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | None:
+    """Return the result of arithmetic with two numbers, if it is small: ``60 * 60``."""
+    if left is None or right is None or left[0] != CONSTANT or right[0] != CONSTANT:
+        return None
+    one, other = left[1], right[1]
+    if type(one) not in (int, float) or type(other) not in (int, float):
+        return None
+    if isinstance(operator, ast.Mult):
+        return one * other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Add):
+        return one + other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Sub):
+        return one - other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Div) and other:
+        return one / other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Pow) and 0 <= other <= _POWER and abs(one) <= _POWER:
+        return one**other  # type: ignore[no-any-return]
+    return None
 
 
 def _joined(left: Expr, right: Expr) -> Expr:
