@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ import msgspec
 
 from gblock import outline
 from gblock.errors import UserError, toml_place
+from gblock.suggestion import did_you_mean
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -220,9 +221,8 @@ class Offload(_Table, frozen=True):
     """A call that runs a callable elsewhere."""
 
     symbol: str
-    thread: Literal["native", "greenlet", "process"]
-    """``greenlet``: under monkey patching the callable stays on the hub's thread; ``process``: it
-    runs in a process of its own, whose hub is not this one."""
+    thread: Literal["native", "greenlet"]
+    """``greenlet``: under monkey patching the callable stays on the hub's thread."""
     argument: int | None = None
     keyword: str | None = None
     method: str | None = None
@@ -309,6 +309,58 @@ class Handler(_Table, frozen=True):
     runs: Literal["task", "request"]
 
 
+Context = Literal[
+    "hub",
+    "request",
+    "task",
+    "greenlet",
+    "startup",
+    "shutdown",
+    "command",
+    "migration",
+    "test",
+    "native-thread",
+    "other-process",
+]
+"""Who runs a line, as an entry says it."""
+
+
+class Argument(_Table, frozen=True):
+    """A function that takes what starts code as an argument."""
+
+    symbol: str
+    position: int | None = None
+    """Which argument, from 0."""
+    keyword: str | None = None
+
+
+class Entry(_Table, frozen=True):
+    """What makes a function one that a framework, a server or a person starts.
+
+    A function is an entry if a decorator, its class and its name, or the argument that it is given
+    as says so; or, in a file of a certain name, its own name.
+    """
+
+    framework: str
+    """The distribution that starts it; ``python`` where no framework is needed."""
+    context: Context
+    imports: tuple[str, ...] = ()
+    """Packages of which a project that uses it mentions one; by default the distribution's name."""
+    decorators: tuple[str, ...] = ()
+    """Dotted names; ``*`` stands for any part of one."""
+    arguments: tuple[Argument, ...] = ()
+    bases: tuple[str, ...] = ()
+    """Dotted names of classes; ``*`` stands for any part of one."""
+    methods: tuple[str, ...] = ()
+    """Names of methods of these classes, ``*`` for any part of one."""
+    parameters: tuple[str, ...] = ()
+    """The names of the last parameters, such as a WSGI callable's."""
+    files: tuple[str, ...] = ()
+    """Patterns of paths below the project's directory."""
+    functions: tuple[str, ...] = ()
+    """Names of functions in these files; all code of the files where none is given."""
+
+
 class Original(_Table, frozen=True):
     """What a name of the standard library does after monkey patching if it was taken before."""
 
@@ -344,6 +396,7 @@ _SHAPES: dict[str, Any] = {
     "library": Library,
     "offload": Offload,
     "handler": Handler,
+    "entry": Entry,
     "blocker": Blocker,
     "original": Original,
     "import": Import,
@@ -604,6 +657,19 @@ class Catalog:
         """
         return tuple(self._on_demand("chooser"))
 
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """What starts code: the built-in list, and what other files add to it.
+
+        Raises:
+            UserError: if one of the catalog's files says something wrong of one.
+        """
+        built_in = outline.read(outline.ENTRIES)
+        return (
+            *(_block(chunk, built_in.filename) for chunk in built_in.chunks),
+            *self._on_demand("entry"),
+        )
+
     def _on_demand(self, kind: str) -> list[Any]:
         return [
             _block(chunk, text.filename)
@@ -677,7 +743,8 @@ def load(extensions: tuple[str, ...] = (), roots: frozenset[str] | None = None) 
     Raises:
         UserError: with file, block and key, if one of the files is wrong.
     """
-    return merged([parse(outline.read(path), roots) for path in (outline.BUILT_IN, *extensions)])
+    files = [outline.read(), *map(own, extensions)]
+    return merged([parse(one, roots) for one in files])
 
 
 def merged(files: list[Catalog]) -> Catalog:
@@ -770,7 +837,7 @@ def _block(
     try:
         return msgspec.convert(block, shape)
     except msgspec.ValidationError as error:
-        keys = ("id", "symbol", "module", "distribution")
+        keys = ("id", "symbol", "module", "distribution", "framework")
         label = next((block[key] for key in keys if block.get(key)), "?")
         message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
         raise UserError(filename, message, chunk.rows_before + 1) from None
@@ -789,10 +856,13 @@ def _explained(error: msgspec.ValidationError, shape: Any) -> str:
             )
             shape = next((t for t in _structs(inner)), shape)
         names = [field.encode_name for field in msgspec.structs.fields(shape)]
-        near = difflib.get_close_matches(unknown[1], names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(names)}"
+        hint = did_you_mean(unknown[1], names) or f"; known keys: {', '.join(names)}"
         where = f" in {key}" if key else ""
-        return f"unknown key {unknown[1]!r}{where}; {hint}"
+        return f"unknown key {unknown[1]!r}{where}{hint}"
+    missing = re.search(r"missing required field `([^`]*)`", text)
+    if missing:
+        where = f" in {key}" if key else ""
+        return f"the key {missing[1]!r} is missing{where}"
     return f"{key}: {text}" if key else text
 
 
@@ -801,3 +871,106 @@ def _structs(annotation: Any) -> list[type[msgspec.Struct]]:
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return [annotation]
     return [s for part in getattr(annotation, "__args__", ()) for s in _structs(part)]
+
+
+def own(path: str) -> outline.Outline:
+    """Read and validate a catalog of the user's own, whatever style of TOML it is written in.
+
+    Raises:
+        UserError: with the file, the block, the key and a suggestion, if anything in it is wrong.
+    """
+    text = outline.text_of(path)
+    blocks = _Own(path, text)
+    for kind, tables in _tables(text, path, lambda: 0).items():
+        blocks.add(kind, tables)
+    return outline.Outline("\n".join(blocks.written).encode(), path)
+
+
+class _Own:
+    """The blocks of one file as they are validated, and how the built-in catalog writes them."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._text = text
+        self._ids: set[tuple[str, str]] = set()
+        self.written: list[str] = []
+
+    def add(self, kind: str, tables: Any) -> None:
+        if kind == "measured-on":
+            self._check_head(tables)
+            return
+        if kind not in _SHAPES:
+            meant = did_you_mean(kind, _SHAPES)
+            known = "" if meant else f"; the blocks are {', '.join(_SHAPES)}"
+            raise self._error(kind, 0, f"[[{kind}]]: there is no such block{meant}{known}")
+        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+            message = f"{kind}: each block begins with [[{kind}]], in two pairs of brackets"
+            raise self._error(kind, 0, message)
+        for number, table in enumerate(tables):
+            self._check(kind, number, table)
+            self.written.append(f"[[{kind}]]")
+            self.written += [f"{_key(key)} = {_value(value)}" for key, value in table.items()]
+
+    def _check_head(self, table: Any) -> None:
+        try:
+            msgspec.convert({"measured-on": table}, _Head)
+        except msgspec.ValidationError as error:
+            raise UserError(self._path, _explained(error, _Head)) from None
+
+    def _check(self, kind: str, number: int, table: Mapping[str, Any]) -> None:
+        name = _name_of(table)
+        try:
+            block = msgspec.convert(table, _SHAPES[kind])
+            problem = _mistake(block)
+        except msgspec.ValidationError as error:
+            problem = _explained(error, _SHAPES[kind])
+        if problem is None and (own_id := getattr(block, "id", None)) is not None:
+            if (kind, own_id) in self._ids:
+                problem = f"id: {own_id!r} stands twice in this file"
+            self._ids.add((kind, own_id))
+        if problem is not None:
+            label = f" {name!r}" if name else ""
+            raise self._error(kind, number, f"[[{kind}]]{label}: {problem}")
+
+    def _error(self, kind: str, number: int, message: str) -> UserError:
+        header = re.compile(rf"^[ \t]*\[\[?[ \t]*[\"']?{re.escape(kind)}\b", re.MULTILINE)
+        starts = [match.start() for match in header.finditer(self._text)]
+        row = self._text.count("\n", 0, starts[number]) + 1 if number < len(starts) else 0
+        return UserError(self._path, message, row)
+
+
+def _name_of(table: Mapping[str, Any]) -> str:
+    keys = ("id", "symbol", "module", "distribution")
+    return next((str(table[key]) for key in keys if table.get(key)), "")
+
+
+def _mistake(block: Any) -> str | None:
+    """Return what is wrong with a block whose types are right."""
+    if isinstance(block, Blocker):
+        if not block.symbols:
+            return "symbols: at least one dotted name is needed"
+        for symbol in block.symbols:
+            if "." not in symbol:
+                return f"symbols: {symbol!r} is no dotted name, such as package.{symbol}"
+    for key in ("unless_written", "harmless"):
+        try:
+            re.compile(getattr(block, key, None) or "")
+        except re.error as error:
+            return f"{key}: this is no regular expression: {error}"
+    return None
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    """Write a value as TOML: on one line, and without a quote inside a string."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, str):
+        inner = json.dumps(value, ensure_ascii=False)[1:-1]
+        return '"' + inner.replace('\\"', "\\u0022").replace("\x7f", "\\u007f") + '"'
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,12 +12,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gblock.catalog import Catalog
     from gblock.commandline.options import Options
     from gblock.config import Config
     from gblock.diagnostics import Report
     from gblock.observations import Observations
 
 CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
+INTERRUPTED = 130
+"""What a shell reports of a command that SIGINT ended: 128 and the number of the signal."""
 _MANY = 300
 """Files: after a larger check the memory is left to the system."""
 _RULE_COLUMNS = ("name", "default", "summary")
@@ -30,12 +33,16 @@ def main(argv: list[str] | None = None) -> int:
         # A name that the locale cannot write must not stop a report.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    from gblock.commandline.depth import Depth
+
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        with Depth():
+            return _run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
         _say(f"error: {error}")
     except KeyboardInterrupt:
         _say("gblock was interrupted")
+        return INTERRUPTED
     except SystemExit as end:  # argparse, after --help and --version
         return end.code if isinstance(end.code, int) else CLEAN
     except Exception as error:  # noqa: BLE001 - the last line of defence
@@ -47,6 +54,11 @@ def _run(argv: list[str]) -> int:
     from gblock.commandline.argv import parse
 
     options = parse(argv)
+    try:
+        os.getcwd()
+    except OSError as error:
+        message = f"the current directory cannot be used: {error.strerror}"
+        raise UserError("gblock", message) from None
     if options.command == "check":
         return _check(options)
     if options.command == "report":
@@ -111,6 +123,10 @@ def _processes(options: Options) -> int:
 
 
 def _dependencies(options: Options) -> int:
+    if options.compare is not None:
+        return _compared(options, *options.compare)
+    if options.native is not None:
+        return _machine_code(options, options.native)
     from gblock.output import dependencies as dependency_table
     from gblock.output.place import place, printable
     from gblock.packages import dependencies
@@ -129,6 +145,47 @@ def _dependencies(options: Options) -> int:
         return FAILED
     matters = any(one.matters for one in found.all)
     return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
+
+
+def _machine_code(options: Options, names: Sequence[str]) -> int:
+    from gblock import catalog
+    from gblock.engine.jobs import Jobs
+    from gblock.native.store import Store
+    from gblock.output import machine_code as page
+    from gblock.packages import environment, machine_code
+
+    config = _config(options)
+    found = environment.read(options.python or config.python)
+    known = catalog.load(config.extend_catalog)
+    store = None if options.no_cache else Store()
+    read = machine_code.read(found, known, names, store, Jobs())
+    if options.suggest:
+        from gblock.packages.drafts import drafts
+
+        return _write(drafts(read, known))
+    failed = _write(page.render(options.output_format, read, everything=options.all))
+    if not options.quiet:
+        _say(page.summary(read))
+    return failed
+
+
+def _sayings(python: str | None, known: Catalog) -> Callable[[str], str]:
+    """Return what answers for the symbols of installed packages by their machine code."""
+    from gblock.native.store import Store
+    from gblock.packages import environment
+    from gblock.packages.machine_code import Sayings
+
+    return Sayings(environment.read(python), known, Store())
+
+
+def _compared(options: Options, old: str, new: str) -> int:
+    from gblock import catalog
+    from gblock.output import machine_code as page
+    from gblock.packages import comparison
+
+    known = catalog.load(_config(options).extend_catalog)
+    found = comparison.compare(old, new, known)
+    return _write(page.compared(options.output_format, found))
 
 
 def _launch(options: Options) -> int:
@@ -207,6 +264,9 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
         force_exclude=options.force_exclude,
         observed=_observed(options.observed, config) if options.observed else None,
         all_processes=options.all_processes,
+        all_contexts=options.all_contexts,
+        show_paths=options.show_paths,
+        by_path=options.sort == "path",
         python=options.python,
         jobs=options.jobs,
     )
@@ -253,15 +313,18 @@ def _observations(options: Options) -> int:
         raise UserError("gblock report", "name the probe's directory, or set GBLOCK_PROBE_DIR")
     config = _project_config(options)
     observed = _observed(paths, config)
-    sources = [options.project] if options.project else _sources(observed)
-    if sources and not options.suggest:
-        if not options.project and not options.config and not options.isolated:
-            config = _config_of(sources[0])
-        observed = engine.confirmed(observed, sources, config)
+    if not options.suggest:
+        groups = [[options.project]] if options.project else _projects(_sources(observed))
+        for sources in groups:
+            own = not options.project and not options.config and not options.isolated
+            observed = engine.confirmed(
+                observed, sources, _config_of(sources[0]) if own else config
+            )
     if options.suggest:
         from gblock.observations.drafts import drafts
 
-        page = drafts(observed, catalog.load(config.extend_catalog))
+        known = catalog.load(config.extend_catalog)
+        page = drafts(observed, known, _sayings(options.python, known))
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)
@@ -280,6 +343,21 @@ def _observations(options: Options) -> int:
     if failed or any(missed.error for missed in observed.unread):
         return FAILED
     return _answer(options, observed)
+
+
+def _projects(sources: Sequence[str]) -> list[list[str]]:
+    """Return files by the project that each belongs to.
+
+    Two services that were probed on one machine have nothing in common but the root of its file
+    system, and that is no project to read.
+    """
+    from gblock.codebase import project_root
+
+    groups: dict[str, list[str]] = {}
+    for source in sources:
+        if "/site-packages/" not in source and "/lib/python" not in source:
+            groups.setdefault(project_root([source]), []).append(source)
+    return list(groups.values())
 
 
 def _answer(options: Options, observed: Observations) -> int:
@@ -406,13 +484,22 @@ def _say(line: str) -> None:
 
 
 def _internal(error: Exception) -> str:
-    """One line for a fault of gblock's own, with the place that a report of it needs."""
+    """Return one line for a fault of gblock's own, with what a report of it needs."""
     import traceback
 
+    from gblock.errors import FaultError
+    from gblock.output.place import printable
+
+    if os.environ.get("GBLOCK_TRACEBACK"):
+        _say("".join(traceback.format_exception(error)).rstrip())
+    checked = ""
+    if isinstance(error, FaultError) and isinstance(error.__cause__, Exception):
+        checked = f" while it checked {printable(error.filename)}"
+        error = error.__cause__
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-    text = " ".join(str(error).split())
+    text = printable(" ".join(str(error).split()))
     return (
-        f"error: gblock itself failed at {place}: {type(error).__name__}: {text}; "
-        "please report it with the file that was checked"
+        f"error: gblock itself failed{checked} at {place}: {type(error).__name__}: {text}; "
+        "GBLOCK_TRACEBACK=1 shows a traceback: please report it with the file that was checked"
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from gblock.config import Config
     from gblock.diagnostics import Problem
+    from gblock.project.reading.modules import Trouble
 
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 
@@ -82,16 +83,27 @@ class Codebase:
                 self.modules.add(os.path.abspath(path))
 
     def problems(self) -> list[Problem]:
-        """Return what stopped part of the job: paths, and files that cannot be read or parsed."""
-        from gblock.diagnostics import Location, Problem
+        """Return the paths and files that cannot be read."""
+        from gblock.diagnostics import Problem
 
-        found = list(self._problems)
-        wanted = set(self.reported)
-        for path, (message, place) in self.modules.problems.items():
-            if path in wanted:
-                location = Location(*place) if place else None
-                found.append(Problem(files.relative_name(path), message, location))
-        return found
+        unread = (
+            Problem(files.relative_name(path), trouble.message)
+            for path, trouble in self._troubles()
+            if trouble.kind == "unreadable"
+        )
+        return [*self._problems, *unread]
+
+    def invalid(self) -> list[tuple[str, Trouble]]:
+        """Return the files that can be read and not be understood, with the reasons, in order."""
+        return [one for one in self._troubles() if one[1].kind != "unreadable"]
+
+    @property
+    def troubled(self) -> set[str]:
+        """The files to report that cannot be read or understood."""
+        return self.modules.problems.keys() & set(self.reported)
+
+    def _troubles(self) -> list[tuple[str, Trouble]]:
+        return [(path, self.modules.problems[path]) for path in sorted(self.troubled)]
 
     def _is_test(self, path: str) -> bool:
         """Return whether a file is a test that was found, not named, nor below named tests."""
@@ -112,12 +124,7 @@ class Codebase:
             return [self.root]
         # A script in a home directory is no project: only its neighbours can be imported.
         directories = {os.path.dirname(path) for path in self.reported}
-        return [
-            entry.path
-            for directory in directories
-            for entry in os.scandir(directory)
-            if entry.name.endswith(".py") and entry.is_file()
-        ]
+        return [path for directory in directories for path in files.beside(directory)]
 
 
 def project_root(paths: Sequence[str]) -> str:

@@ -25,6 +25,14 @@ def decoded(content: bytes) -> str | None:
         return None
 
 
+def encoded(word: str) -> bytes:
+    """Return a word as it stands in a file in UTF-8; it may come from a path that is not UTF-8."""
+    try:
+        return word.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate of a string, which no file holds as such
+        return word.encode(errors="surrogatepass")
+
+
 def is_utf_8(content: bytes) -> bool:
     """Whether bytes are what nearly all files are; to look for a declaration takes far longer."""
     if content.isascii():

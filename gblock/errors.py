@@ -26,6 +26,18 @@ class UserError(Exception):
         return f"{place}: {self.message}"
 
 
+class FaultError(Exception):
+    """gblock itself failed while it looked at a file; ``__cause__`` says how.
+
+    Args:
+        filename: The file, as reports name it.
+    """
+
+    def __init__(self, filename: str) -> None:
+        super().__init__(filename)
+        self.filename = filename
+
+
 def toml_place(error: Exception, text: str) -> tuple[str, int, int]:
     """What a TOML reader says, without the place, and the row and column that it means.
 

@@ -92,6 +92,15 @@ def find(
     return found
 
 
+def beside(directory: str) -> list[str]:
+    """Return the Python files that stand in a directory itself; what cannot be read is left out."""
+    try:
+        with os.scandir(directory) as scan:
+            return [entry.path for entry in scan if entry.name.endswith(".py") and _is_file(entry)]
+    except OSError:  # an unsaved file's directory need not exist yet
+        return []
+
+
 def relative_name(path: str) -> str:
     """Return the path from the working directory, or an absolute one where it lies elsewhere."""
     absolute = os.path.abspath(path)
@@ -220,6 +229,13 @@ def _is_excluded(path: str, is_directory: bool, excluded: Patterns | None, root:
         if excluded is not None and excluded.verdict(f"{part}/" if below else part):
             return True
     return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads back to itself
+        return False
 
 
 def _is_script(entry: os.DirEntry[str]) -> bool:

@@ -35,7 +35,7 @@ def load(extensions: tuple[str, ...] = ()) -> Catalog:
         UserError: if one of the files is wrong.
     """
     built_in = catalog.parse(outline.read(), figures=read())
-    return catalog.merged([built_in, *(catalog.parse(outline.read(path)) for path in extensions)])
+    return catalog.merged([built_in, *(catalog.parse(catalog.own(path)) for path in extensions)])
 
 
 def read(path: str = PATH) -> dict[str, dict[str, dict[str, Any]]]:

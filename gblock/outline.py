@@ -15,12 +15,13 @@ from gblock.errors import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
+ENTRIES = os.path.join(os.path.dirname(__file__), "known_entries.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
-ON_DEMAND = frozenset({"driver", "chooser", "original", "import"})
+ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry"})
 """What only a rule or two ask for, and only where a file may hold what it looks for."""
 _SHOWN = frozenset({"belief"})
 """What only pages show: no project's calls depend on it."""
@@ -172,20 +173,13 @@ class Outline:
 
 
 class Outlines:
-    """The catalog files of one run; most clean runs end before the built-in one is read.
+    """The catalog files of one run; most clean runs end before the built-in one is read."""
 
-    Args:
-        extensions: The project's own files.
-
-    Raises:
-        UserError: if one of these cannot be read or is not UTF-8.
-    """
-
-    def __init__(self, extensions: Sequence[str] = ()) -> None:
-        self._others = [read(path) for path in extensions]
+    def __init__(self) -> None:
+        self._others: list[Outline] = []
 
     def add(self, outline: Outline) -> None:
-        """Take in blocks that no file holds."""
+        """Take in more blocks: a project's own file, or blocks that no file holds."""
         self._others.append(outline)
 
     @property
@@ -226,21 +220,33 @@ class Outlines:
 
 
 def read(path: str = BUILT_IN) -> Outline:
-    """Read a catalog's text.
+    """Cut the built-in catalog, or a file that is written exactly as it is, into blocks.
+
+    Raises:
+        UserError: if the file cannot be read.
+    """
+    data = _data(path)
+    return Outline(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
+
+
+def text_of(path: str) -> str:
+    """Return the text of a catalog file.
 
     Raises:
         UserError: if the file cannot be read or is not UTF-8.
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        if path != BUILT_IN:
-            data.decode()
-    except OSError as error:
-        raise UserError(path, f"cannot be read: {error.strerror}") from None
+        return _data(path).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise UserError(path, "is not UTF-8; save it as UTF-8") from None
-    return Outline(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
+
+
+def _data(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}") from None
 
 
 def _strings(text: str) -> list[str]:

@@ -60,6 +60,8 @@ class Wording(NamedTuple):
     related: tuple[Related, ...] = ()
     blocker: str | None = None
     symbol: str | None = None
+    cause: str = ""
+    """What one change would mend; by default the place itself."""
 
 
 class ProcessRule(Rule):

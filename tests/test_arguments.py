@@ -29,7 +29,9 @@ def waits(tmp_path, call, timeout=None, unless=()):
         block["timeout"] = timeout
     inference = inferring(tmp_path, {"main.py": f"{HEAD}{call}"})
     summary = inference.modules.summary(str(tmp_path / "main.py"))
-    found = next(c for c in summary.calls if c.expression[1] == ("name", "f"))
+    found = next(
+        c for c in summary.calls if c.node == "call" and c.expression.callee == ("name", "f")
+    )
     place = Place(summary.filename, found.scope, found.path)
     return wait(msgspec.convert(block, Blocker), found.expression, place, inference)
 

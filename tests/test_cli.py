@@ -85,6 +85,17 @@ class TestArguments:
             (["src"], "gblock: src is no command; did you mean gblock check src?"),
             (["--versoin"], "gblock: unrecognized arguments: --versoin; did you mean --version?"),
             (["--zzz"], "gblock: unrecognized arguments: --zzz"),
+            (["lint"], "gblock: lint is no command; did you mean check?\n"),
+            (["check", "--fxi"], "gblock check: unrecognized arguments: --fxi\n"),
+            (
+                ["check", "--severity=error"],
+                "gblock check: unrecognized arguments: --severity=error; "
+                "did you mean --min-severity?\n",
+            ),
+            (
+                ["check", "--workers", "2"],
+                "gblock check: unrecognized arguments: --workers; did you mean --jobs?\n",
+            ),
             (
                 ["check", "--selct=x"],
                 "gblock check: unrecognized arguments: --selct=x; did you mean --select?",
@@ -222,15 +233,38 @@ class TestExitCodes:
     )
     def test_what_stops_the_run_is_one_line(self, capsys, engine, error, expected):
         engine.result = error
-        assert (2, "", expected) == run(capsys, "check")
+        code = 130 if isinstance(error, KeyboardInterrupt) else 2
+        assert (code, "", expected) == run(capsys, "check")
 
     def test_a_fault_of_our_own_is_one_line_with_its_place(self, capsys, engine):
         engine.result = ZeroDivisionError("by\nzero")
         code, out, err = run(capsys, "check")
         assert (code, out) == (2, "")
         assert err.startswith("error: gblock itself failed at test_cli.py:")
-        assert "ZeroDivisionError: by zero; please report it" in err
+        assert "ZeroDivisionError: by zero; GBLOCK_TRACEBACK=1 shows a traceback" in err
         assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            "gblock.engine.inspection.Inspection._visited",
+            "gblock.project.reading.modules.Modules.summary",
+            "gblock.engine.inspection.Inspection.candidates",
+        ],
+    )
+    @pytest.mark.parametrize("shown", [True, False])
+    def test_a_fault_of_our_own_names_the_file_that_was_checked(
+        self, capsys, monkeypatch, tree, place, shown
+    ):
+        tree({"good.py": "x = 1\n", "a\n.py": "import os\nos.system('x')\n"})
+        monkeypatch.setattr(place, lambda *_: 1 / 0)
+        if shown:
+            monkeypatch.setenv("GBLOCK_TRACEBACK", "1")
+        code, _, err = run(capsys, "check", ".")
+        assert code == 2
+        assert "error: gblock itself failed while it checked a\\n.py at test_cli.py:" in err
+        assert shown == err.startswith("Traceback (most recent call last):")
+        assert shown or err.count("\n") == 1
 
 
 class TestStreams:
@@ -379,7 +413,7 @@ class TestProcess:
         expected = b"error: the report cannot be written: No space left on device\n"
         assert (2, expected) == (run.returncode, run.stderr)
 
-    def test_ctrl_c_is_one_line_and_exit_2(self, tree):
+    def test_ctrl_c_is_one_line_and_exit_130(self, tree):
         root = tree({"a.py": ""})
         program = (
             "import os, signal, sys, time\n"
@@ -391,14 +425,14 @@ class TestProcess:
             "sys.exit(cli.main(['check', 'a.py']))\n"
         )
         run = python("-c", program, cwd=root)
-        assert (2, b"", b"gblock was interrupted\n") == (run.returncode, run.stdout, run.stderr)
+        assert (130, b"", b"gblock was interrupted\n") == (run.returncode, run.stdout, run.stderr)
 
     def test_a_name_that_the_locale_cannot_write_is_escaped(self, tree):
         root = tree({"漢.py": self.SOURCE})
         env = {"PYTHONIOENCODING": "ascii"}
         run = process("check", ".", "--output-format", "concise", cwd=root, env=env)
         assert run.returncode == 1
-        assert run.stdout.startswith(b"\\u6f22.py:3:1: error[blocking-call]")
+        assert run.stdout.startswith(b"\\u6f22.py:3:1: warning[blocking-call]")
 
     def test_on_a_terminal_there_is_colour(self, tree):
         root = tree({"a.py": self.SOURCE})
@@ -416,7 +450,7 @@ class TestProcess:
         os.close(follower)
         os.close(leader)
         assert run.returncode == 1
-        assert first.startswith(b"\x1b[1ma.py:3:1\x1b[0m: \x1b[1;31merror")
+        assert first.startswith(b"\x1b[1ma.py:3:1\x1b[0m: \x1b[1;33mwarning")
 
     def test_a_clean_file_needs_nothing_heavy(self, tree):
         root = tree({"a.py": "print()\n"})

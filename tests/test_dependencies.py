@@ -12,7 +12,8 @@ from gblock import catalog, cli, measurements, outline
 from gblock.config import Config
 from gblock.packages import dependencies
 from gblock.packages import environment as environments
-from gblock.packages.verdicts import Verdicts, unknown
+from gblock.packages.unknown import outline as unknown
+from gblock.packages.verdicts import Verdicts
 
 DOCUMENTS = Path(__file__).parent.parent
 SO = "cpython-311-x86_64-linux-gnu.so"

@@ -33,24 +33,28 @@ def rows(report):
 
 
 class TestFilesThatCannotBeChecked:
-    """Each is one clear line, and everything else is still checked."""
+    """Each is one diagnostic, and everything else is still checked."""
 
     def check(self, run, content, message, name="broken.py"):
         report = run({name: content, "good.py": BAD})
+        (found,) = [d for d in report.diagnostics if d.filename == name]
 
-        assert [("good.py", 2)] == rows(report)
-        assert [name] == [problem.filename for problem in report.problems]
-        assert message in report.problems[0].message
-        assert "\n" not in report.problems[0].message
-        assert 1 == report.files_unreadable
-        return report.problems[0]
+        assert [(name, found.location.row), ("good.py", 2)] == rows(report)
+        assert found.code == "invalid-syntax"
+        assert message in found.message
+        assert "\n" not in found.message
+        assert () == report.problems
+        assert (1, 1, 0) == (report.files_checked, report.files_unreadable, report.files_dropped)
+        return found
 
     def test_a_syntax_error_has_its_place(self, run):
-        problem = self.check(run, "import os\ndef f(:\n    os.system('x')\n", "cannot be parsed")
+        found = self.check(run, "import os\ndef f(:\n    os.system('x')\n", "cannot be parsed")
 
-        assert 2 == problem.location.row
+        assert (2, 7) == found.location
+        assert (2, 8) == found.end_location
+        assert found.severity is Severity.ERROR
 
-    def test_a_syntax_error_is_told_even_where_nothing_could_be_reported(self, run):
+    def test_a_syntax_error_is_reported_even_where_nothing_else_could_be(self, run):
         self.check(run, "x = = 1\n", "cannot be parsed")
 
     def test_null_bytes(self, run):
@@ -65,7 +69,12 @@ class TestFilesThatCannotBeChecked:
     def test_a_file_that_nests_too_deep(self, run):
         self.check(run, "import os\nos.system(" + "-" * 200_000 + "1)\n", "")
 
-    def test_a_file_that_cannot_be_opened(self, run, monkeypatch):
+    def test_a_file_that_is_too_large_to_be_parsed(self, run):
+        found = self.check(run, BAD + "# generated\n" * 900_000, "too large")
+
+        assert found.severity is Severity.WARNING
+
+    def test_a_file_that_cannot_be_opened_is_a_problem(self, run, monkeypatch):
         def deny(real):
             def open_(path, *args, **kwargs):
                 if str(path).endswith("broken.py"):
@@ -76,10 +85,52 @@ class TestFilesThatCannotBeChecked:
 
         monkeypatch.setattr(builtins, "open", deny(builtins.open))
         monkeypatch.setattr(os, "open", deny(os.open))
-        self.check(run, BAD, "cannot be read: Permission denied")
+        report = run({"broken.py": BAD, "good.py": BAD})
 
-    def test_a_file_that_is_too_large_to_be_parsed(self, run):
-        self.check(run, BAD + "# generated\n" * 900_000, "too large")
+        assert [("good.py", 2)] == rows(report)
+        assert [("broken.py", "cannot be read: Permission denied", None)] == list(report.problems)
+        assert (1, 1) == (report.files_checked, report.files_unreadable)
+
+    @pytest.mark.parametrize("name", ["broken.py", "latin.py", "null.py"])
+    def test_it_is_hidden_by_the_configuration(self, run, tmp_path, name):
+        content = {"broken.py": "x = = 1\n", "latin.py": b"x = '\xe9'\n", "null.py": b"\0"}[name]
+        ignores = ((name, ("invalid-syntax",)),)
+        hidden = run({name: content}, config=Config(root=str(tmp_path), per_file_ignores=ignores))
+        assert ((), 1, 1) == (hidden.diagnostics, hidden.suppressed, hidden.files_unreadable)
+
+        excluded = run({name: content}, config=Config(root=str(tmp_path), exclude=(name,)))
+        assert ((), 0) == (excluded.diagnostics, excluded.files_unreadable)
+
+        ignored = run({name: content}, ignore=["invalid-syntax"])
+        assert ((), 1) == (ignored.diagnostics, ignored.files_unreadable)
+
+    def test_a_selection_does_not_turn_it_off(self, run):
+        report = run({"broken.py": "x = = 1\n"}, select=["spinning-loop"])
+        assert ["invalid-syntax"] == [d.code for d in report.diagnostics]
+
+    def test_a_comment_hides_it(self, run):
+        report = run({"broken.py": "x = = 1  # gblock: ignore[invalid-syntax] a template\n"})
+        assert ((), 1) == (report.diagnostics, report.suppressed)
+
+    @pytest.mark.parametrize(
+        ("metadata", "is_noted"),
+        [
+            ({"pyproject.toml": "[project]\nrequires-python = '>=3.99'\n"}, True),
+            ({"setup.cfg": "[options]\npython_requires = >=3.99, <4\n"}, True),
+            ({"setup.py": "setup(\n    python_requires='~=3.99',\n)\n"}, True),
+            ({"pyproject.toml": "[project]\nrequires-python = '>=3.8'\n"}, False),
+            ({"pyproject.toml": "[project]\nrequires-python = '<4'\n"}, False),
+            ({"pyproject.toml": "[project]\n"}, False),
+        ],
+    )
+    def test_an_interpreter_that_is_too_old_is_noted_once(self, run, metadata, is_noted):
+        files = {"a.py": "x = = 1\n", "b.py": "x = = 1\n"}
+        report = run({**files, **metadata}, config=Config())
+        notes = [note for note in report.notes if "requires Python 3.99" in note]
+
+        assert len(notes) == is_noted
+        clean = run(dict.fromkeys(files, ""), config=Config())
+        assert [] == [note for note in clean.notes if "3.99" in note]
 
 
 class TestFilesThatAreStrange:
@@ -183,7 +234,7 @@ class TestSelection:
             ({"select": ["all"]}, [2, 3, 4]),
             ({"ignore": ["blocking-call"]}, [4]),
             ({"ignore": ["os-system", "bcrypt-hashpw"]}, []),
-            ({"min_severity": "error"}, [2]),
+            ({"min_severity": "error"}, []),
         ],
     )
     def test_rules_and_blockers_are_selected_by_name(self, run, options, expected):
@@ -192,7 +243,7 @@ class TestSelection:
         assert expected == [d.location.row for d in report.diagnostics]
 
     def test_what_is_below_the_severity_is_counted(self, run):
-        assert 1 == run({"a.py": self.CODE}, min_severity="error").below_severity
+        assert 2 == run({"a.py": self.CODE}, min_severity="error").below_severity
 
     def test_an_unknown_name_is_an_error_with_a_suggestion(self, run):
         with pytest.raises(UserError, match="did you mean os-system"):

@@ -13,6 +13,7 @@ from test_summary import PROGRAMS
 
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, dotted, is_passed, last_name, passed, same
+from gblock.project.reading.summary import AttributeExpr, InnerExpr, NameExpr, call_of
 
 HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
 FLUSH = "confluent_kafka.Producer.flush"
@@ -232,7 +233,7 @@ def test_constants_are_one_where_a_reader_says_so(one, other, equal):
     assert equal == same(one, other)
 
 
-NAME = ("name", "a")
+NAME = NameExpr("name", "a")
 
 
 @pytest.mark.parametrize(
@@ -240,25 +241,25 @@ NAME = ("name", "a")
     [
         ((NAME,), (), True, NAME),
         ((), (("k", NAME),), True, NAME),
-        ((("star", NAME),), (), True, None),
+        ((InnerExpr("star", NAME),), (), True, None),
         ((None,), (), True, None),
         ((), ((None, NAME),), False, None),
         ((), (), False, None),
     ],
 )
 def test_arguments_are_found_by_position_and_by_name(positional, keywords, given, found):
-    call = ("call", NAME, positional, keywords)
+    call = call_of(NAME, positional, keywords)
 
     assert given == is_passed(call, 0, "k")
     assert found == passed(call, 0, "k")
 
 
 def test_names_of_expressions():
-    chain = ("attribute", ("attribute", NAME, "b"), "c")
+    chain = AttributeExpr("attribute", AttributeExpr("attribute", NAME, "b"), "c")
 
     assert dotted(chain) == "a.b.c"
     assert last_name(chain) == "c"
-    assert dotted(("attribute", ("call", NAME, (), ()), "c")) is None
+    assert dotted(AttributeExpr("attribute", call_of(NAME, ()), "c")) is None
     assert dotted(None) is None
     assert last_name(None) == ""
 

@@ -84,8 +84,9 @@ def test_a_file_that_cannot_be_parsed_is_a_problem(tmp_path, content, message, p
 
     assert modules.summary(str(path)) is None
     assert not modules.compiles(str(path))
-    found, where = modules.problems[str(path)]
+    found, where, kind = modules.problems[str(path)]
     assert message in found
+    assert kind == "invalid"
     if place:
         assert place == where
 
@@ -96,7 +97,7 @@ def test_a_file_in_another_encoding_is_a_problem(tmp_path):
     modules = Modules(str(tmp_path), [str(path)])
 
     assert modules.text(str(path)) is None
-    message, place = modules.problems[str(path)]
+    message, place, _ = modules.problems[str(path)]
     assert "is not utf-8" in message
     assert place == (3, 1)
 

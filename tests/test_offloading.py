@@ -73,18 +73,6 @@ def natively(tmp_path, text, **more):
         f"{F}class A:\n    def run(self, g, *a): return pool.apply(g, a)\n"
         "    def go(self): self.run(f, 1)",
         f"{F}def run(g): return pool.apply(lambda: g())\nrun(f)",
-        # another process
-        "import multiprocessing\n" + F + "multiprocessing.Process(target=f).start()",
-        "from multiprocessing import Process\n" + F + "Process(None, f).start()",
-        "import multiprocessing as m\n" + F + "m.get_context('spawn').Process(target=f)",
-        "from multiprocessing import Process\nclass S(Process):\n    def run(self): os.system('')",
-        "import multiprocessing\nclass S(multiprocessing.Process):\n"
-        "    def run(self): self.step()\n    def step(self): os.system('')",
-        "from multiprocessing import Process\nclass B(Process): pass\nclass S(B):\n"
-        "    def run(self): os.system('')",
-        "from concurrent.futures import ProcessPoolExecutor\n"
-        + F
-        + "ProcessPoolExecutor().submit(f)",
     ],
 )
 def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
@@ -121,11 +109,6 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         f"{F}def run(g, *a): return pool.apply(g, a) if a else g()\nrun(f, 1)",
         f"{F}def run(g, h): return pool.apply(h)\nrun(f, 1)",
         f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f)\nf()",
-        "import multiprocessing\n" + F + "multiprocessing.Process(target=f).start()\nf()",
-        "from multiprocessing import Process\nclass S(Process):\n"
-        "    def run(self): os.system('')\nS().run()",
-        "from multiprocessing import Process\nclass S(Process):\n"
-        "    def start(self): os.system('')",
         "from threading import Thread\nclass S(Thread):\n    def run(self): os.system('')",
     ],
 )

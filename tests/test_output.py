@@ -144,6 +144,10 @@ def test_json_has_the_fields_of_the_contract():
             }
         ],
         "observed": None,
+        "context": None,
+        "path": [],
+        "paths": [],
+        "cause": None,
         "fix": None,
         "url": None,
     }
@@ -233,7 +237,7 @@ def test_any_line_fits_and_has_its_carets_below(before, call, after, room):
         ),
         (
             Report((), problems=REPORT.problems, files_checked=1, files_unreadable=1),
-            "Nothing to report. 1 file checked, 1 could not be read.",
+            "Nothing to report. 1 file checked, 1 could not be read or parsed.",
         ),
         (
             Report((at(1, 1, 1, 2),) * 2, unresolved=2),
@@ -243,7 +247,7 @@ def test_any_line_fits_and_has_its_carets_below(before, call, after, room):
             REPORT,
             "Found 4 errors, 1 warning and 1 note; 2 suppressed; 1 below --min-severity; "
             "1 call unresolved. 1,200 files checked, 1,150 dropped by triage, "
-            "1 could not be read.",
+            "1 could not be read or parsed.",
         ),
     ],
 )

@@ -10,6 +10,7 @@ from harness import CATALOG
 from probing import ACME, POLL, T, block, end, fleet, heartbeat, start, write
 
 from gblock import catalog, cli, observations, outline
+from gblock.config import Config
 from gblock.observations.drafts import drafts
 from gblock.output import report
 from gblock.output.seconds import moment, seconds
@@ -154,7 +155,7 @@ class TestCommand:
         code, out, err = run(capsys, "report", "probe", "--project", ".")
 
         assert 1 == code
-        assert "check: error[blocking-call] orders/worker.py:17:9" in out
+        assert "check: warning[blocking-call] orders/worker.py:17:9" in out
         assert "check: reports nothing of this line" in out
         assert "warning: web-1:72: its probe fell silent" in err
 
@@ -165,7 +166,7 @@ class TestCommand:
         at(T + 5)
         _, out, _ = run(capsys, "report", "probe")
 
-        assert "check: error[blocking-call] app/worker.py:17:9" in out
+        assert "check: warning[blocking-call] app/worker.py:17:9" in out
 
     def test_the_directory_of_the_environment_is_read(self, records, at, capsys, monkeypatch):
         at(records)
@@ -340,3 +341,35 @@ def test_the_documentation_shows_what_the_commands_print(records, at, capsys, re
         path.write_text(f"{before}{head}{out}\n{err}{after}", encoding="utf-8")
 
     assert f"{head}{out}\n{err}{after}" in path.read_text(encoding="utf-8"), "run pytest --update"
+
+
+def test_services_without_a_common_project_are_read_one_by_one(tree, at, capsys, monkeypatch):
+    root = tree({"one/app.py": WORKER, "two/app.py": WORKER, "one/setup.py": ""})
+    sites = []
+    for number, name in enumerate(("one", "two"), 1):
+        user = {"file": str(root / name / "app.py"), "line": 17, "function": "run"}
+        sites += [{**POLL, "site": number, "user": user}, block(T + number, 1.0, number)]
+    write(root / "probe" / "a-1-1.jsonl", start(), *sites)
+    (root / "probe" / "chart.yaml").write_text("spec: {{ .Values.spec }}\n", encoding="utf-8")
+    at(T + 5)
+    asked = []
+    monkeypatch.setattr("gblock.cli._config_of", lambda path: asked.append(path) or Config())
+    code, out, _ = run(capsys, "report", "probe")
+
+    assert 1 == code
+    assert [str(root / name / "app.py") for name in ("one", "two")] == asked
+    assert 2 == out.count("check: error[blocking-call]")
+
+
+def test_a_chart_at_the_root_of_the_file_system_has_no_settings():
+    from gblock.project.processes.deployment import Deployment
+
+    class Root:
+        root = "/"
+
+        def __contains__(self, name):
+            return False
+
+    deployment = object.__new__(Deployment)
+    deployment.tree, deployment._charts = Root(), {}
+    assert {} == deployment._values("/app/chart/web.yaml")

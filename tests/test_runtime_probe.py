@@ -356,7 +356,7 @@ def test_a_block_in_the_hubs_first_turn_is_seen(tmp_path):
         import gevent, time
         from gevent.monkey import get_original
         pause = get_original("time", "sleep")
-        def first(): pause(0.13)
+        def first(): pause(0.4)
         gevent.spawn(first).join()
         gevent.sleep(0.1)
         """,
@@ -365,7 +365,7 @@ def test_a_block_in_the_hubs_first_turn_is_seen(tmp_path):
     )
 
     ((block, site),) = result.at("first")
-    assert 0.1 <= block["duration"] < 0.2
+    assert 0.4 <= block["duration"] < 0.8
     assert "time.sleep" == site["symbol"]
 
 
@@ -426,7 +426,7 @@ def test_what_keeps_the_gil_without_a_frame_is_not_taken_for_what_follows(tmp_pa
     before = float(result.stdout) - 0.05
     block, site = next(pair for pair in result.blocks() if pair[0]["t"] > before)
     assert "gil" == block["class"]
-    assert "late" == block["confidence"]
+    assert block["confidence"] in ("near", "none")
     assert site is None or site["symbol"] is None
 
 
@@ -1032,9 +1032,9 @@ def test_the_watchdog_tells_where_a_call_stands_that_keeps_the_gil(tmp_path):
 def test_an_error_of_its_own_never_reaches_the_host(tmp_path):
     result = probed.run(
         """
-        from gblock.probing import sampler
-        def broken(*arguments): raise RuntimeError("by the test")
-        sampler.Library.look = broken
+        from gblock.probing import stacks
+        def broken(*arguments, **options): raise RuntimeError("by the test")
+        stacks.Library.stack = broken
         settle()
         for _ in range(12):
             pause(0.06); settle(0.05)

@@ -169,7 +169,9 @@ def test_loops_and_with_blocks_call_without_a_call():
 def test_an_awaited_call_is_known_as_such():
     calls = read("async def a():\n    await f(g())").calls
 
-    assert [("g", False), ("f", True)] == [(c.expression[1][1], c.awaited) for c in calls]
+    assert [("g", False), ("f", True)] == [
+        (c.expression.callee.identifier, c.awaited) for c in calls
+    ]
 
 
 def test_only_old_pythons_get_positions_in_strings_wrong():
@@ -292,7 +294,7 @@ def test_any_program_can_be_summarized(text):
 def test_small_arithmetic_is_a_number(number, text):
     (call,) = summarize("a.py", f"f({text})").calls
 
-    assert (tags.CONSTANT, number) == call.expression[2][0]
+    assert tags.constant(number) == call.expression.positional[0]
 
 
 @pytest.mark.parametrize(
@@ -301,17 +303,19 @@ def test_small_arithmetic_is_a_number(number, text):
 def test_other_arithmetic_is_not(text):
     (call,) = summarize("a.py", f"f({text})").calls
 
-    assert call.expression[2][0] is None
+    assert call.expression.positional[0] is None
 
 
 def test_calls_know_the_conditions_around_them_in_their_statement():
     text = "a() if b else c()\nd and e() or f()\n[g() for h in i if not j < 1]"
     guards = {
-        call.expression[1][1]: call.guards for call in summarize("a.py", text).calls if call.guards
+        call.expression.callee.identifier: call.guards
+        for call in summarize("a.py", text).calls
+        if call.guards
     }
 
     b, d, j = (tags.NAME, "b"), (tags.NAME, "d"), (tags.NAME, "j")
-    less = (tags.COMPARE, j, "<", (tags.CONSTANT, 1))
+    less = (tags.COMPARE, j, "<", tags.constant(1))
     assert {
         "a": ((b, True),),
         "c": ((b, False),),

@@ -26,6 +26,9 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        self.all_contexts = False
+        self.show_paths = False
+        self.sort = "weight"
         # How many processes work at a time; 0 for as many as there are CPUs.
         self.jobs = 0
         self.color = "auto"
@@ -41,6 +44,10 @@ class Options:
         # The environment whose packages are looked at; what `deps` lists beside what matters.
         self.python: str | None = None
         self.all = False
+        # Packages whose machine code is read, none for all; two wheels that are compared.
+        self.native: list[str] | None = None
+        self.compare: list[str] | None = None
+        self.no_cache = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains.

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 
+from gblock.commandline.meanings import MEANINGS
 from gblock.commandline.options import Options
 from gblock.errors import UserError
 from gblock.output import FORMATS
@@ -36,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
         elif message.startswith("unrecognized arguments: -"):
             word = message.split()[2].partition("=")[0]
             known = [name for action in self._actions for name in action.option_strings]
-            message += did_you_mean(word, known)
+            message += did_you_mean(word, known, MEANINGS)
         raise UserError(self.prog, message)
 
 
@@ -70,7 +71,7 @@ def parse(argv: list[str]) -> Options:
     word = argv[0]
     if word.startswith("-"):
         parser.error(f"unrecognized arguments: {word}")
-    meant = did_you_mean(word, _COMMANDS)
+    meant = did_you_mean(word, _COMMANDS, MEANINGS)
     if os.path.exists(word):
         meant = f"; did you mean gblock check {word}?"
     raise UserError(parser.prog, f"{word} is no command{meant}")
@@ -106,6 +107,9 @@ def _check(parser: _Parser) -> None:
     known = parser.add_mutually_exclusive_group()
     known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
     known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
+    add("--show-paths", action="store_true", help="show every way to a call, not the shortest only")
+    add("--sort", choices=("weight", "path"), help="the order in text: weight")
+    add("--all-contexts", action="store_true", help="report also commands, migrations and tests")
     add("--all-processes", action="store_true", help="report also what never runs on gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"
@@ -146,6 +150,14 @@ def _deps(parser: _Parser) -> None:
     add("--python", metavar="PATH", help=installed)
     listed = "list also what is harmless, not compiled or not imported"
     add("--all", action="store_true", help=listed)
+    native = "say what the machine code of these packages does; of all compiled ones by default"
+    add("--native", nargs="*", metavar="PACKAGE", help=native)
+    compared = "with --native: say what is new in the newer of two wheels"
+    add("--compare", nargs=2, metavar=("OLD", "NEW"), help=compared)
+    drafted = "with --native: write catalog entries for waits that the catalog does not know"
+    add("--suggest", action="store_true", help=drafted)
+    cache = "with --native: read all modules again, and keep nothing"
+    add("--no-cache", action="store_true", help=cache)
     add("--output-format", choices=("text", "json"), help="how it is written")
     add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
     add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")

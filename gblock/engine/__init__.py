@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.codebase import Codebase
+from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
 from gblock.engine.wanted import Wanted
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from gblock.observations import Confirmation, Observations
     from gblock.patterns import Patterns
     from gblock.project.processes.processes import Processes
+    from gblock.project.reading.modules import Trouble
 
 __all__ = ["Check", "Request", "check", "confirmed", "processes"]
 
 _UNUSED = "unused-ignore"
+_INVALID = "invalid-syntax"
 
 
 class Check:
@@ -72,12 +75,19 @@ class Check:
             notes = list(codebase.notes)
             if inspection is not None:
                 for path in inspected:
-                    sorted_out.add(path, inspection)
+                    with Looking(path):
+                        sorted_out.add(path, inspection)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
         finally:
             self._plan.close()
-        problems = codebase.problems()
+        problems, invalid = codebase.problems(), codebase.invalid()
+        for path, trouble in invalid:
+            sorted_out.add_invalid(path, trouble)
+        if any(trouble.kind == "invalid" for _, trouble in invalid):
+            from gblock.engine import grammar
+
+            notes += filter(None, [grammar.note(codebase.root)])
         diagnostics = sorted_out.reported
         unexplained: tuple[Related, ...] = ()
         unchecked = 0
@@ -95,17 +105,24 @@ class Check:
             suppressed=sorted_out.suppressed,
             baselined=len(shown) - len(new),
             elsewhere=sorted_out.elsewhere,
+            idle=sorted_out.idle,
             below_severity=len(diagnostics) - len(shown),
-            files_checked=len(codebase.reported),
-            files_dropped=len(codebase.reported) - len(inspected),
-            files_unreadable=len({problem.filename for problem in problems}),
+            files_checked=len(codebase.reported) - len(codebase.troubled),
+            files_dropped=len(codebase.reported) - len(codebase.troubled.union(inspected)),
+            files_unreadable=len({problem.filename for problem in problems}) + len(invalid),
             files_tests=len(codebase.tests),
             unresolved=len(unresolved),
             unresolved_calls=tuple(unresolved),
             notes=tuple(notes),
             unexplained=unexplained,
             observed_elsewhere=unchecked,
+            by_path=request.by_path,
         )
+
+    @property
+    def all_contexts(self) -> bool:
+        """Whether code is reported, too, that no greenlet of a service runs."""
+        return self._request.all_contexts
 
     @cached_property
     def _lowest(self) -> int:
@@ -126,6 +143,10 @@ class Check:
         if request.write_baseline is not None:
             baseline.save(diagnostics, path)
         return list(baseline.new(diagnostics, baseline.read(path), path))
+
+    def ignores(self, name: str) -> bool:
+        """Return whether a name is ignored in every file."""
+        return name in self._wanted.selection.ignore
 
     def ignored(self, path: str) -> frozenset[str | None]:
         """Return the names that the configuration ignores in one file."""
@@ -156,6 +177,7 @@ class _Sorted:
         self.reported: list[Diagnostic] = []
         self.suppressed = 0
         self.elsewhere = 0
+        self.idle = 0
 
     def add(self, path: str, inspection: Inspection) -> None:
         """Sort what was found in one file."""
@@ -168,8 +190,12 @@ class _Sorted:
         for candidate in (*candidates, *inspection.remarked(path)):
             if _is_suppressed(candidate, ignored, comments):
                 self.suppressed += 1
+                continue
+            diagnostic = inspection.in_context(candidate)
+            if inspection.is_idle(diagnostic) and not self._check.all_contexts:
+                self.idle += 1
             else:
-                self.reported.append(candidate.diagnostic)
+                self.reported.append(diagnostic)
         if (
             comments is not None
             and _UNUSED not in ignored
@@ -180,6 +206,26 @@ class _Sorted:
             known = inspection.selection.names
             name = relative_name(path)
             self.reported += UnusedIgnore.reported(name, comments, known, inspection.judged())
+
+    def add_invalid(self, path: str, trouble: Trouble) -> None:
+        """Sort a file that cannot be checked."""
+        from gblock.diagnostics import Candidate
+        from gblock.rules.invalid_syntax import InvalidSyntax
+
+        if self._check.ignores(_INVALID):
+            return
+        diagnostic = InvalidSyntax.reported(
+            relative_name(path),
+            trouble.message,
+            trouble.place,
+            is_limit=trouble.kind == "limit",
+        )
+        row = diagnostic.location.row
+        candidate = Candidate(diagnostic, (row, row))
+        if _is_suppressed(candidate, self._check.ignored(path), self._comments(path)):
+            self.suppressed += 1
+        else:
+            self.reported.append(diagnostic)
 
     def _comments(self, path: str) -> Suppressions | None:
         modules = self._check.codebase.modules

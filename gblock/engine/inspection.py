@@ -6,12 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
-from gblock.diagnostics import Candidate, Location, Related
+from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Severity
+from gblock.engine.looking import Looking
 from gblock.files import relative_name
+from gblock.project.calls.contexts import IDLE, NOTED, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites
 from gblock.project.names.inference import Inference
+from gblock.project.reading.modules import TOO_DEEP, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -22,9 +25,9 @@ if TYPE_CHECKING:
     from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
+    from gblock.project.calls.contexts import Step
     from gblock.project.processes.processes import Processes
     from gblock.project.processes.surroundings import Surroundings
-    from gblock.project.reading.modules import Trouble
     from gblock.project.remarks import Remarks
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
@@ -77,6 +80,7 @@ class Inspection:
         """Whether the files have processes of their own: loose files may run anywhere."""
         self._all_processes = request.all_processes or not self.is_project
         self._begin = around
+        self._show_paths = request.show_paths
         self._outlines, self._unpatched = wanted.outlines, wanted.unpatched
         self._remarked: dict[str, list[tuple[str, Remark]]] = {}
         self._unresolved: dict[str, list[Related]] = {}
@@ -115,7 +119,7 @@ class Inspection:
         try:
             self._looked[path] = self._found(path)
         except RecursionError:
-            self.modules.problems[path] = ("nests too deep to be inspected: exclude it", None)
+            self.modules.problems[path] = TOO_DEEP
 
     def search(self, paths: list[str]) -> Searched:
         """Inspect some files as far as libcst is not needed; another process may do that."""
@@ -123,11 +127,12 @@ class Inspection:
         return Searched(paths, promising, self._unresolved, self.modules.problems)
 
     def _promises(self, path: str) -> bool:
-        try:
-            self._searched[path] = sites = self._sites_of(path, self._sites)
-        except RecursionError:
-            return True  # `look` reports it
-        return bool(sites)
+        with Looking(path):
+            try:
+                self._searched[path] = sites = self._sites_of(path, self._sites)
+            except RecursionError:
+                return True  # `look` reports it
+            return bool(sites)
 
     def take(self, searched: Searched) -> None:
         """Take in what another process has found out."""
@@ -176,8 +181,50 @@ class Inspection:
             span = remark.span
             rows = remark.statement or (span.row, span.end_row)
             (rule,) = rules.load_process_rules([name])
-            found.append(Candidate(rule.diagnostic(remark, relative_name), rows))
+            diagnostic = rule.diagnostic(remark, relative_name)
+            found.append(Candidate(diagnostic, rows, remark.place))
         return found
+
+    def in_context(self, candidate: Candidate) -> Diagnostic:
+        """Return a diagnostic with who runs its call, what caused it, and how bad that is."""
+        diagnostic = candidate.diagnostic
+        diagnostic = diagnostic._replace(cause=diagnostic.cause or self._cause(diagnostic))
+        if candidate.place is None:
+            return diagnostic
+        reached = self._contexts.of(candidate.place)
+        severity = diagnostic.severity
+        if reached.context in NOTED:
+            severity = Severity.NOTE
+        elif not reached.is_proven:
+            severity = min(severity, Severity.WARNING)
+        called = Related(diagnostic.filename, diagnostic.location, _called(diagnostic))
+        ways = tuple((*map(_related, way.steps), called) for way in reached.ways)
+        return diagnostic._replace(
+            severity=severity,
+            context=reached.context,
+            path=ways[0] if ways else (),
+            paths=ways if self._show_paths else (),
+        )
+
+    def _cause(self, diagnostic: Diagnostic) -> str:
+        """Return what one change would mend: a recipe that is missing, or one file's calls."""
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        if blocker is None:
+            row = diagnostic.location.row
+            return f"{diagnostic.code}:{diagnostic.filename}:{row}"
+        if blocker.cooperative_after:
+            return f"without {blocker.cooperative_after[0]}"
+        package = blocker.id if blocker.distribution == "stdlib" else blocker.distribution
+        return f"{diagnostic.code}:{package}:{diagnostic.filename}"
+
+    def is_idle(self, diagnostic: Diagnostic) -> bool:
+        """Return whether no greenlet of a service runs a call."""
+        return diagnostic.context in IDLE
+
+    @cached_property
+    def _contexts(self) -> Contexts:
+        processes = (lambda: self.processes) if self.is_project else None
+        return Contexts(self._sites.inference, self._sites.offloading, processes)
 
     def unresolved(self, paths: list[str]) -> list[Related]:
         """Return the calls in some files that could not be judged."""
@@ -270,11 +317,21 @@ class Inspection:
             for fragment in source.fragments():
                 fragment.module.visit(together)
         except libcst.ParserSyntaxError as error:
-            message = f"libcst cannot parse what Python can: {error.message}; exclude the file"
-            self.modules.problems[path] = message, (error.raw_line, error.raw_column + 1)
+            message = f"libcst cannot parse what Python can: {error.message}"
+            place = error.raw_line, error.raw_column + 1
+            self.modules.problems[path] = Trouble(message, place, "limit")
         return [one for rule in looking for one in rule.candidates]
 
 
 def _unresolved(path: str, row: int, column: int, name: str) -> Related:
     message = f"what {name} is called on cannot be told"
     return Related(relative_name(path), Location(row, column + 1), message)
+
+
+def _related(step: Step) -> Related:
+    return Related(relative_name(step.path), Location(step.row, 1), step.text)
+
+
+def _called(diagnostic: Diagnostic) -> str:
+    """Return the last two names of what is called: ``Producer.flush()``."""
+    return f"{'.'.join((diagnostic.symbol or '').split('.')[-2:])}()"

@@ -11,7 +11,8 @@ from functools import cached_property
 
 from gblock import rules
 from gblock.decoding import is_utf_8
-from gblock.project.reading.modules import WORDS
+from gblock.engine.looking import Looking
+from gblock.project.reading.modules import WORDS, Trouble
 from gblock.project.triage.triage import Triage
 
 TYPE_CHECKING = False
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
     from gblock.project.processes.surroundings import Surroundings
-    from gblock.project.reading.modules import Trouble
     from gblock.project.remarks import Remarks
 
 else:
@@ -198,7 +198,7 @@ class Plan:
         """Whether a file that may start a process names what runs on gevent."""
         if not self._codebase.is_project:
             return False
-        from gblock.project.processes.hints import mention
+        from gblock.project.processes.formats import mention
 
         return mention(self._codebase.root, self._request.config.exclude, _GEVENT)
 
@@ -275,7 +275,8 @@ class Plan:
         for number, path in enumerate(paths):
             if self._on_progress:
                 self._on_progress(number, len(paths))
-            inspection.look(path)
+            with Looking(path):
+                inspection.look(path)
             self._jobs.tend()
 
     def _searched(self, paths: list[str]) -> Searched:
@@ -304,10 +305,10 @@ class Plan:
             return False
         if len(data) > _LARGEST:
             size = f"{len(data) / 1e6:.0f} MB"
-            message = f"is too large to be parsed ({size}): exclude it if it is generated"
-            problems[path] = message, None
+            problems[path] = Trouble(f"is too large to be checked: {size}", kind="limit")
             return False
-        return self._modules.summary(path) is not None
+        with Looking(path):
+            return self._modules.summary(path) is not None
 
     def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Checked:
         """Check what triage dropped for syntax errors, as far as that is cheap, and for comments.

@@ -50,8 +50,8 @@ class _Comment:
         if self.error:
             return False
         if self.names is None:
-            # A comment for every rule cannot hide that it hides nothing.
-            if diagnostic.code == "unused-ignore":
+            # A comment for every rule cannot hide that it hides nothing, nor a whole file.
+            if diagnostic.code in ("unused-ignore", "invalid-syntax"):
                 return False
             self.used.add(None)
             return True

@@ -31,7 +31,11 @@ class Wanted:
         config = request.config
         select = request.select or config.select
         ignore = (*request.ignore, *config.ignore)
-        self.outlines = Outlines(config.extend_catalog)
+        self.outlines = Outlines()
+        for path in config.extend_catalog:
+            from gblock import catalog
+
+            self.outlines.add(catalog.own(path))
         asked = {rules.OF_PACKAGES, "all"}.intersection(select)
         if asked and rules.OF_PACKAGES not in ignore:
             self.outlines.add(self._unknown_packages(request.python or config.python))
@@ -52,10 +56,10 @@ class Wanted:
 
     def _unknown_packages(self, python: str | None) -> Outline:
         from gblock import catalog
-        from gblock.packages import environment, verdicts
+        from gblock.packages import environment, unknown
 
         known = catalog.parse_all(self.outlines)
-        return verdicts.unknown(environment.read(python), known)
+        return unknown.outline(environment.read(python), known)
 
     def _verify(self, request: Request) -> None:
         """Make sure that what was named exists."""

@@ -6,7 +6,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.diagnostics import Diagnostic, Location, Observed, Report
+    from gblock.diagnostics import Diagnostic, Location, Observed, Related, Report
 
 
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
@@ -26,18 +26,23 @@ def _object(diagnostic: Diagnostic) -> dict[str, object]:
         "filename": diagnostic.filename,
         "location": _place(diagnostic.location),
         "end_location": _place(diagnostic.end_location),
-        "related": [
-            {
-                "filename": related.filename,
-                "location": _place(related.location),
-                "message": related.message,
-            }
-            for related in diagnostic.related
-        ],
+        "related": [_related(related) for related in diagnostic.related],
         "observed": _observed(diagnostic.observed),
+        "context": diagnostic.context or None,
+        "path": [_related(step) for step in diagnostic.path],
+        "paths": [[_related(step) for step in path] for path in diagnostic.paths],
+        "cause": diagnostic.cause or None,
         # ruff's fields for what gblock does not offer, so that its readers find them.
         "fix": None,
         "url": None,
+    }
+
+
+def _related(related: Related) -> dict[str, object]:
+    return {
+        "filename": related.filename,
+        "location": _place(related.location),
+        "message": related.message,
     }
 
 

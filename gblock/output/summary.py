@@ -17,13 +17,18 @@ def summary(report: Report) -> str:
         (report.suppressed, "suppressed"),
         (report.baselined, "baselined"),
         (report.elsewhere, "in processes without gevent"),
+        (report.idle, "in commands, migrations and tests"),
         (report.below_severity, "below --min-severity"),
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]
     hidden = [f"{count} {what}" for count, what in silences if count]
     # Nothing found is said only where everything was looked at and nothing hidden.
-    nothing = "Nothing to report" if hidden or report.problems else "No blocking calls found"
-    found = f"Found {first}" if reported else nothing
+    is_whole = not (hidden or report.problems or report.files_unreadable)
+    nothing = "No blocking calls found" if is_whole else "Nothing to report"
+    places = len(report.diagnostics)
+    grouped = len({one.cause or str(number) for number, one in enumerate(report.diagnostics)})
+    of_causes = f" of {counted(grouped, 'cause')}" if grouped < places else ""
+    found = f"Found {first}{of_causes}" if reported else nothing
     return f"{'; '.join([found, *hidden])}. {_files(report)}."
 
 
@@ -43,5 +48,5 @@ def _files(report: Report) -> str:
     if report.files_tests:
         parts.append(f"{counted(report.files_tests, 'test file')} left out")
     if report.files_unreadable:
-        parts.append(f"{report.files_unreadable:,} could not be read")
+        parts.append(f"{report.files_unreadable:,} could not be read or parsed")
     return ", ".join(parts)

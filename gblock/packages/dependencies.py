@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gblock import measurements
 from gblock.catalog import Blocker, Catalog
 from gblock.codebase import Codebase
+from gblock.diagnostics import Location, Problem
 from gblock.files import relative_name
 from gblock.packages import environment
 from gblock.packages.environment import Distribution
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gblock.config import Config
-    from gblock.diagnostics import Problem
 
 KINDS = ("blocks", "cooperative", "unknown", "costly", "opt-in", "harmless", "pure")
 """The verdicts, in the order in which they are listed."""
@@ -113,9 +113,12 @@ def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dep
             "name the service's environment with --python"
         )
     dependencies.sort(key=lambda one: (KINDS.index(one.kind), not one.imports))
-    return Dependencies(
-        found.name, tuple(dependencies), tuple(sorted(codebase.problems())), tuple(notes)
+    invalid = (
+        Problem(relative_name(path), trouble.message, trouble.place and Location(*trouble.place))
+        for path, trouble in codebase.invalid()
     )
+    problems = tuple(sorted([*codebase.problems(), *invalid]))
+    return Dependencies(found.name, tuple(dependencies), problems, tuple(notes))
 
 
 def _dependency(

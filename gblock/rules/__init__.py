@@ -49,7 +49,9 @@ OF_CALLS = (
 """Rules about calls; a class of each derives from `gblock.call_rule.CallRule`."""
 OF_COMMENTS = "unused-ignore"
 """The rule about suppressions that hide nothing."""
-NAMES = (*OF_PROCESSES, *OF_CALLS, OF_COMMENTS)
+OF_FILES = "invalid-syntax"
+"""The rule about files that cannot be checked; no selection turns it off, only ``--ignore``."""
+NAMES = (*OF_PROCESSES, *OF_CALLS, OF_COMMENTS, OF_FILES)
 OF_PACKAGES = "unknown-native-call"
 """The rule that looks at what is installed, which costs time."""
 

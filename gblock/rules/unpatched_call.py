@@ -34,6 +34,8 @@ class Lack(NamedTuple):
     """The processes that leave unpatched what the call needs."""
     others: tuple[Process, ...]
     """The processes on gevent in which it is cooperative."""
+    patching: tuple[str, int]
+    """The place at which one change completes the patching."""
 
 
 class UnpatchedCall(ProcessRule):
@@ -160,8 +162,8 @@ class UnpatchedCall(ProcessRule):
                 if not lacking:
                     continue
                 code, span = written(processes.modules.data(path), site)
-                facts = Lack(code, one, tuple(lacking), others)
-                yield Remark(path, span, facts, site.call.statement)
+                facts = Lack(code, one, tuple(lacking), others, service.patching(lacking[0]))
+                yield Remark(path, span, facts, site.call.statement, site.place)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
@@ -181,6 +183,7 @@ class UnpatchedCall(ProcessRule):
             tuple(_begins(process, name_of) for process in facts.lacking[:_FEW] if process.entries),
             blocker.id,
             facts.found.symbol,
+            f"patching:{name_of(facts.patching[0])}:{facts.patching[1]}",
         )
 
 

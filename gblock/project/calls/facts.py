@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gblock.project.names.expressions import same
+from gblock.project.names.expressions import last_name, same
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import LOOPS, Call, Expr, ModuleSummary, Path, Scope
+from gblock.project.reading.summary import (
+    LOOPS,
+    Call,
+    CompareExpr,
+    Expr,
+    ModuleSummary,
+    Path,
+    Scope,
+)
 
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in"}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "is": "is"}
@@ -74,18 +82,18 @@ def atoms(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
     """The single tests in a condition that are true for sure, or false, if it holds or fails."""
     if expression is None:
         return
-    tag = expression[0]
+    tag = expression.tag
     if tag == tags.NOT:
-        yield from atoms(expression[1], not holds)
+        yield from atoms(expression.value, not holds)
     elif (tag == tags.BOTH and holds) or (tag == tags.EITHER and not holds):
-        for part in expression[1]:
+        for part in expression.elements:
             yield from atoms(part, holds)
     elif tag == tags.COMPARE:
         yield from _compared(expression, holds)
-    elif tag == tags.CALL and expression[1] in ((tags.NAME, "len"), (tags.NAME, "bool")):
+    elif tag == tags.CALL and last_name(expression.callee) in ("len", "bool"):
         yield expression, holds
-        if expression[2]:
-            yield from atoms(expression[2][0], holds)
+        if expression.positional:
+            yield from atoms(expression.positional[0], holds)
     else:
         yield expression, holds
 
@@ -94,10 +102,10 @@ def _compared(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
     _, left, operator, right = expression
     if operator in _OPPOSITE:
         operator, holds = _OPPOSITE[operator], not holds
-    if left is not None and left[0] == tags.CONSTANT and operator in _MIRRORED:
+    if left is not None and left.tag == tags.CONSTANT and operator in _MIRRORED:
         left, operator, right = right, _MIRRORED[operator], left
-    if right is not None and right[0] == tags.CONSTANT and left is not None:
-        value = right[1]
+    if right is not None and right.tag == tags.CONSTANT and left is not None:
+        value = right.value
         is_falsy = any(same(value, one) for one in _FALSY)
         if operator in ("==", "is") and (is_falsy or value is True):
             yield from atoms(left, holds != is_falsy)
@@ -111,14 +119,14 @@ def _compared(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
     if _is_empty(right) and operator == "==":
         yield from atoms(left, not holds)
         return
-    yield (tags.COMPARE, left, operator, right), holds
+    yield CompareExpr(tags.COMPARE, left, operator, right), holds
 
 
 def _is_empty(expression: Expr) -> bool:
     """Return whether an expression is an empty list, or a tuple of nothing else."""
-    if expression is None or expression[0] not in (tags.SEQUENCE, tags.TUPLE):
+    if expression is None or expression.tag not in (tags.SEQUENCE, tags.TUPLE):
         return False
-    return all(_is_empty(one) for one in expression[1])
+    return all(_is_empty(one) for one in expression.elements)
 
 
 def frame(summary: ModuleSummary, scope: int) -> int:

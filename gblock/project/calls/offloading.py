@@ -1,4 +1,4 @@
-"""Which code runs in a native thread or in another process, and which is only believed to."""
+"""Which code runs in a native thread, and which is only believed to."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, is_passed, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, call_of, constant
 
-_PROCESS = frozenset({"process"})
-_ELSEWHERE = frozenset({"native", "process"})
 _DEPTH = 8
 """How many callers in a row are followed."""
 
@@ -34,7 +32,7 @@ class Handover(NamedTuple):
 
 
 class Offloading:
-    """Answers which functions only ever run in native threads or in other processes.
+    """Answers which functions only ever run in native threads.
 
     Args:
         inference: What the project's expressions can be.
@@ -44,14 +42,14 @@ class Offloading:
     def __init__(self, inference: Inference, *, patched: bool = True) -> None:
         self.inference = inference
         self._patched = patched
-        self._elsewhere: dict[tuple[str, int, frozenset[str]], bool] = {}
+        self._native: dict[tuple[str, int], bool] = {}
         self._depth = 0
 
     def handover(self, call: Call, place: Place) -> Handover | None:
         """What a call hands over, if it is one that the catalog knows as an offload."""
         if call.node != "call":
             return None
-        for symbol in self.inference.callee_symbols(call.expression[1], place):
+        for symbol in self.inference.callee_symbols(call.expression.callee, place):
             offload = self._offload(symbol)
             if offload is None:
                 continue
@@ -77,102 +75,94 @@ class Offloading:
         _, _, positional, keywords = call.expression
         named = dict(keywords)
         packed = named.get("args")
-        if packed is not None and packed[0] in (tags.TUPLE, tags.SEQUENCE):
-            return (tags.CALL, None, packed[1], ())
+        if packed is not None and packed.tag in (tags.TUPLE, tags.SEQUENCE):
+            return call_of(None, packed.elements)
         if offload.argument is not None and len(positional) > offload.argument:
             rest = positional[offload.argument + 1 :]
-            if len(rest) == 1 and rest[0] is not None and rest[0][0] == tags.TUPLE:
-                rest = rest[0][1]
-            return (tags.CALL, None, rest, keywords)
-        return (tags.CALL, None, (), keywords)
+            if len(rest) == 1 and rest[0] is not None and rest[0].tag == tags.TUPLE:
+                rest = rest[0].elements
+            return call_of(None, rest, keywords)
+        return call_of(None, (), keywords)
 
     def is_native(self, call: Call, path: str) -> bool:
-        """Return whether a call is only ever made in native threads or in other processes."""
+        """Return whether a call is only ever made in native threads."""
         return self.runs_natively(path, call.scope) or self._is_off_main(call, path)
 
     def runs_natively(self, path: str, scope: int) -> bool:
-        """Return whether a scope only ever runs in native threads or in other processes."""
-        return self._uses_native_threads and self._runs(path, scope, _ELSEWHERE)
-
-    def runs_in_processes(self, path: str, scope: int) -> bool:
-        """Return whether a scope only ever runs in other processes, which have their own hub."""
-        return self._uses_native_threads and self._runs(path, scope, _PROCESS)
-
-    def _runs(self, path: str, scope: int, threads: frozenset[str]) -> bool:
+        """Return whether a scope only ever runs in native threads."""
+        if not self._uses_native_threads:
+            return False
         summary = self.inference.modules.summary(path)
         while summary is not None and scope > 0:
             if summary.scopes[scope].kind in ("function", "lambda"):
-                if self._only(summary, scope, threads):
+                if self._only_native(summary, scope):
                     return True
             scope = summary.scopes[scope].parent
         return False
 
     @cached_property
     def _uses_native_threads(self) -> bool:
-        """Return whether the project mentions a module that starts such threads at all."""
+        """Return whether the project mentions a module that starts native threads at all."""
         if not self._patched:
             return True
         modules = {
             word
             for offload in self.inference.catalog.offloads
-            if offload.thread in _ELSEWHERE
-            for word in offload.symbol.split(".")[:2]
-            if word not in ("gevent", "_thread")
+            if offload.thread == "native"
+            for word in offload.symbol.split(".")[1:2]
         }
         return any(self.inference.modules.mentioning(module) for module in modules)
 
-    def _only(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
-        key = (summary.filename, index, threads)
-        if key not in self._elsewhere:
+    def _only_native(self, summary: ModuleSummary, index: int) -> bool:
+        key = (summary.filename, index)
+        if key not in self._native:
             if self._depth > _DEPTH:
                 return False
-            self._elsewhere[key] = False  # a function that hands over itself proves nothing
+            self._native[key] = False  # a function that hands over itself proves nothing
             self._depth += 1
             try:
-                self._elsewhere[key] = self._decide(summary, index, threads)
+                self._native[key] = self._decide(summary, index)
             finally:
                 self._depth -= 1
-        return self._elsewhere[key]
+        return self._native[key]
 
-    def _decide(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
-        if summary.scopes[index].kind == "function" and self._decorated(summary, index, threads):
+    def _decide(self, summary: ModuleSummary, index: int) -> bool:
+        if summary.scopes[index].kind == "function" and self._decorated(summary, index):
             return True
-        native = self._is_run_by_base(summary, index, threads)
+        native = self._is_run_by_base(summary, index)
         for call, place, position in self.inference.calling.handovers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # hands itself over
             handover = self.handover(call, place)
             if handover is not None and not _is_callable(handover, position):
                 handover = None  # it is passed on to what is run
-            if handover is not None and handover.offload.thread in threads:
+            if handover is not None and handover.offload.thread == "native":
                 native = True
             elif handover is None and self._is_wrapping(call, place):
                 continue  # partial(f): counted where the partial goes
-            elif handover is None and self._passes_on(call, place, (summary, index), threads):
+            elif handover is None and self._passes_on(call, place, (summary, index)):
                 native = True
-            elif not self._runs(place.path, place.scope, threads):
+            elif not self.runs_natively(place.path, place.scope):
                 return False
         if summary.scopes[index].kind == "lambda":
             return native
         for _, place in self.inference.calling.callers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # calls itself
-            if not self._runs(place.path, place.scope, threads):
+            if not self.runs_natively(place.path, place.scope):
                 return False
             native = True
         return native
 
-    def _is_run_by_base(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
+    def _is_run_by_base(self, summary: ModuleSummary, index: int) -> bool:
         """Return whether a function is the method that a base class runs elsewhere."""
         scope = summary.scopes[index]
         if scope.kind != "function" or summary.scopes[scope.parent].kind != "class":
             return False
         for base in self.inference.classes.ancestry(summary.filename, scope.parent):
-            offload = self._started_by(base[1]) if base[0] == v.EXTERNAL else None
+            offload = self._started_by(base.symbol) if base.kind == v.EXTERNAL else None
             if offload is not None and offload.method == scope.name:
-                return offload.thread in threads or (
-                    not self._patched and offload.thread == "greenlet" and "native" in threads
-                )
+                return not self._patched or offload.thread == "native"
         return False
 
     def _started_by(self, symbol: str) -> Offload | None:
@@ -181,42 +171,44 @@ class Offloading:
         found = (catalog.offload_by_symbol.get(name) for name in names)
         return next((offload for offload in found if offload is not None), None)
 
-    def _passes_on(
-        self, call: Call, place: Place, what: tuple[ModuleSummary, int], threads: frozenset[str]
-    ) -> bool:
+    def _passes_on(self, call: Call, place: Place, what: tuple[ModuleSummary, int]) -> bool:
         """Return whether a function of the project hands its argument over, and does only that."""
         summary, index = what
-        target = (v.FUNCTION, summary.filename, index)
         _, callee, positional, keywords = call.expression
         given = [
             key
             for key, argument in (*enumerate(positional), *keywords)
-            if any(x[:3] == target for x in self.inference.infer(argument, place))
+            if any(
+                v.comes_from(x, summary.filename, index)
+                for x in self.inference.infer(argument, place)
+            )
         ]
         values = self.inference.infer(callee, place)
         return bool(values and given) and all(
-            value[0] == v.FUNCTION
+            value.kind == v.FUNCTION
             and (name := self._parameter(value, key)) is not None
-            and self._hands_over(value[1], value[2], name, threads)
+            and self._hands_over(value.path, value.scope, name)
             for value in values
             for key in given
         )
 
     def _parameter(self, function: v.Value, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""
-        summary = self.inference.modules.summary(function[1])
+        summary = self.inference.modules.summary(function.path)
         if summary is None or key is None:
             return None
         names = [
-            name for name, _, _, kind in summary.scopes[function[2]].parameters if "*" not in kind
+            name
+            for name, _, _, kind in summary.scopes[function.scope].parameters
+            if "*" not in kind
         ]
         if isinstance(key, str):
             return key if key in names else None
-        key += function[3] is not None
+        key += function.receiver is not None
         return names[key] if key < len(names) else None
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
-        found = self.inference.callee_symbols(call.expression[1], place)
+        found = self.inference.callee_symbols(call.expression.callee, place)
         return bool(found & {"functools.partial", "functools.wraps", "functools.update_wrapper"})
 
     def _inside(self, summary: ModuleSummary, scope: int, index: int) -> bool:
@@ -226,52 +218,51 @@ class Offloading:
             scope = summary.scopes[scope].parent
         return False
 
-    def _decorated(self, summary: ModuleSummary, index: int, threads: frozenset[str]) -> bool:
+    def _decorated(self, summary: ModuleSummary, index: int) -> bool:
         """Return whether a decorator of the project hands the function to a native thread."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in self.inference.infer(decorator, place):
-                if value[0] == v.CLASS and self._keeps_and_hands_over(value, threads):
+                if value.kind == v.CLASS and self._keeps_and_hands_over(value):
                     return True
-                if value[0] == v.OBJECT:
+                if value.kind == v.OBJECT:
                     found = self.inference.attribute(value, "__call__")
                 else:
                     found = frozenset([value])
                 for function in found:
-                    if function[0] == v.FUNCTION:
+                    if function.kind == v.FUNCTION:
                         name = self._parameter(function, 0)
-                        if name and self._hands_over(function[1], function[2], name, threads):
+                        if name and self._hands_over(function.path, function.scope, name):
                             return True
         return False
 
-    def _keeps_and_hands_over(self, decorator: v.Value, threads: frozenset[str]) -> bool:
+    def _keeps_and_hands_over(self, decorator: v.Value) -> bool:
         """Return whether a class keeps the decorated function and hands it over when called."""
-        made = (v.OBJECT, decorator[1], decorator[2])
+        made = decorator._replace(kind=v.OBJECT)
         for function in self.inference.attribute(made, "__init__"):
-            name = self._parameter(function, 0) if function[0] == v.FUNCTION else None
-            summary = self.inference.modules.summary(decorator[1])
-            if name is None or summary is None or function[1] != decorator[1]:
+            name = self._parameter(function, 0) if function.kind == v.FUNCTION else None
+            summary = self.inference.modules.summary(decorator.path)
+            if name is None or summary is None or function.path != decorator.path:
                 continue
             kept = [
                 attribute
-                for (_, attribute), bindings in summary.scopes[function[2]].attributes.items()
-                if any(one.value == (tags.NAME, name) for one in bindings)
+                for (_, attribute), bindings in summary.scopes[function.scope].attributes.items()
+                if any(one.value == NameExpr(tags.NAME, name) for one in bindings)
             ]
             for method in self.inference.attribute(made, "__call__"):
-                if method[0] == v.FUNCTION:
-                    if any(self._hands_over(method[1], method[2], k, threads) for k in kept):
+                if method.kind == v.FUNCTION:
+                    if any(self._hands_over(method.path, method.scope, k) for k in kept):
                         return True
         return False
 
-    def _hands_over(self, path: str, index: int, name: str, threads: frozenset[str]) -> bool:
+    def _hands_over(self, path: str, index: int, name: str) -> bool:
         """Return whether a function passes what it has under a name to a native thread alone.
 
         Args:
             path: The function's file.
             index: The function's scope.
             name: A parameter, or an attribute of the function's object.
-            threads: Which threads count.
         """
         summary = self.inference.modules.summary(path)
         if summary is None:
@@ -280,10 +271,12 @@ class Offloading:
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
-            if last_name(call.expression[1]) == name and not self._runs(path, call.scope, threads):
+            if last_name(call.expression.callee) == name and not self.runs_natively(
+                path, call.scope
+            ):
                 return False
             handover = self.handover(call, Place(path, call.scope, call.path))
-            if handover is not None and handover.offload.thread in threads:
+            if handover is not None and handover.offload.thread == "native":
                 native = native or self._mentions(summary, handover.argument, name)
         return native
 
@@ -302,44 +295,44 @@ class Offloading:
         """Return whether a condition is true on the main thread alone."""
         if expression is None or depth > 2:
             return False
-        if expression[0] == tags.COMPARE:
-            parts = [part for part in (expression[1], expression[3]) if part is not None]
-            return expression[2] in ("is", "==") and any(
+        if expression.tag == tags.COMPARE:
+            parts = [part for part in (expression.left, expression.right) if part is not None]
+            return expression.operator in ("is", "==") and any(
                 self._is_main_thread(part, place) for part in parts
             )
-        if expression[0] != tags.CALL:
+        if expression.tag != tags.CALL:
             return False
-        values = self.inference.infer(expression[1], place)
+        values = self.inference.infer(expression.callee, place)
         return bool(values) and all(
-            value[0] == v.FUNCTION
-            and (summary := self.inference.modules.summary(value[1])) is not None
-            and bool(summary.scopes[value[2]].returns)
+            value.kind == v.FUNCTION
+            and (summary := self.inference.modules.summary(value.path)) is not None
+            and bool(summary.scopes[value.scope].returns)
             and all(
-                self._asks_for_main(returned, Place(value[1], value[2], at), depth + 1)
-                for returned, at in summary.scopes[value[2]].returns
+                self._asks_for_main(returned, Place(value.path, value.scope, at), depth + 1)
+                for returned, at in summary.scopes[value.scope].returns
             )
             for value in values
         )
 
     def _is_main_thread(self, expression: Expr, place: Place) -> bool:
         """Return whether an expression is the main thread, or its ``ident`` or ``name``."""
-        while expression is not None and expression[0] == tags.ATTRIBUTE:
-            expression = expression[1]
-        if expression is None or expression[0] != tags.CALL:
-            return bool(expression == (tags.CONSTANT, "MainThread"))
-        return "threading.main_thread" in self.inference.callee_symbols(expression[1], place)
+        while expression is not None and expression.tag == tags.ATTRIBUTE:
+            expression = expression.base
+        if expression is None or expression.tag != tags.CALL:
+            return bool(expression == constant("MainThread"))
+        return "threading.main_thread" in self.inference.callee_symbols(expression.callee, place)
 
     def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:
         if argument is None:
             return False
-        if argument[0] == tags.LAMBDA:
+        if argument.tag == tags.LAMBDA:
             return any(
-                last_name(call.expression[1]) == name
+                last_name(call.expression.callee) == name
                 for call in summary.calls
-                if call.scope == argument[1]
+                if call.scope == argument.scope and call.node == "call"
             )
-        if argument[0] == tags.CALL:
-            return any(self._mentions(summary, one, name) for one in argument[2])
+        if argument.tag == tags.CALL:
+            return any(self._mentions(summary, one, name) for one in argument.positional)
         return last_name(argument) == name
 
 

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from gblock.catalog import Assigned, Blocker, Called
 from gblock.project.calls.facts import Fact, atoms, facts, frame
 from gblock.project.names import values as v
-from gblock.project.names.definitions import reaching
 from gblock.project.names.expressions import Place, dotted, last_name, passed, same
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, Path
+from gblock.project.reading.summary import AttributeExpr, Binding, Call, Expr, ModuleSummary, Path
 
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 """Where files are that a read may wait for."""
@@ -56,11 +55,11 @@ class Readiness:
         """Return whether the module makes such objects immediate: ``sock.setblocking(False)``."""
         name = condition.symbol.rpartition(".")[2]
         for call in summary.calls:
-            if call.node != "call" or last_name(call.expression[1]) != name:
+            if call.node != "call" or last_name(call.expression.callee) != name:
                 continue
             place = Place(summary.filename, call.scope, call.path)
             given = self.inference.infer(passed(call.expression, condition.position, None), place)
-            if any(x[0] == v.LITERAL and _is_any(x[2], condition.values) for x in given):
+            if any(x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in given):
                 return True
         return False
 
@@ -68,17 +67,21 @@ class Readiness:
         self, condition: Assigned, call: Call, place: Place, summary: ModuleSummary
     ) -> bool:
         """Return whether each assignment of the attribute, on this object, is such a value."""
-        callee = call.expression[1] if call.node == "call" else (tags.ATTRIBUTE, call.expression)
-        if callee is None or callee[0] != tags.ATTRIBUTE:
-            return False
-        owners = self._names_of(callee[1], place, summary)
+        receiver = call.expression
+        if call.node == "call":
+            callee = call.expression.callee
+            if callee is None or callee.tag != tags.ATTRIBUTE:
+                return False
+            receiver = callee.base
+        owners = self._names_of(receiver, place, summary)
         found = [
             (index, binding)
             for index, name in owners
             for binding in summary.scopes[index].attributes.get((name, condition.attribute), ())
         ]
         return bool(found) and all(
-            values and all(x[0] == v.LITERAL and _is_any(x[2], condition.values) for x in values)
+            values
+            and all(x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in values)
             for values in (self.inference.bound(binding, summary.filename) for _, binding in found)
         )
 
@@ -87,25 +90,27 @@ class Readiness:
         if not blocker.unless_descriptor_of and not blocker.unless_descriptor_from:
             return False
         expression = passed(call.expression, 0, None)
-        if expression is not None and expression[0] == tags.NAME:
-            found = self._assigned(expression[1], place)
+        if expression is not None and expression.tag == tags.NAME:
+            found = self._assigned(expression.identifier, place)
             if len(found) != 1 or (found[0].detail or (0,)) != (0,):
                 return False
             expression = found[0].value
             place = place._replace(at=found[0].path)
-        if expression is None or expression[0] != tags.CALL:
+        if expression is None or expression.tag != tags.CALL:
             return False
-        callee, arguments = expression[1], expression[2]
+        callee, arguments = expression.callee, expression.positional
         if self.inference.callee_symbols(callee, place) & {*blocker.unless_descriptor_from}:
             names = self.inference.infer(arguments[0], place) if arguments else v.NOTHING
-            return not any(str(name[2]).startswith(_DEVICES) for name in names if len(name) > 2)
-        if callee is None or callee[0] != tags.ATTRIBUTE or callee[2] != "fileno":
+            return not any(
+                name.kind == v.LITERAL and str(name.value).startswith(_DEVICES) for name in names
+            )
+        if callee is None or callee.tag != tags.ATTRIBUTE or callee.name != "fileno":
             return False
-        owners = self.inference.infer(callee[1], place)
+        owners = self.inference.infer(callee.base, place)
         lineage = self.inference.catalog.lineage
         return bool(owners) and all(
-            one[0] == v.INSTANCE
-            and any(base in blocker.unless_descriptor_of for base in lineage(one[1]))
+            one.kind == v.INSTANCE
+            and any(base in blocker.unless_descriptor_of for base in lineage(one.symbol))
             for one in owners
         )
 
@@ -138,11 +143,11 @@ class Readiness:
                 else scopes[index].bindings.get(attribute, ())
             )
             found += [
-                (binding.scope, binding.value[1])
+                (binding.scope, binding.value.identifier)
                 for binding in bindings
                 if binding.kind == tags.ASSIGNED
                 and binding.value is not None
-                and binding.value[0] == tags.NAME
+                and binding.value.tag == tags.NAME
             ]
         return list(dict.fromkeys(found))
 
@@ -169,14 +174,13 @@ class Readiness:
     ) -> bool:
         """Return whether a fact says that one of some objects is ready."""
         expression, holds = fact.expression, fact.holds
-        if expression[0] == tags.CALL:
-            callee = expression[1]
-            if _is_ready(callee, blocker, receivers, holds):
+        if expression.tag == tags.CALL:
+            if _is_ready(expression.callee, blocker, receivers, holds):
                 return True
         if _is_ready(expression, blocker, receivers, holds):
             return True
-        if expression[0] == tags.NAME and depth < _DEPTH:
-            for binding in self._assigned(expression[1], place):
+        if expression.tag == tags.NAME and depth < _DEPTH:
+            for binding in self._assigned(expression.identifier, place):
                 inner = place._replace(at=binding.path)
                 for one, is_true in atoms(binding.value, holds):
                     told = fact._replace(expression=one, holds=is_true)
@@ -196,16 +200,15 @@ class Readiness:
 
     def _is_asked(self, source: Expr, receivers: list[Expr], place: Place) -> bool:
         """Return whether ``select`` is asked for an object: as argument, or by ``register``."""
-        if any(_mentions(one, receivers) for one in source[2]):
+        if any(_mentions(one, receivers) for one in source.positional):
             return True
-        if source[1] is None or source[1][0] != tags.ATTRIBUTE:
+        if source.callee is None or source.callee.tag != tags.ATTRIBUTE:
             return False
         summary = self.inference.modules.summary(place.path)
-        poller = source[1][1]
+        poller = source.callee.base
         return any(
-            call.expression[1] is not None
-            and call.expression[1] == (tags.ATTRIBUTE, poller, "register")
-            and any(_mentions(one, receivers) for one in call.expression[2])
+            call.expression.callee == AttributeExpr(tags.ATTRIBUTE, poller, "register")
+            and any(_mentions(one, receivers) for one in call.expression.positional)
             for call in (summary.calls if summary else ())
             if call.node == "call"
         )
@@ -214,13 +217,16 @@ class Readiness:
         """The calls of ``select`` and its like from which an expression comes."""
         if not isinstance(expression, tuple) or not expression or depth > 2 * _DEPTH:
             return
-        if expression[0] == tags.CALL:
-            symbols = self.inference.callee_symbols(expression[1], place)
+        tag = getattr(expression, "tag", None)  # else several expressions
+        if tag == tags.CALL:
+            call: Expr = expression
+            symbols = self.inference.callee_symbols(call.callee, place)
             if symbols & self.inference.catalog.readiness:
                 yield expression
                 return
-        if expression[0] == tags.NAME:
-            for binding in self._assigned(expression[1], place):
+        if tag == tags.NAME:
+            name: Expr = expression
+            for binding in self._assigned(name.identifier, place):
                 yield from self._sources(binding.value, place._replace(at=binding.path), depth + 1)
             return
         for part in expression:
@@ -237,14 +243,14 @@ class Readiness:
             if summary.scopes[scope].kind != "comprehension":
                 return []
             scope = summary.scopes[scope].parent
-        found = reaching(summary, scope, name, place.at)
+        found = self.inference.definitions.reaching(summary, scope, name, place.at)
         kinds = (tags.ASSIGNED, tags.UNPACKED, tags.LOOPED)
         return found if all(one.kind in kinds for one in found) else []
 
     def _is_used_up(self, fact: Fact, call: Call, home: int, summary: ModuleSummary) -> bool:
         """Return whether the same call is made before, under the same fact."""
         return any(
-            other.expression[1] == call.expression[1]
+            other.expression.callee == call.expression.callee
             and other.path[: len(fact.within)] == fact.within
             and fact.at <= other.path
             and (
@@ -266,8 +272,11 @@ class Readiness:
         for receiver in receivers:
             root = (dotted(receiver) or "").partition(".")[0]
             if root in summary.scopes[home].bindings:
-                before = reaching(summary, home, root, at)
-                if reaching(summary, home, root, use) != before and before:
+                before = self.inference.definitions.reaching(summary, home, root, at)
+                if (
+                    self.inference.definitions.reaching(summary, home, root, use) != before
+                    and before
+                ):
                     return False
         return True
 
@@ -276,8 +285,8 @@ class Readiness:
         counts = [one.method for one in blocker.ready_after if one.result]
         receivers = _receivers(call.expression)
         for turns in _turns(summary, call):
-            if turns[0] == tags.CALL and last_name(turns[1]) == "range":
-                if any(_is_count(one, receivers, counts) for one in turns[2]):
+            if turns.tag == tags.CALL and last_name(turns.callee) == "range":
+                if any(_is_count(one, receivers, counts) for one in turns.positional):
                     return True
         return False
 
@@ -303,8 +312,10 @@ class Readiness:
             and other.node == "call"
             and other.path < call.path
             and other.path[:-1] == call.path[: len(other.path) - 1]
-            and any(_mentions(argument, receivers) for argument in other.expression[2])
-            and self.inference.callee_symbols(other.expression[1], place._replace(at=other.path))
+            and any(_mentions(argument, receivers) for argument in other.expression.positional)
+            and self.inference.callee_symbols(
+                other.expression.callee, place._replace(at=other.path)
+            )
             & self.inference.catalog.awaiting
             and not self._is_used_up(
                 Fact(other.expression, True, other.path, other.path[:-1]),
@@ -332,7 +343,7 @@ class Readiness:
         if not handovers or self.inference.calling.callers(summary.filename, index):
             return False
         return all(
-            self.inference.callee_symbols(call.expression[1], place)
+            self.inference.callee_symbols(call.expression.callee, place)
             & self.inference.catalog.callbacks
             for call, place, _ in handovers
         )
@@ -357,21 +368,23 @@ def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
 
 def _receivers(expression: Expr) -> list[Expr]:
     """What a call can wait for: its object, or the descriptor that it is given, and its object."""
-    callee, positional = expression[1], expression[2]
-    found = [callee[1]] if callee is not None and callee[0] == tags.ATTRIBUTE else []
+    callee, positional = expression.callee, expression.positional
+    found = [callee.base] if callee is not None and callee.tag == tags.ATTRIBUTE else []
     if positional and positional[0] is not None:
         first = positional[0]
         found.append(first)
-        if first[0] == tags.CALL and last_name(first[1]) == "fileno":
-            found.append(first[1][1] if first[1][0] == tags.ATTRIBUTE else first)
-    return [one for one in found if dotted(one) is not None or one[0] in (tags.CALL, tags.CONSTANT)]
+        if first.tag == tags.CALL and last_name(first.callee) == "fileno":
+            found.append(first.callee.base if first.callee.tag == tags.ATTRIBUTE else first)
+    return [
+        one for one in found if dotted(one) is not None or one.tag in (tags.CALL, tags.CONSTANT)
+    ]
 
 
 def _is_ready(expression: Expr, blocker: Blocker, receivers: list[Expr], holds: bool) -> bool:
     """Return whether a method, or an attribute, of one of some objects says that it is ready."""
-    if expression is None or expression[0] != tags.ATTRIBUTE or expression[1] not in receivers:
+    if expression is None or expression.tag != tags.ATTRIBUTE or expression.base not in receivers:
         return False
-    return any(r.method == expression[2] and r.result == holds for r in blocker.ready_after)
+    return any(r.method == expression.name and r.result == holds for r in blocker.ready_after)
 
 
 def _mentions(expression: Expr, receivers: list[Expr]) -> bool:
@@ -384,10 +397,10 @@ def _mentions(expression: Expr, receivers: list[Expr]) -> bool:
 
 
 def _is_count(expression: Expr, receivers: list[Expr], methods: list[str]) -> bool:
-    if expression is None or expression[0] != tags.CALL or expression[1] is None:
+    if expression is None or expression.tag != tags.CALL or expression.callee is None:
         return False
-    callee = expression[1]
-    return callee[0] == tags.ATTRIBUTE and callee[1] in receivers and callee[2] in methods
+    callee = expression.callee
+    return callee.tag == tags.ATTRIBUTE and callee.base in receivers and callee.name in methods
 
 
 def _is_method(summary: ModuleSummary, scope: int) -> bool:

@@ -15,6 +15,7 @@ from gblock.project.reading.summary import (
     Call,
     Expr,
     ModuleSummary,
+    NameExpr,
     Path,
     Scope,
 )
@@ -115,7 +116,7 @@ def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
     others = 0
     for other in inside:
         place = Place(summary.filename, other.scope, other.path)
-        symbols = inference.callee_symbols(other.expression[1], place)
+        symbols = inference.callee_symbols(other.expression.callee, place)
         others += not symbols or not all(one.startswith("builtins.") for one in symbols)
     return others > _OTHERS
 
@@ -124,19 +125,21 @@ def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None
     """Return how many turns a loop over something makes; None where that is not known."""
     if expression is None:
         return None
-    if expression[0] in (tags.TUPLE, tags.SEQUENCE, tags.MAPPING):
-        if any(one is not None and one[0] == tags.STAR for one in expression[1]):
+    if expression.tag == tags.MAPPING:
+        return None if any(key is None for key, _ in expression.items) else len(expression.items)
+    if expression.tag in (tags.TUPLE, tags.SEQUENCE):
+        if any(one is not None and one.tag == tags.STAR for one in expression.elements):
             return None
-        return len(expression[1])
-    if expression[0] == CALL:
-        name, arguments = last_name(expression[1]), expression[2]
+        return len(expression.elements)
+    if expression.tag == CALL:
+        name, arguments = last_name(expression.callee), expression.positional
         if name == "range":
             return _range(arguments, place, inference)
         if name in _SAME_LENGTH and arguments:
             return turns_of(arguments[0], place, inference)
         return None
-    if expression[0] == tags.NAME:
-        return _length(expression[1], place, inference)
+    if expression.tag == tags.NAME:
+        return _length(expression.identifier, place, inference)
     return None
 
 
@@ -151,7 +154,7 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
             literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
             if len(bindings) > 1 or bindings[0].kind != tags.ASSIGNED or value is None:
                 return None
-            is_literal = value[0] in literal and not bindings[0].detail
+            is_literal = value.tag in literal and not bindings[0].detail
             return turns_of(value, place, inference) if is_literal else None
         scope = summary.scopes[scope].parent
     return None
@@ -162,7 +165,7 @@ def _range(arguments: tuple[Expr, ...], place: Place, inference: Inference) -> i
     bounds: list[int] = []
     for argument in arguments:
         found = inference.infer(argument, place)
-        numbers = [x[2] for x in found if x[0] == v.LITERAL and isinstance(x[2], int)]
+        numbers = [x.value for x in found if x.kind == v.LITERAL and isinstance(x.value, int)]
         if len(found) != 1 or len(numbers) != 1:
             return None
         bounds += numbers
@@ -204,7 +207,7 @@ def _names_one(expression: Expr, names: set[str]) -> bool:
     """Return whether one of some names stands in an expression."""
     if not isinstance(expression, tuple):
         return False
-    if len(expression) == 2 and expression[0] == tags.NAME and expression[1] in names:
+    if isinstance(expression, NameExpr) and expression.identifier in names:
         return True
     return any(_names_one(part, names) for part in expression)
 
@@ -218,7 +221,7 @@ def _yields(summary: ModuleSummary, index: int, loop: Path, inference: Inference
         and any(
             inference.waits_cooperatively(symbol)
             for symbol in inference.callee_symbols(
-                call.expression[1], Place(summary.filename, call.scope, call.path)
+                call.expression.callee, Place(summary.filename, call.scope, call.path)
             )
         )
         for call in summary.calls
@@ -242,7 +245,7 @@ def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
         index = scopes[index].parent
     place = Place(summary.filename, scopes[index].parent, scopes[index].path)
     for decorator in scopes[index].decorators:
-        callee = decorator[1] if decorator and decorator[0] == CALL else decorator
+        callee = decorator.callee if decorator and decorator.tag == CALL else decorator
         for symbol in inference.callee_symbols(callee, place):
             found = inference.catalog.handler_of(symbol)
             if found:

@@ -14,8 +14,9 @@ from gblock.project.calls.repetition import adding_up, handled, repeated
 from gblock.project.names.calling import ALLOWANCE
 from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
+from gblock.project.names.values import FUNCTION
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, call_of
 
 
 class Found(NamedTuple):
@@ -83,13 +84,9 @@ class Sites:
         self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
-        self.inference.calling.allowance = _FRUGAL if self._is_frugal else ALLOWANCE
-        found = []
-        for call in summary.calls:
-            site = self._site(call, path, kept)
-            if site is not None:
-                found.append(site)
-        return self._once(found, summary)
+        with self.inference.calling.budget(_FRUGAL if self._is_frugal else ALLOWANCE):
+            sites = [self._site(call, path, kept) for call in summary.calls]
+            return self._once([site for site in sites if site is not None], summary)
 
     def _once(self, sites: list[Site], summary: ModuleSummary) -> list[Site]:
         """Without ``with connect():`` where ``connect()`` itself is told of already."""
@@ -123,7 +120,7 @@ class Sites:
 
     def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
         if binding.kind == tags.IMPORTED:
-            return binding.value[1] in wanted and binding.value[1] != name
+            return binding.value.name in wanted and binding.value.name != name
         return _keeps(binding.value, wanted)
 
     def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
@@ -132,27 +129,21 @@ class Sites:
             if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
                 return None
             found = self._found(call, place, _WITHOUT_ARGUMENTS)
-            if not found or self.offloading.runs_in_processes(path, call.scope):
-                return None
-            native = self.offloading.is_native(call, path)
-            return Site(call, place, found, None, native)
-        callee = call.expression[1]
+            native = bool(found) and self.offloading.is_native(call, path)
+            return Site(call, place, found, None, native) if found else None
+        callee = call.expression.callee
         name = last_name(callee)
         if not self._any_name and name not in self._looked_for and name not in kept:
-            if callee[0] == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
+            if callee.tag == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
         if not found and handover is None:
-            if name in self.methods and callee[0] == tags.ATTRIBUTE:
-                if not self.inference.infer(callee[1], place):
+            if name in self.methods and callee.tag == tags.ATTRIBUTE:
+                if not self.inference.infer(callee.base, place):
                     self.unresolved.append((path, call.row, call.column, name))
             return None
-        native = False
-        if self._is_dear(call, found, path):
-            if self.offloading.runs_in_processes(path, call.scope):
-                return None
-            native = self.offloading.is_native(call, path)
+        native = self._is_dear(call, found, path) and self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
 
     def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
@@ -208,24 +199,23 @@ class Sites:
     def handed(self, handover: Handover) -> list[Found]:
         """The blockers that a handed-over callable calls: itself, or a function's own calls."""
         argument, place = handover.argument, handover.place
-        if argument[0] == tags.CALL and argument[2]:  # partial(f, …)
-            symbols = self.inference.callee_symbols(argument[1], place)
+        if argument.tag == tags.CALL and argument.positional:  # partial(f, …)
+            symbols = self.inference.callee_symbols(argument.callee, place)
             if symbols & {"functools.partial"}:
-                forwarded = (
-                    tags.CALL,
+                forwarded = call_of(
                     None,
-                    (*argument[2][1:], *handover.forwarded[2]),
-                    (*argument[3], *handover.forwarded[3]),
+                    (*argument.positional[1:], *handover.forwarded.positional),
+                    (*argument.keywords, *handover.forwarded.keywords),
                 )
-                return self._called_with(argument[2][0], forwarded, place)
+                return self._called_with(argument.positional[0], forwarded, place)
         return self._called_with(argument, handover.forwarded, place)
 
     def _called_with(self, callee: Expr, expression: Expr, place: Place) -> list[Found]:
         symbols = sorted(self.inference.callee_symbols(callee, place))
         found = self._blockers(symbols, expression, place)
         for value in self.inference.infer(callee, place):
-            if value[0] == "function":
-                found += self._inside(value[1], value[2])
+            if value.kind == FUNCTION:
+                found += self._inside(value.path, value.scope)
         return found
 
     def _inside(self, path: str, scope: int) -> list[Found]:
@@ -235,7 +225,7 @@ class Sites:
         found: list[Found] = []
         for call in summary.calls if summary else ():
             if call.scope == scope and call.node == "call":
-                name = last_name(call.expression[1])
+                name = last_name(call.expression.callee)
                 if name in self.verbs or name in kept:
                     found += self._found(call, Place(path, scope, call.path), call.expression)
         return found
@@ -247,7 +237,7 @@ _FRUGAL = 5
 """How many files are read in search of callers in such a project, for each that is inspected."""
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
 """The methods that statements call."""
-_WITHOUT_ARGUMENTS: Expr = (tags.CALL, None, (), ())
+_WITHOUT_ARGUMENTS = call_of(None, ())
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
@@ -261,12 +251,11 @@ def _span(call: Call) -> tuple[int, int, int, int]:
 
 def _keeps(value: Expr, wanted: set[str]) -> bool:
     """Whether a value is, or contains, a name that the catalog knows, not called."""
-    if not isinstance(value, tuple) or not value:
-        return False
-    if value[0] in (tags.NAME, tags.ATTRIBUTE):
+    tag = getattr(value, "tag", None)  # what imports and definitions bind has none
+    if tag == tags.NAME or tag == tags.ATTRIBUTE:
         return last_name(value) in wanted
-    if value[0] == tags.CALL:
-        return any(_keeps(one, wanted) for one in value[2])
-    if value[0] in (tags.EITHER, tags.BOTH):
-        return any(_keeps(one, wanted) for one in value[1])
+    if tag == tags.CALL:
+        return any(_keeps(one, wanted) for one in value.positional)
+    if tag in (tags.EITHER, tags.BOTH):
+        return any(_keeps(one, wanted) for one in value.elements)
     return False

@@ -6,7 +6,7 @@ from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, as_keywords, last_name, passed
 from gblock.project.names.values import NOTHING, Values
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Call, Expr, ModuleSummary, SubscriptExpr, call_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ class Parameters:
         decorators = self.inference.decorators(summary, index) if method else set()
         if method and position == 0:
             if "builtins.classmethod" in decorators or scope.name == "__new__":
-                return frozenset([(v.CLASS, path, scope.parent)])
+                return frozenset([v.ScopeValue(v.CLASS, path, scope.parent)])
             if "builtins.staticmethod" not in decorators:
-                return frozenset([(v.OBJECT, path, scope.parent)])
+                return frozenset([v.ScopeValue(v.OBJECT, path, scope.parent)])
         declared = self.inference.annotations.annotated(annotation, outside)
         if kind == "*":
-            return self.inference.holding(declared) if declared else NOTHING
+            return v.holding(declared) if declared else NOTHING
         if kind == "**":
-            return frozenset([(v.MAPPING, (), declared)]) if declared else NOTHING
+            return frozenset([v.MappingValue(v.MAPPING, (), declared)]) if declared else NOTHING
         if v.informative(declared):
             return declared
         found = set(self.inference.infer(default, outside))
@@ -65,11 +65,11 @@ class Parameters:
         scope = summary.scopes[index]
         if summary.scopes[scope.parent].kind != "class":
             return 0
-        for value in self.inference.infer(call.expression[1], place):
-            if value[0] == v.FUNCTION and value[1:3] == (summary.filename, index):
-                if value[3] is None:
+        for value in self.inference.infer(call.expression.callee, place):
+            if value.kind == v.FUNCTION and v.comes_from(value, summary.filename, index):
+                if value.receiver is None:
                     return 0
-                on_class = value[3][0] == v.CLASS
+                on_class = value.receiver.kind == v.CLASS
                 of_class = "builtins.classmethod" in self.inference.decorators(summary, index)
                 return 0 if on_class and not of_class else 1
         return 1
@@ -82,23 +82,19 @@ class Parameters:
             if position is not None:
                 packed = positional[position + 1] if len(positional) == position + 2 else None
                 rest = positional[position + 1 :]
-                if packed is not None and packed[0] == tags.TUPLE:
-                    found.append(((tags.CALL, None, packed[1], ()), place))
-                if last_name(call.expression[1]) in _MAPPED:
+                if packed is not None and packed.tag == tags.TUPLE:
+                    found.append((call_of(None, packed.elements), place))
+                if last_name(call.expression.callee) in _MAPPED:
                     rest = tuple(self._element_of(one) for one in rest)
-                found.append(((tags.CALL, None, rest, keywords), place))
+                found.append((call_of(None, rest, keywords), place))
             packed_too = dict(keywords)
             for value in (packed_too.get("args"), packed_too.get("kwargs")):
-                if value is not None and value[0] in (tags.TUPLE, tags.SEQUENCE):
-                    found.append(((tags.CALL, None, value[1], ()), place))
-                elif value is not None and value[0] == tags.MAPPING:
-                    found.append(((tags.CALL, None, (), as_keywords(value)), place))
+                if value is not None and value.tag in (tags.TUPLE, tags.SEQUENCE):
+                    found.append((call_of(None, value.elements), place))
+                elif value is not None and value.tag == tags.MAPPING:
+                    found.append((call_of(None, (), as_keywords(value)), place))
         return found
 
     def _element_of(self, expression: Expr) -> Expr:
-        """An expression for any element of another one; kept, since it is known by its identity."""
-        if expression is None:
-            return None
-        element = (tags.SUBSCRIPT, expression, None)
-        self.inference.annotations.kept.append(element)
-        return element
+        """Return an expression for any element of another one."""
+        return SubscriptExpr(tags.SUBSCRIPT, expression, None) if expression is not None else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gblock.project.processes.deployment import Deployment
 from gblock.project.processes.launches import Launch, launches
 from gblock.project.processes.program import Programs
-from gblock.project.reading.import_graph import Import, Reach
+from gblock.project.reading.import_graph import Import, ImportGraph
 from gblock.project.reading.modules import WORDS, Modules
 
 
@@ -42,9 +42,16 @@ def read(modules: Modules, root: str, exclude: tuple[str, ...] = ()) -> Surround
     if not _speaks_of_gevent(modules, deployment):
         return Surroundings(programs, False, {})
     _ = programs.all  # remembered
-    reach = Reach(modules)
-    imports = {path: reach.imports(path) for path in modules.files}
+    graph = ImportGraph(modules, plugins=plugins(deployment))
+    imports = {path: graph.imports(path) for path in modules.files}
     return Surroundings(programs, True, imports, launches(modules))
+
+
+def plugins(deployment: Deployment) -> dict[str, list[str]]:
+    """Return the modules of the plug-ins that the project declares, by their group."""
+    return {
+        group: [point.module for point in points] for group, points in deployment.plugins.items()
+    }
 
 
 def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:

@@ -6,17 +6,30 @@ import os
 import sys
 from functools import cached_property
 
-from gblock.decoding import decode
+from gblock.decoding import decode, encoded
 from gblock.project.reading.testcode import is_test
 from gblock.project.reading.word_index import SPACED, WordIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from gblock.project.reading.summary import ModuleSummary
+else:
+    from gblock.lean import NamedTuple
 
 
-Trouble = tuple[str, tuple[int, int] | None]
-"""Why a file could not be read or parsed, and the row and column where."""
+class Trouble(NamedTuple):
+    """Why a file cannot be judged."""
+
+    message: str
+    place: tuple[int, int] | None = None
+    """The row and the column where, if they are known."""
+    kind: str = "invalid"
+    """``unreadable``: the system does not hand out the file; ``invalid``: it is not Python;
+    ``limit``: it may be Python, and is beyond what gblock looks at."""
+
+
 WORDS = ("gevent", "locust", "flask_sockets")
 """Words of which one stands wherever a process is made to run on gevent."""
 _HUGE = 10_000_000
@@ -26,9 +39,13 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes that are read of a file whose size nobody told."""
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
-_NULL: Trouble = ("holds null bytes, so it is not Python source", None)
+_NULL = Trouble("holds null bytes, so it is not Python source")
+TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
 _SCANS = 25
-"""After so many searches it costs less to find the words of all files than to search all again."""
+"""After so many searches it costs less to index the words of all files than to search all again.
+
+Both ways find the same files.
+"""
 
 
 class Modules:
@@ -49,9 +66,10 @@ class Modules:
         self.problems: dict[str, Trouble] = {}
         self._data: dict[str, bytes] = {}
         self._sizes: dict[str, int] = {}
-        """The sizes of files that were surveyed."""
+        """The sizes of files that have not been read."""
+        self._surveyed: set[str] = set()
         self._speaking: set[str] = set()
-        """Those of them that are no tests and mention gevent."""
+        """Surveyed files that are no tests and mention gevent."""
         self._ahead: dict[str, bytes] = {}
         """Summaries that another process has made."""
         self._summaries: dict[str, ModuleSummary | None] = {}
@@ -89,27 +107,37 @@ class Modules:
             try:
                 found = _read(path)
             except OSError as error:
-                self.problems[path] = f"cannot be read: {error.strerror}", None
+                message = f"cannot be read: {error.strerror}"
+                self.problems[path] = Trouble(message, kind="unreadable")
                 found = b""
             self._data[path] = found
         return found
 
     @property
     def size(self) -> int:
-        """The bytes of all files that have been read."""
-        unread = (size for path, size in self._sizes.items() if path not in self._data)
-        return sum(map(len, self._data.values())) + sum(unread)
+        """The bytes of all files."""
+        return sum(map(self._size, self.files))
+
+    def _size(self, path: str) -> int:
+        if path in self._data:
+            return len(self._data[path])
+        if path not in self._sizes:
+            try:
+                self._sizes[path] = os.path.getsize(path)
+            except OSError:
+                self._sizes[path] = 0
+        return self._sizes[path]
 
     @cached_property
     def is_frugal(self) -> bool:
         """Whether objects are followed in their own files only.
 
         So it is in a tree above ten megabytes of which no file but tests mentions gevent: there is
-        much to read and nothing at stake. To be asked once the files have been read.
+        much to read and nothing at stake.
         """
-        if self.size <= _HUGE or self._speaking:
+        if self._speaking or self.size <= _HUGE:
             return False
-        return not any(self.speaks(path) for path in self.files if path not in self._sizes)
+        return not any(self.speaks(path) for path in self.files if path not in self._surveyed)
 
     def speaks(self, path: str) -> bool:
         """Whether a file of the service mentions gevent."""
@@ -123,6 +151,7 @@ class Modules:
             speaking: Those of them for which `speaks` is true.
         """
         self._sizes.update(sizes)
+        self._surveyed.update(sizes)
         self._speaking.update(speaking)
 
     def give(self, path: str, data: bytes) -> None:
@@ -216,19 +245,21 @@ class Modules:
         return None
 
     def mentioning(self, word: str, *, tests: bool = False, whole: bool = False) -> list[str]:
-        """The files in whose bytes a word stands: those of the service, or all with tests.
+        """Return the files in whose bytes a word stands: the service's, or all with tests.
+
+        In a project that is read frugally there are none.
 
         Args:
             word: The word.
             tests: Whether tests count, too.
             whole: Whether parts of longer words do not.
         """
-        if vars(self).get("is_frugal"):
+        if self.is_frugal:
             return []
         key = (word, tests, whole)
         found = self._mentions.get(key)
         if found is None:
-            found = self._mentions[key] = self._find(word.encode(), tests, whole)
+            found = self._mentions[key] = self._find(encoded(word), tests, whole)
         return found
 
     def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
@@ -354,16 +385,12 @@ def _read(path: str) -> bytes:
 
 
 def _explained(error: Exception) -> Trouble:
-    """One line for a file that cannot be read as Python, and the place."""
+    """Return one line for a file that cannot be read as Python, and the place."""
     if isinstance(error, UnicodeDecodeError):
         before = error.object[: error.start]
-        message = f"is not {error.encoding}: declare its encoding in the first line, or exclude it"
-        return message, (before.count(b"\n") + 1, 1)
+        row = before.count(b"\n") + 1
+        return Trouble(f"is not {error.encoding}, and declares no other encoding", (row, 1))
     if isinstance(error, SyntaxError):
-        running = f"{sys.version_info.major}.{sys.version_info.minor}"
-        message = (
-            f"cannot be parsed: {error.msg or 'invalid syntax'}; mend or exclude it "
-            f"(read as Python {running}: newer syntax needs a newer Python)"
-        )
-        return message, (error.lineno, max(error.offset or 1, 1)) if error.lineno else None
-    return "nests too deep to be parsed: exclude it if it is generated", None
+        place = (error.lineno, max(error.offset or 1, 1)) if error.lineno else None
+        return Trouble(f"cannot be parsed: {error.msg or 'invalid syntax'}", place)
+    return TOO_DEEP

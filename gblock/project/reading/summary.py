@@ -6,7 +6,7 @@ a tag (the constants below); what can never say which object a call is made on b
 
 Every statement has a *path*: the indexes of the statement in its block, of the block in its
 statement, and so on outwards in. Paths sort in source order, and two of them tell whether one
-statement can run before the other (see ``reaching`` in ``inference``).
+statement can run before the other (see ``definitions``).
 """
 
 from __future__ import annotations
@@ -16,41 +16,165 @@ import sys
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-Expr: TypeAlias = Any
-"""A tuple with one of these tags first, or ``None`` for an expression that tells nothing."""
-
 Path: TypeAlias = tuple[int, ...]
+
+NAME = "name"
+ATTRIBUTE = "attribute"
+CALL = "call"
+STAR = "star"
+CONSTANT = "constant"
+TUPLE = "tuple"
+SEQUENCE = "sequence"
+MAPPING = "mapping"
+SUBSCRIPT = "subscript"
+EITHER = "either"
+BOTH = "both"
+NOT = "not"
+COMPARE = "compare"
+BIT_OR = "bit-or"
+BIT_AND = "bit-and"
+AWAIT = "await"
+LAMBDA = "lambda"
+COMPREHENSION = "comprehension"
+NEGATED = "negated"
+TEXT = "text"
+
+Expr: TypeAlias = Any
+"""One of the classes below, or ``None`` for an expression that says nothing."""
 
 Guard: TypeAlias = tuple[Expr, bool]
 """A condition, and whether it holds or fails."""
 
-NAME = "name"  # (NAME, identifier)
-ATTRIBUTE = "attribute"  # (ATTRIBUTE, base, identifier)
-CALL = "call"  # (CALL, callee, positional, keywords): keywords are (name or None, value)
-STAR = "star"  # (STAR, value)
-CONSTANT = "constant"  # (CONSTANT, value)
-TUPLE = "tuple"  # (TUPLE, elements)
-SEQUENCE = "sequence"  # (SEQUENCE, elements): a list or a set
-MAPPING = "mapping"  # (MAPPING, ((key, value), …)): ``**other`` is (None, (STAR, other))
-SUBSCRIPT = "subscript"  # (SUBSCRIPT, base, index)
-EITHER = "either"  # (EITHER, values): a ternary, ``or``
-BOTH = "both"  # (BOTH, values): ``and``, which gives one of its values
-NOT = "not"  # (NOT, value)
-COMPARE = "compare"  # (COMPARE, left, operator as written, right)
-BIT_OR = "bit-or"  # (BIT_OR, left, right): flags, and unions in annotations
-BIT_AND = "bit-and"  # (BIT_AND, left, right)
-AWAIT = "await"  # (AWAIT, value)
-LAMBDA = "lambda"  # (LAMBDA, scope)
-COMPREHENSION = "comprehension"  # (COMPREHENSION, scope, element, is_mapping)
-NEGATED = "negated"  # (NEGATED, value)
-TEXT = "text"  # (TEXT, parts): an f-string, or what ``+`` and ``%`` make, as far as it is told
+
+class NameExpr(NamedTuple):
+    """A ``NAME``."""
+
+    tag: str
+    identifier: str
+
+
+class AttributeExpr(NamedTuple):
+    """An ``ATTRIBUTE``: ``base.name``."""
+
+    tag: str
+    base: Expr
+    name: str
+
+
+class CallExpr(NamedTuple):
+    """A ``CALL``."""
+
+    tag: str
+    callee: Expr
+    positional: tuple[Expr, ...]
+    keywords: tuple[tuple[str | None, Expr], ...]
+    """The name None stands for ``**value``."""
+
+
+class ConstantExpr(NamedTuple):
+    """A ``CONSTANT``; ``1``, ``1.0`` and ``True`` are different expressions."""
+
+    tag: str
+    value: Any
+    type: str
+
+
+class InnerExpr(NamedTuple):
+    """An expression around one other: ``STAR``, ``AWAIT``, ``NEGATED``, ``NOT``."""
+
+    tag: str
+    value: Expr
+
+
+class ElementsExpr(NamedTuple):
+    """Several expressions: a ``TUPLE``; a ``SEQUENCE`` is a list or a set.
+
+    ``EITHER`` is a ternary or ``or``, ``BOTH`` is ``and``: each gives one of its values.
+    """
+
+    tag: str
+    elements: tuple[Expr, ...]
+
+
+class MappingExpr(NamedTuple):
+    """A ``MAPPING``: a dict display, in which ``**other`` has the key None, the value a STAR."""
+
+    tag: str
+    items: tuple[tuple[Expr, Expr], ...]
+
+
+class SubscriptExpr(NamedTuple):
+    """A ``SUBSCRIPT``: ``base[key]``."""
+
+    tag: str
+    base: Expr
+    key: Expr
+
+
+class OperatorExpr(NamedTuple):
+    """``BIT_OR`` for flags, and unions in annotations; ``BIT_AND``."""
+
+    tag: str
+    left: Expr
+    right: Expr
+
+
+class CompareExpr(NamedTuple):
+    """A ``COMPARE`` of two values."""
+
+    tag: str
+    left: Expr
+    operator: str
+    """As it is written: ``not in``."""
+    right: Expr
+
+
+class LambdaExpr(NamedTuple):
+    """A ``LAMBDA``."""
+
+    tag: str
+    scope: int
+
+
+class ComprehensionExpr(NamedTuple):
+    """A ``COMPREHENSION``, whose element of a dict is the value."""
+
+    tag: str
+    scope: int
+    element: Expr
+    is_mapping: bool
+
+
+class TextExpr(NamedTuple):
+    """A ``TEXT``: an f-string, or what ``+`` and ``%`` make, as far as it is known."""
+
+    tag: str
+    parts: tuple[Expr, ...]
+    is_template: bool = False
+    """Whether the first part is a template that ``%`` fills with the second."""
+
+
+def constant(value: object) -> ConstantExpr:
+    """Return the expression that is written as a constant."""
+    return ConstantExpr(CONSTANT, value, type(value).__name__)
+
+
+def call_of(
+    callee: Expr, positional: tuple[Expr, ...], keywords: tuple[tuple[str | None, Expr], ...] = ()
+) -> CallExpr:
+    """Return the expression that calls something."""
+    return CallExpr(CALL, callee, positional, keywords)
+
+
+NONE = constant(None)
+"""The expression ``None``."""
 
 # What binds a name.
 ASSIGNED = "assigned"
 UNPACKED = "unpacked"  # detail: the indexes to follow into the value
 LOOPED = "looped"  # detail: the indexes to follow into one element
 ENTERED = "entered"  # ``with value as name``; detail as for UNPACKED
-IMPORTED = "imported"  # value: (module, name or None, level)
+IMPORTED = "imported"  # value: an ImportedName
 STAR_IMPORTED = "star-imported"
 PARAMETER = "parameter"  # detail: the position, or None for *args and **kwargs
 DEFINED = "defined"  # value: the scope of the function or class
@@ -62,15 +186,26 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
-_POWER = 100
+_LARGEST = 100
 """Bases and exponents are not larger where a power is computed."""
-_PARTS = 6
-"""How many parts of a text are kept: its start is what tells something."""
+_MOST_PARTS = 6
+"""How many parts of a text are kept: its start is what matters."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
 _MERGES = {"extend", "update"}
+_ANY_KEY = ElementsExpr(TUPLE, ())
 _EXITS = {"sys.exit", "os._exit", "exit", "quit"}
+
+
+class ImportedName(NamedTuple):
+    """What an import binds a name to."""
+
+    module: str
+    name: str | None
+    """What is imported from the module; None for the module itself."""
+    level: int
+    """The number of leading dots."""
 
 
 class Binding(NamedTuple):
@@ -312,7 +447,11 @@ class _Reader:
                     Binding(ELEMENT, value, self.scope, self.path, row, key)
                 )
         elif isinstance(container, ast.Subscript):  # a container in a container
-            inner = (SEQUENCE, (value,)) if key is None else (MAPPING, ((key, value),))
+            inner = (
+                ElementsExpr(SEQUENCE, (value,))
+                if key is None
+                else MappingExpr(MAPPING, ((key, value),))
+            )
             self.store(container.value, inner, row, _key(container.slice))
 
     def home_of(self, name: str) -> int:
@@ -367,20 +506,22 @@ class _Reader:
     def import_(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.asname:
-                value = (alias.name, None, 0)
+                value = ImportedName(alias.name, None, 0)
                 self.bind(alias.asname, IMPORTED, value, node.lineno)
             else:
                 top = alias.name.partition(".")[0]
-                self.bind(top, IMPORTED, (top, None, 0), node.lineno, alias.name)
+                self.bind(top, IMPORTED, ImportedName(top, None, 0), node.lineno, alias.name)
 
     def import_from(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
         for alias in node.names:
             if alias.name == "*":
-                self.bind("*", STAR_IMPORTED, (module, None, node.level), node.lineno)
+                value = ImportedName(module, None, node.level)
+                self.bind("*", STAR_IMPORTED, value, node.lineno)
             else:
                 name = alias.asname or alias.name
-                self.bind(name, IMPORTED, (module, alias.name, node.level), node.lineno)
+                value = ImportedName(module, alias.name, node.level)
+                self.bind(name, IMPORTED, value, node.lineno)
 
     def assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
@@ -406,7 +547,7 @@ class _Reader:
                     target.value if isinstance(target, ast.Starred) else target, OPAQUE, None
                 )
             else:
-                self.bind_target(target, ASSIGNED, value[1][index])
+                self.bind_target(target, ASSIGNED, value.elements[index])
 
     def annotated(self, node: ast.AnnAssign) -> None:
         annotation = self.quiet(node.annotation)
@@ -648,33 +789,30 @@ class _Reader:
             else:
                 parts.append(self.expression(part))
         self.quoted = quoted
-        return (TEXT, tuple(parts[:_PARTS]))
+        return TextExpr(TEXT, tuple(parts[:_MOST_PARTS]))
 
     def name(self, node: ast.Name) -> Expr:
-        return (NAME, node.id)
+        return NameExpr(NAME, node.id)
 
     def constant(self, node: ast.Constant) -> Expr:
         value = node.value
         if isinstance(value, (str, bytes)) and len(value) > 200:
             return None
-        return (CONSTANT, None if value is Ellipsis else value)
+        return constant(None if value is Ellipsis else value)
 
     def attribute(self, node: ast.Attribute) -> Expr:
         base = self.expression(node.value)
-        if base is None or base[0] == TEXT:
+        if base is None or base.tag == TEXT:
             return None
-        return (ATTRIBUTE, base, node.attr)
+        return AttributeExpr(ATTRIBUTE, base, node.attr)
 
     def call(self, node: ast.Call) -> Expr:
         callee = self.expression(node.func)
-        positional = tuple(
-            (STAR, self.expression(a.value)) if isinstance(a, ast.Starred) else self.expression(a)
-            for a in node.args
-        )
+        positional = tuple(self.expression(a) for a in node.args)
         keywords = tuple((k.arg, self.expression(k.value)) for k in node.keywords)
         if isinstance(node.func, ast.Attribute) and node.args:
             self.note_store(node.func, positional, node.lineno)
-        value = (CALL, callee, positional, keywords)
+        value = CallExpr(CALL, callee, positional, keywords)
         if callee is not None:
             self.note_call(node, value, "call", node.func.end_lineno or node.lineno)
         return value
@@ -700,50 +838,50 @@ class _Reader:
 
     def note_store(self, func: ast.Attribute, positional: tuple[Expr, ...], row: int) -> None:
         if func.attr in _STORES and len(positional) > _STORES[func.attr]:
-            key = (positional[0] or (TUPLE, ())) if func.attr == "setdefault" else None
+            key = (positional[0] or _ANY_KEY) if func.attr == "setdefault" else None
             self.store(func.value, positional[_STORES[func.attr]], row, key)
         elif func.attr in _MERGES:
             merged = positional[0]
-            if merged is not None and merged[0] in (SEQUENCE, TUPLE):
-                for element in merged[1]:
+            if merged is not None and merged.tag in (SEQUENCE, TUPLE):
+                for element in merged.elements:
                     self.store(func.value, element, row)
-            elif merged is not None and merged[0] == MAPPING:
-                for key, value in merged[1]:
-                    if value is not None and value[0] != STAR:
-                        self.store(func.value, value, row, key or (TUPLE, ()))
+            elif merged is not None and merged.tag == MAPPING:
+                for key, value in merged.items:
+                    if value is not None and value.tag != STAR:
+                        self.store(func.value, value, row, key or _ANY_KEY)
 
     def await_(self, node: ast.Await) -> Expr:
         before = len(self.calls)
         value = self.expression(node.value)
         if len(self.calls) > before and isinstance(node.value, ast.Call):
             self.calls[-1] = self.calls[-1]._replace(awaited=True)
-        return None if value is None else (AWAIT, value)
+        return None if value is None else InnerExpr(AWAIT, value)
 
     def tuple(self, node: ast.Tuple) -> Expr:
-        return (TUPLE, tuple(self.expression(e) for e in node.elts))
+        return ElementsExpr(TUPLE, tuple(self.expression(e) for e in node.elts))
 
     def sequence(self, node: ast.List | ast.Set) -> Expr:
-        return (SEQUENCE, tuple(self.expression(e) for e in node.elts))
+        return ElementsExpr(SEQUENCE, tuple(self.expression(e) for e in node.elts))
 
     def mapping(self, node: ast.Dict) -> Expr:
-        return (
+        return MappingExpr(
             MAPPING,
             tuple(
                 (self.expression(k), self.expression(v))
                 if k is not None
-                else (None, (STAR, self.expression(v)))
+                else (None, InnerExpr(STAR, self.expression(v)))
                 for k, v in zip(node.keys, node.values, strict=True)
             ),
         )
 
     def subscript(self, node: ast.Subscript) -> Expr:
         base, index = self.expression(node.value), self.expression(node.slice)
-        return None if base is None else (SUBSCRIPT, base, index)
+        return None if base is None else SubscriptExpr(SUBSCRIPT, base, index)
 
     def ternary(self, node: ast.IfExp) -> Expr:
         test = self.expression(node.test)
         body = self.guarded(node.body, (test, True))
-        return (EITHER, (body, self.guarded(node.orelse, (test, False))))
+        return ElementsExpr(EITHER, (body, self.guarded(node.orelse, (test, False))))
 
     def guarded(self, node: ast.expr, *guards: Guard) -> Expr:
         """Read what is only evaluated where conditions hold, or where they fail."""
@@ -758,28 +896,28 @@ class _Reader:
         values: list[Expr] = []
         for part in node.values:
             values.append(self.guarded(part, *((value, holds) for value in values)))
-        return (BOTH if holds else EITHER, tuple(values))
+        return ElementsExpr(BOTH if holds else EITHER, tuple(values))
 
     def compare(self, node: ast.Compare) -> Expr:
         left, *others = [self.expression(part) for part in (node.left, *node.comparators)]
         if len(others) > 1:
             return None
-        return (COMPARE, left, _OPERATORS[type(node.ops[0])], others[0])
+        return CompareExpr(COMPARE, left, _OPERATORS[type(node.ops[0])], others[0])
 
     def bin_op(self, node: ast.BinOp) -> Expr:
         left, right = self.expression(node.left), self.expression(node.right)
         number = _computed(node.op, left, right)
         if number is not None:
-            return (CONSTANT, number)
+            return constant(number)
         if isinstance(node.op, ast.BitOr):
-            return (BIT_OR, left, right)
+            return OperatorExpr(BIT_OR, left, right)
         if isinstance(node.op, ast.BitAnd):
-            return (BIT_AND, left, right)
+            return OperatorExpr(BIT_AND, left, right)
         if isinstance(node.op, ast.Add):
             return _joined(left, right)
-        if isinstance(node.op, ast.Mod) and left is not None and left[0] == CONSTANT:
-            if isinstance(left[1], str):
-                return (TEXT, (left, right), "%")
+        if isinstance(node.op, ast.Mod) and left is not None and left.tag == CONSTANT:
+            if isinstance(left.value, str):
+                return TextExpr(TEXT, (left, right), is_template=True)
         return None
 
     def unary(self, node: ast.UnaryOp) -> Expr:
@@ -787,8 +925,8 @@ class _Reader:
         if value is None:
             return None
         if isinstance(node.op, ast.Not):
-            return (NOT, value)
-        return (NEGATED, value) if isinstance(node.op, ast.USub) else None
+            return InnerExpr(NOT, value)
+        return InnerExpr(NEGATED, value) if isinstance(node.op, ast.USub) else None
 
     def walrus(self, node: ast.NamedExpr) -> Expr:
         value = self.expression(node.value)
@@ -796,7 +934,7 @@ class _Reader:
         return value
 
     def starred(self, node: ast.Starred) -> Expr:
-        return (STAR, self.expression(node.value))
+        return InnerExpr(STAR, self.expression(node.value))
 
     def lambda_(self, node: ast.Lambda) -> Expr:
         parameters = self.parameters(node.args)
@@ -805,7 +943,7 @@ class _Reader:
         calls_statement = self.statement
         self.inside(index, parameters, node.body, node.lineno)
         self.statement = calls_statement
-        return (LAMBDA, index)
+        return LambdaExpr(LAMBDA, index)
 
     def comprehension(self, node: Any) -> Expr:
         rows = (node.lineno, node.end_lineno or node.lineno)
@@ -824,7 +962,7 @@ class _Reader:
         else:
             element = self.expression(node.elt)
         self.scope, self.path, self.guards = scope, path, guards
-        return (COMPREHENSION, index, element, isinstance(node, ast.DictComp))
+        return ComprehensionExpr(COMPREHENSION, index, element, isinstance(node, ast.DictComp))
 
     def yield_(self, node: ast.Yield) -> Expr:
         value = self.expression(node.value) if node.value is not None else None
@@ -834,15 +972,17 @@ class _Reader:
     def yield_from(self, node: ast.YieldFrom) -> Expr:
         value = self.expression(node.value)
         if value is not None:
-            self.scopes[self.function_around(self.scope)].yields.append(((STAR, value), self.path))
+            self.scopes[self.function_around(self.scope)].yields.append(
+                (InnerExpr(STAR, value), self.path)
+            )
         return None
 
 
 def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | None:
     """Return the result of arithmetic with two numbers, if it is small: ``60 * 60``."""
-    if left is None or right is None or left[0] != CONSTANT or right[0] != CONSTANT:
+    if left is None or right is None or left.tag != CONSTANT or right.tag != CONSTANT:
         return None
-    one, other = left[1], right[1]
+    one, other = left.value, right.value
     if type(one) not in (int, float) or type(other) not in (int, float):
         return None
     if isinstance(operator, ast.Mult):
@@ -853,22 +993,22 @@ def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | 
         return one - other  # type: ignore[no-any-return]
     if isinstance(operator, ast.Div) and other:
         return one / other  # type: ignore[no-any-return]
-    if isinstance(operator, ast.Pow) and 0 <= other <= _POWER and abs(one) <= _POWER:
+    if isinstance(operator, ast.Pow) and 0 <= other <= _LARGEST and abs(one) <= _LARGEST:
         return one**other  # type: ignore[no-any-return]
     return None
 
 
 def _joined(left: Expr, right: Expr) -> Expr:
     """``left + right`` where either is known to be a text."""
-    if left is not None and left[0] == TEXT and len(left) == 2:
-        return (TEXT, (*left[1], right)[:_PARTS])
-    if any(one is not None and (_is_text(one) or one[0] == TEXT) for one in (left, right)):
-        return (TEXT, (left, right))
+    if left is not None and left.tag == TEXT and not left.is_template:
+        return TextExpr(TEXT, (*left.parts, right)[:_MOST_PARTS])
+    if any(one is not None and (_is_text(one) or one.tag == TEXT) for one in (left, right)):
+        return TextExpr(TEXT, (left, right))
     return None
 
 
 def _is_text(value: Expr) -> bool:
-    return value[0] == CONSTANT and isinstance(value[1], str)
+    return bool(value.tag == CONSTANT) and isinstance(value.value, str)
 
 
 def _rows(node: ast.stmt) -> tuple[int, int]:
@@ -890,7 +1030,7 @@ def _dotted(node: ast.expr) -> str | None:
 
 def _key(node: ast.expr) -> Expr:
     """A subscript where something is stored: the constant, or anything."""
-    return (CONSTANT, node.value) if isinstance(node, ast.Constant) else (TUPLE, ())
+    return constant(node.value) if isinstance(node, ast.Constant) else _ANY_KEY
 
 
 def _strings(node: ast.expr) -> list[str] | None:

@@ -105,10 +105,10 @@ def _within(summary: ModuleSummary, scope: int, index: int) -> bool:
 def _computes(call: Call, summary: ModuleSummary, inference: Inference) -> bool:
     if call.node != "call":
         return call.node == "for"
-    callee = call.expression[1]
+    callee = call.expression.callee
     place = Place(summary.filename, call.scope, call.path)
     symbols = inference.callee_symbols(callee, place)
     if not symbols:
         values = inference.infer(callee, place)
-        return not values and callee[0] == tags.ATTRIBUTE and last_name(callee) in _OF_CONTAINERS
+        return not values and callee.tag == tags.ATTRIBUTE and last_name(callee) in _OF_CONTAINERS
     return all(symbol in _COMPUTING or symbol.partition(".")[0] in _COMPUTING for symbol in symbols)

@@ -1,0 +1,161 @@
+"""A catalog of the user's own: every mistake is an error with its place, every style is read."""
+
+from __future__ import annotations
+
+import pytest
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gblock import catalog, outline
+from gblock.cli import main
+
+BLOCK = """
+[[blocker]]
+id = "shop-wait"
+distribution = "shop"
+symbols = ["shop.Till.wait"]
+kind = "waits"
+level = "error"
+why = "It waits."
+instead = "Do not."
+evidence = { reference = "https://example.org" }
+"""
+DRIVER = """
+[[driver]]
+id = "shop-driver"
+distribution = "shop"
+level = "error"
+why = "It waits."
+instead = "Do not."
+chosen_by = []
+harmless = "("
+evidence = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            BLOCK.replace("[[blocker", "[[blokker"),
+            ":2: [[blokker]]: there is no such block; did you mean blocker?",
+        ),
+        (
+            BLOCK.replace("[[blocker", "[[x"),
+            ":2: [[x]]: there is no such block; the blocks are library,",
+        ),
+        (
+            BLOCK.replace("[[blocker]]", "[[blocker"),
+            ":2:10: this is not TOML",
+        ),
+        (
+            "[[blocker]]\n",
+            ":1: [[blocker]]: the key 'id' is missing",
+        ),
+        (
+            BLOCK + "\n[[blocker]]\n",
+            ":12: [[blocker]]: the key 'id' is missing",
+        ),
+        (
+            BLOCK.replace("[[blocker]]", "[blocker]"),
+            ":2: blocker: each block begins with [[blocker]]",
+        ),
+        (
+            "blocker = 3\n",
+            ": blocker: each block begins with [[blocker]]",
+        ),
+        (
+            BLOCK + BLOCK,
+            ":12: [[blocker]] 'shop-wait': id: 'shop-wait' stands twice in this file",
+        ),
+        (
+            BLOCK.replace('"shop.Till.wait"', ""),
+            "'shop-wait': symbols: at least one dotted name",
+        ),
+        (
+            BLOCK.replace("shop.Till.wait", "wait"),
+            "symbols: 'wait' is no dotted name",
+        ),
+        (
+            BLOCK.replace('["shop.Till.wait"]', "3"),
+            "'shop-wait': symbols: Expected `array`, got `int`",
+        ),
+        (
+            BLOCK.replace("symbols", "symbol"),
+            "'shop-wait': unknown key 'symbol'; did you mean symbols?",
+        ),
+        (
+            BLOCK.replace("reference", "refrence"),
+            "unknown key 'refrence' in evidence; did you mean reference?",
+        ),
+        (
+            DRIVER,
+            "[[driver]] 'shop-driver': harmless: this is no regular expression: ",
+        ),
+        (
+            "[measured-on]\npython = 3\n",
+            ": measured-on",
+        ),
+    ],
+)
+@pytest.mark.parametrize("touched", [True, False])
+def test_a_mistake_is_an_error_whether_the_code_touches_it_or_not(
+    tree, capsys, text, expected, touched
+):
+    code = "import shop\nshop.Till().wait()\n" if touched else "x = 1\n"
+    tree({"mine.toml": text, "gblock.toml": 'extend-catalog = ["mine.toml"]\n', "a.py": code})
+    assert main(["check", "a.py"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert f"mine.toml{expected}" in err or expected in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BLOCK,
+        "\ufeff" + BLOCK,
+        BLOCK.replace("\n", "\r\n"),
+        BLOCK.replace('"', "'"),
+        BLOCK.replace("[[blocker]]", "[[ blocker ]]"),
+        BLOCK.replace("\n", "\n    ").replace('id = "', 'id="'),
+        BLOCK.replace('["shop.Till.wait"]', '[\n  # the till\n  """shop.Till.wait""",\n]'),
+        BLOCK.replace('"It waits."', "'''\n[[driver]]\nIt says \"wait\" ] }'''"),
+        BLOCK.replace("symbols", '"symbols"'),
+    ],
+)
+def test_any_style_of_toml_is_read(tree, capsys, text):
+    code = "import shop\nshop.Till().wait()\n"
+    files = {"gblock.toml": 'extend-catalog = ["mine.toml"]\n', "a.py": code}
+    tree({"mine.toml": text, **files})
+    assert main(["check", "-q", "--output-format", "concise", "a.py"]) == 1
+    assert "a.py:2:1: error[blocking-call]" in capsys.readouterr().out
+
+
+def test_the_built_in_catalog_says_the_same_when_it_is_read_as_ones_own():
+    mine, built_in = catalog.own(outline.BUILT_IN), outline.read()
+    by_kind = sorted(built_in.chunks, key=lambda chunk: chunk.kind)
+    assert len(by_kind) == len(mine.chunks)
+    told = ("id", "symbol", "opt_in", "unpatched", "captured", "symbols", "remedies")
+    told += ("distribution", "aliases", "kind")
+    for ours, theirs in zip(sorted(mine.chunks, key=lambda c: c.kind), by_kind, strict=True):
+        assert [getattr(ours, name) for name in told] == [getattr(theirs, name) for name in told]
+        assert ours.roots >= theirs.roots  # every string of a block may name one
+        assert sorted(ours.givers) == sorted(theirs.givers)
+        assert tomli.loads(ours.text) == tomli.loads(theirs.text)
+
+
+_VALUES = st.recursive(
+    st.text() | st.booleans() | st.integers(-9, 10**9) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text(), _VALUES, max_size=4))
+def test_any_value_is_written_as_toml_on_one_line(table):
+    line = f"x = {catalog._value(table)}"
+    assert "\n" not in line
+    assert tomli.loads(line) == {"x": table}
