@@ -103,11 +103,17 @@ class BlockerRule(CallRule):
                 node,
                 self.severity_of(found),
                 message,
-                found.blocker.instead,
+                found.blocker.remedy(self.called(node, found)),
                 found=found,
                 why=found.blocker.why,
             )
             return
+
+    def called(self, node: cst.BaseExpression, found: Found) -> str:
+        """Return the function that is called as the code spells it, or its name in the catalog."""
+        if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute)):
+            return self.source.code(node.func)
+        return found.symbol.rpartition(".")[2]
 
     def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
         """Whether a call of a blocker is one that the rule is about."""

@@ -143,6 +143,7 @@ class Blocker(_Table, frozen=True):
     level: Level
     why: str
     instead: str
+    """``{call}`` in it stands for the function as the code spells it: see `remedy`."""
     evidence: Evidence = Evidence()
     """Of the built-in catalog only what a person writes: `measurements` has the figures."""
     versions: str | None = None
@@ -167,6 +168,15 @@ class Blocker(_Table, frozen=True):
     seconds_each: float | None = None
     """For ``costly`` and ``sends``: what one call costs, in seconds."""
     unless_mentioned: Mentioned | None = None
+
+    def remedy(self, called: str | None = None) -> str:
+        """Return what to do instead.
+
+        Args:
+            called: How the code spells the function that it calls; None where no code is meant.
+        """
+        called = called or (self.symbols[0] if len(self.symbols) == 1 else "f")
+        return self.instead.replace("{call}", called)
 
 
 class Belief(_Table, frozen=True):
@@ -214,6 +224,12 @@ class Harmless(_Table, frozen=True):
     distribution: str
     why: str
     """What its compiled code does."""
+    given: str | None = None
+    """An expression for ordinary input, made before the clock runs; the call names it ``given``."""
+    megabytes: float | None = None
+    """The size of the input that the call goes over, where that is text or bytes."""
+    millions: float | None = None
+    """The number of elements that the call goes over, in millions."""
     evidence: Evidence = Evidence()
 
 

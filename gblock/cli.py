@@ -123,8 +123,8 @@ def _processes(options: Options) -> int:
 
 
 def _dependencies(options: Options) -> int:
-    if options.compare is not None:
-        return _compared(options, *options.compare)
+    if options.wheels is not None:
+        return _compared(options, *options.wheels)
     if options.native is not None:
         return _machine_code(options, options.native)
     from gblock.output import dependencies as dependency_table
@@ -220,6 +220,8 @@ def _trial(options: Options) -> int:
     failed = _write(render(plan, measured, against))
     if failed:
         return FAILED
+    if measured.typical.is_uncertain or not measured.is_agreed:
+        return FAILED
     return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
 
@@ -264,6 +266,7 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
         force_exclude=options.force_exclude,
         observed=_observed(options.observed, config) if options.observed else None,
         all_processes=options.all_processes,
+        assume_gevent=options.assume_gevent,
         all_contexts=options.all_contexts,
         show_paths=options.show_paths,
         by_path=options.sort == "path",
@@ -292,8 +295,10 @@ def _leave_to_the_system(checked: object) -> None:
     gc.freeze()
 
 
-def _observed(paths: Sequence[str], config: Config) -> Observations:
-    """What probes wrote under some paths; each has to exist."""
+def _observed(
+    paths: Sequence[str], config: Config, since: str | None = None, until: str | None = None
+) -> Observations:
+    """Return what probes wrote under some paths, of which each has to exist."""
     import time
 
     from gblock import catalog, observations
@@ -301,7 +306,16 @@ def _observed(paths: Sequence[str], config: Config) -> Observations:
     for path in paths:
         if not os.path.exists(path):
             raise UserError(path, "there are no records: the probe writes to $GBLOCK_PROBE_DIR")
-    return observations.read(paths, catalog.load(config.extend_catalog), time.time())
+    from gblock.observations.moments import moment
+
+    now = time.time()
+    return observations.read(
+        paths,
+        catalog.load(config.extend_catalog),
+        now,
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+    )
 
 
 def _observations(options: Options) -> int:
@@ -312,8 +326,8 @@ def _observations(options: Options) -> int:
     if paths == [""]:
         raise UserError("gblock report", "name the probe's directory, or set GBLOCK_PROBE_DIR")
     config = _project_config(options)
-    observed = _observed(paths, config)
-    if not options.suggest:
+    observed = _observed(paths, config, options.since, options.until)
+    if not options.suggest and not options.compare:
         groups = [[options.project]] if options.project else _projects(_sources(observed))
         for sources in groups:
             own = not options.project and not options.config and not options.isolated
@@ -325,9 +339,19 @@ def _observations(options: Options) -> int:
 
         known = catalog.load(config.extend_catalog)
         page = drafts(observed, known, _sayings(options.python, known))
+    elif options.compare:
+        from gblock.observations.comparing import compared
+        from gblock.output.report import changes
+
+        changed = compared(_observed([options.compare], config), observed)
+        page = (
+            changes.as_json(changed) if options.output_format == "json" else changes.text(changed)
+        )
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)
+        if options.by and options.output_format == "text":
+            page += "\n" + facts.by(observed, options.by)
     if options.output:
         from gblock.writing import write
 

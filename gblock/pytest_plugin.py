@@ -112,7 +112,7 @@ def _known(site: Mapping[str, Any]) -> list[str]:
     known = catalog.load()
     names = (site.get("symbol"), site.get("callable"))
     found = next((b for name in names if name for b in known.lookup(name)), None)
-    return [f"catalog: {found.id}", f"instead: {found.instead}"] if found else []
+    return [f"catalog: {found.id}", f"instead: {found.remedy()}"] if found else []
 
 
 class _Session:

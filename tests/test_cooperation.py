@@ -83,12 +83,13 @@ def test_a_doubt_of_one_process_is_told_of_the_driver_and_of_its_calls(tree):
             "web.py": "import sys\nfrom sqlalchemy import create_engine\nimport psycopg2\n"
             "from psycogreen.gevent import patch_psycopg\n"
             "if sys.argv[1:]:\n    patch_psycopg()\n"
-            "engine = create_engine('postgresql://db/shop')\npsycopg2.connect('')\n",
+            "engine = create_engine('postgresql://db/shop')\n"
+            "def app(environ, start_response): psycopg2.connect('')\n",
         }
     )
     found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
 
-    assert [(7, "blocking-driver"), (8, "blocking-call")] == [
+    assert [(7, "blocking-driver"), (9, "blocking-call")] == [
         (d.location.row, d.code) for d in found
     ]
     assert {"warning"} == {d.severity.label for d in found}

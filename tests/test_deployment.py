@@ -21,6 +21,7 @@ from gblock.project.processes.deployment import (
 )
 from gblock.project.processes.deployment.command import UnreadableError
 from gblock.project.processes.deployment.shell import Script
+from gblock.project.reading.tree import Tree
 
 BROKEN = Path(__file__).parent / "fixtures" / "deployments" / "broken"
 
@@ -457,7 +458,7 @@ def test_the_example_of_a_format_is_found_and_read(tmp_path, reader):
     name, text = module.EXAMPLE
     (tmp_path / name).write_text(text)
 
-    assert formats.mention(str(tmp_path), (), (b"gevent",))
+    assert formats.mention(Tree(str(tmp_path)), (b"gevent",))
     assert any("gevent" in command.text for command in Deployment(str(tmp_path)).commands)
 
 

@@ -568,3 +568,70 @@ def test_a_stub_is_python_that_can_be_parsed(tmp_path):
     compile(text, "stub", "exec")
     assert "def cursor(self, *args, **kwargs): return cursor()" in text
     assert "import" not in text
+
+
+LOADED = """
+import ctypes
+import os
+from ctypes import CDLL, cdll
+
+_libc = ctypes.CDLL("libc.so.6", use_errno=True)
+_python = ctypes.PyDLL(None)
+
+
+class Device:
+    def __init__(self):
+        self._lib = CDLL(os.path.join(os.path.dirname(__file__), "libdevice.so"))
+
+    def read(self):
+        return self._lib.device_read(self)
+
+    def size(self):
+        return self._lib.device_size(self)
+
+
+def wait(descriptors):
+    return _libc.poll(descriptors, 1, -1)
+
+
+def receive():
+    return cdll.LoadLibrary("libc.so.6").recv(0)
+
+
+def held():
+    return _python.recv(0)
+
+
+def identity():
+    return _libc.getpid()
+"""
+
+
+def test_functions_that_ctypes_calls_are_told(tmp_path):
+    library = Module()
+    library.function("device_read", "recv")
+    library.function("device_size", "memcpy")
+    root, site = environment(tmp_path / "venv")
+    install(site, "device", "1.0", ["device/__init__.py", "device/libdevice.so"])
+    install(site, "plain", "1.0", ["plain/__init__.py"])
+    (site / "device" / "__init__.py").write_text(LOADED)
+    (site / "device" / "libdevice.so").write_bytes(library.image())
+
+    (one,) = read(root)
+
+    told = {each.symbol: (each.reading.tier, each.reading.waits) for each in one.told}
+    assert {
+        "device.Device.read": ("waits", ("recv",)),
+        "device.Device.size": ("leaves", ()),
+        "device.wait": ("waits", ("poll",)),
+        "device.receive": ("waits", ("recv",)),
+        "device.held": ("held", ("recv",)),
+    } == told
+    (way,) = (each for each in one.told if each.symbol == "device.Device.read")
+    assert (("ctypes.CDLL.device_read",), ("device_read", "recv")) == (
+        way.through,
+        way.reading.chain,
+    )
+    (site / "device" / "libdevice.so").write_bytes(b"no library")
+    (one,) = read(root)
+    assert "device.Device.read" not in {each.symbol for each in one.told}

@@ -518,10 +518,16 @@ def test_tests_prove_nothing(project):
     assert not found.only_without_gevent(str(Path(found.root) / "app/views.py"))
 
 
-def test_a_project_without_gevent_has_none(project):
+def test_what_is_deployed_without_gevent_alone_runs_without_it(project):
     found = project({**APP, "Procfile": "web: gunicorn app.main:app\n"})
     assert not found.has_gevent
-    assert not found.only_without_gevent(str(Path(found.root) / "app/main.py"))
+    assert found.only_without_gevent(str(Path(found.root) / "app/main.py"))
+
+
+def test_a_main_guard_alone_does_not_say_that_a_project_has_no_gevent(project):
+    found = project({"app.py": 'if __name__ == "__main__":\n    print()\n'})
+    assert not found.has_gevent
+    assert not found.only_without_gevent(str(Path(found.root) / "app.py"))
 
 
 def test_a_broken_file_leaves_the_others(project):

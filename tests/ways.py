@@ -22,8 +22,8 @@ _USES = {
     "__exit__": "with {0}: pass",
 }
 """How code calls what has no name of its own."""
-_DOCUMENTED = ("opentelemetry.exporter.otlp.proto.grpc._log_exporter", "pymssql._mssql")
-"""Modules that their documentation names although they begin with an underscore."""
+_DOCUMENTED = ("_queue", "opentelemetry.exporter.otlp.proto.grpc._log_exporter", "pymssql._mssql")
+"""Modules that code imports although their names begin with an underscore."""
 
 
 class Way(NamedTuple):

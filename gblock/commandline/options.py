@@ -26,6 +26,7 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        self.assume_gevent = False
         self.all_contexts = False
         self.show_paths = False
         self.sort = "weight"
@@ -40,13 +41,17 @@ class Options:
         # `report`: where to write to, what to check beside it, and whether to draft entries.
         self.output: str | None = None
         self.project: str | None = None
+        self.since: str | None = None
+        self.until: str | None = None
+        self.by: str | None = None
+        self.compare: str | None = None
         self.suggest = False
         # The environment whose packages are looked at; what `deps` lists beside what matters.
         self.python: str | None = None
         self.all = False
         # Packages whose machine code is read, none for all; two wheels that are compared.
         self.native: list[str] | None = None
-        self.compare: list[str] | None = None
+        self.wheels: list[str] | None = None
         self.no_cache = False
         # Whose processes are listed.
         self.directory = "."

@@ -32,6 +32,11 @@ __all__ = ["Check", "Request", "check", "confirmed", "processes"]
 
 _UNUSED = "unused-ignore"
 _INVALID = "invalid-syntax"
+_NO_PROCESS = "no process is known to run on gevent"
+_NO_GEVENT = (
+    "nothing here runs on gevent: no code imports it, nothing requires or starts it; "
+    "--assume-gevent judges the code all the same"
+)
 
 
 class Check:
@@ -79,6 +84,8 @@ class Check:
                         sorted_out.add(path, inspection)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
+                if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
+                    notes += self._judged_by_processes(sorted_out, inspection)
         finally:
             self._plan.close()
         problems, invalid = codebase.problems(), codebase.invalid()
@@ -118,6 +125,23 @@ class Check:
             observed_elsewhere=unchecked,
             by_path=request.by_path,
         )
+
+    def _judged_by_processes(self, sorted_out: _Sorted, inspection: Inspection) -> list[str]:
+        """Return what is noted where no process on gevent is known; without gevent, hide all."""
+        request = self._request
+        if request.assume_gevent or request.all_processes or request.observed is not None:
+            return []
+        found = inspection.presence
+        if found is None:
+            return []
+        if found and not sorted_out.reported:
+            return []
+        if found:
+            return [f"{_NO_PROCESS}, but {found}: declare what is deployed, with `processes`"]
+        count = len(sorted_out.reported) + sorted_out.idle
+        sorted_out.reported, sorted_out.idle = [], 0
+        sorted_out.elsewhere += count
+        return [_NO_GEVENT]
 
     @property
     def all_contexts(self) -> bool:
@@ -291,10 +315,13 @@ def processes(directory: str, config: Config) -> Processes:
 
     from gblock import catalog, files
     from gblock.project.names.inference import Inference
+    from gblock.project.processes import surroundings
     from gblock.project.processes.processes import Processes
     from gblock.project.reading.modules import Modules
 
     root = os.path.abspath(directory)
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
-    return Processes(Inference(Modules(root, found, config.src), known), exclude=config.exclude)
+    modules = Modules(root, found, config.src)
+    around = surroundings.of_project(modules, config)
+    return Processes(Inference(modules, known), around=around)

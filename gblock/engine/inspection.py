@@ -12,7 +12,7 @@ from gblock.files import relative_name
 from gblock.project.calls.contexts import IDLE, NOTED, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
-from gblock.project.calls.sites import Site, Sites
+from gblock.project.calls.sites import Site, Sites, Unresolved
 from gblock.project.names.inference import Inference
 from gblock.project.reading.modules import TOO_DEEP, Trouble
 
@@ -78,7 +78,9 @@ class Inspection:
         self.selection = wanted.selection
         self.is_project = codebase.is_project
         """Whether the files have processes of their own: loose files may run anywhere."""
+        self._has_marks = codebase.has_marks
         self._all_processes = request.all_processes or not self.is_project
+        self._assumes_gevent = request.assume_gevent or request.observed is not None
         self._begin = around
         self._show_paths = request.show_paths
         self._outlines, self._unpatched = wanted.outlines, wanted.unpatched
@@ -172,7 +174,11 @@ class Inspection:
 
     def runs_elsewhere(self, path: str) -> bool:
         """Return whether only processes without gevent run a file, which the request leaves out."""
-        return not self._all_processes and self.processes.only_without_gevent(path)
+        if self._all_processes:
+            return False
+        if self._assumes_gevent:
+            return self.processes.has_gevent and self.processes.only_without_gevent(path)
+        return self.presence == "" or self.processes.only_without_gevent(path)
 
     def remarked(self, path: str) -> list[Candidate]:
         """Return what the rules about processes report of a file."""
@@ -246,6 +252,24 @@ class Inspection:
             return []
         return [f"{relative_name(n.filename)}: {n.message}" for n in self.processes.notes]
 
+    @cached_property
+    def presence(self) -> str | None:
+        """What says that gevent is used, where no process is known to run on it.
+
+        It is empty where nothing does, and None where some process may run on gevent, or the files
+        are no project.
+        """
+        from gblock.project.processes import presence
+
+        if not self.is_project:
+            return None
+        around = self._around.result()
+        if around.speaks_of_gevent and self.processes.may_have_gevent:
+            return None
+        if not (self._has_marks or presence.is_deployable(around.deployment)):
+            return None
+        return presence.presence(self.modules, around.deployment)
+
     # -- the parts
 
     @cached_property
@@ -293,7 +317,7 @@ class Inspection:
         sites = finder.of(path, self._triage.names(path))
         unresolved = self._sites.unresolved[before:]
         if unresolved:
-            self._unresolved[path] = [_unresolved(*call) for call in unresolved]
+            self._unresolved[path] = [_unresolved(call) for call in unresolved]
         if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
             return []
         return sites
@@ -323,9 +347,9 @@ class Inspection:
         return [one for rule in looking for one in rule.candidates]
 
 
-def _unresolved(path: str, row: int, column: int, name: str) -> Related:
-    message = f"what {name} is called on cannot be told"
-    return Related(relative_name(path), Location(row, column + 1), message)
+def _unresolved(call: Unresolved) -> Related:
+    message = f"`{call.name}()` is called on {call.cause}"
+    return Related(relative_name(call.path), Location(call.row, call.column + 1), message)
 
 
 def _related(step: Step) -> Related:

@@ -37,6 +37,8 @@ class Request(NamedTuple):
     """What probes saw in production: it marks diagnostics, and hides none."""
     all_processes: bool = False
     """Whether to report files, too, that only processes without gevent run."""
+    assume_gevent: bool = False
+    """Whether to judge a project in which nothing imports, requires or starts gevent."""
     all_contexts: bool = False
     """Whether to report calls, too, in commands, migrations, tests, native threads and other
     processes."""

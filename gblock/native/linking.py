@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from gblock.native import flow, scanning, waits
@@ -46,6 +47,8 @@ _CALLS_OF_OBJECTS = frozenset(
 )
 _VTABLE = 16
 """Where an object of a Cython class holds the address of its table: behind ``PyObject``."""
+_LARGEST_TABLE = 0x100
+"""Bytes in which a class's own methods begin."""
 _ML_METH = 8
 """``PyCFunctionObject`` has its ``PyMethodDef`` there, and that the function's address here."""
 
@@ -343,14 +346,21 @@ class Program:
                 for at, value in one.relocations.items():
                     if isinstance(value, int) and value in functions:
                         table.setdefault(at, value)
+                entries = sorted(at for at, value in table.items() if value in functions)
                 bases = frozenset(
                     value
                     for value in table.values()
-                    if one.is_writable(value) and table.get(value) in functions
+                    if one.is_writable(value) and _holds(entries, value)
                 )
                 found = table, bases
             self._tables[image] = found
         return found
+
+
+def _holds(entries: list[int], base: int) -> bool:
+    """Return whether a table that begins at an address has an entry."""
+    at = bisect_left(entries, base)
+    return at < len(entries) and entries[at] < base + _LARGEST_TABLE
 
 
 def _is_entropy(image: Image, address: int) -> bool:

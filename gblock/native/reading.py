@@ -25,6 +25,7 @@ from gblock.native.gil import HELD, RELEASED, TAKEN, Effect, Gil
 from gblock.native.image import LARGEST, NotReadError
 from gblock.native.linking import Node, Program
 from gblock.native.methods import Method, Tables
+from gblock.native.names import is_wrapper, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ def _described(
 ) -> Reading:
     first = next(name for name in waits.NAMES if mask & waits.BIT[name])
     path = gil.chain(node, state, waits.BIT[first])
-    links = [program.name(one) for one in path if program.is_named(one)]
+    named = [program.name(one) for one in path if program.is_named(one)]
+    links = [readable(name) for name in named if not is_wrapper(name)]
     if len(links) > _LINKS:
         links = [*links[: _LINKS // 2], "…", *links[-_LINKS // 2 :]]
     classes = dict.fromkeys(
@@ -172,3 +174,40 @@ def _described(
         tuple(classes),
         method.in_class,
     )
+
+
+class Library:
+    """A shared library whose functions Python code calls itself, as ``ctypes`` does.
+
+    Args:
+        path: The library's file.
+        read_file: Returns the bytes of a file; raises OSError or `NotReadError`.
+
+    Raises:
+        NotReadError: if it cannot be read.
+    """
+
+    def __init__(self, path: str, read_file: Callable[[str], bytes] = file_bytes) -> None:
+        self._program = Program(path, read_file)
+        self._gil = Gil(self._program)
+
+    def function(self, name: str) -> Reading | None:
+        """Return what was read of a function, None where the library has none of that name."""
+        image = self._program.images[0]
+        address = image.exports.get(name)
+        if address is None or not image.is_code(address):
+            return None
+        node = Node(0, address)
+        mask = self._gil.reach(node, 0).waits & waits.EVERY
+        if not mask:
+            return Reading(name, "leaves")
+        method = Method("", name, address)
+        return _described(self._program, self._gil, method, "waits", node, HELD, mask)
+
+
+def of_system(name: str) -> Reading | None:
+    """Return what is known of a function of the system, None where it is none that waits."""
+    if name not in waits.CLASSES:
+        return None
+    spelled = waits.spelled(name)
+    return Reading(name, "waits", (spelled,), (spelled,), (waits.CLASSES[name],))

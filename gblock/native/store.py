@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Value = TypeVar("Value")
-FORMAT = 1
+FORMAT = 2
 """Changes whenever the same bytes would be read otherwise."""
 _MOST_BYTES = 64 << 20
 """Bytes that all entries may take; the ones used longest ago go first."""

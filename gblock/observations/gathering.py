@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 
     Key = tuple[str | int | bool | None, ...]
 
-_DRAWN = 1000
+DRAWN = 1000
 """Blocks that are kept of one process: the longest."""
 _NAMES = 50
 """Names of one kind that are counted at one site."""
-_HOUR = 3600.0
+HOUR = 3600.0
+_SHAPES = 200
+"""Combinations of names and classes that are told apart at one site."""
+
+Shape = tuple[
+    str, "str | None", bool, "str | None", "tuple[str, ...]", "str | None", "str | None",
+    "tuple[str, ...]",
+]  # fmt: skip
+"""Class, confidence, original, patched, native, system call, greenlet, candidates of a block."""
 
 
 class Group:
@@ -33,8 +41,8 @@ class Group:
 
     __slots__ = (
         "candidates", "exact", "first", "greenlets", "kinds", "last", "longest", "native",
-        "original", "patched", "process", "processes", "rest", "seconds", "shown", "syscalls",
-        "total", "unfinished",
+        "original", "patched", "process", "processes", "rest", "seconds", "shapes", "shown",
+        "syscalls", "total", "unfinished",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -54,6 +62,8 @@ class Group:
         self.exact = 0
         self.original = 0
         self.patched = 0
+        self.shapes: dict[Shape, int] = {}
+        """How often there was a block of which class and names."""
         self.kinds: Counter[str] = Counter()
         self.native: Counter[str] = Counter()
         self.syscalls: Counter[str] = Counter()
@@ -74,11 +84,30 @@ class Group:
             if seconds >= self.longest:
                 self.longest, self.process = seconds, process
 
-    def name(self, counter: Counter[str], names: Iterable[str]) -> None:
-        """Count names, up to a bound."""
-        for name in names:
-            if name in counter or len(counter) < _NAMES:
-                counter[name] += 1
+    def add_shape(self, shape: Shape) -> None:
+        """Count a shape for the first time; of very many, the names are left out."""
+        if len(self.shapes) >= _SHAPES:
+            shape = (*shape[:4], (), None, None, ())
+        self.shapes[shape] = self.shapes.get(shape, 0) + 1
+
+    def settle(self) -> None:
+        """Count the names of all shapes; once, at the end."""
+        for shape, times in self.shapes.items():
+            kind, confidence, original, patched, native, syscall, greenlet, candidates = shape
+            self.kinds[kind] += times
+            self.exact += times * (confidence == "exact")
+            self.original += times * original
+            self.patched += times * (patched == "all")
+            for counter, names in (
+                (self.native, native),
+                (self.syscalls, (syscall,)),
+                (self.greenlets, (greenlet,)),
+                (self.candidates, candidates),
+            ):
+                for name in names:
+                    if name and (name in counter or len(counter) < _NAMES):
+                        counter[name] += times
+        self.shapes = {}
 
 
 class Gatherer:
@@ -108,16 +137,20 @@ class Gatherer:
         """Keep a block for the time line if it is among the longest of its process."""
         drawn = self._drawn.setdefault(block.process, [])
         item = (block.seconds, next(self._serial), block, group)
-        if len(drawn) < _DRAWN:
+        if len(drawn) < DRAWN:
             heapq.heappush(drawn, item)
         elif block.seconds > drawn[0][0]:
             heapq.heapreplace(drawn, item)
 
-    def count_hour(self, start: float, seconds: float) -> None:
-        """Count a block for the hour in which it began."""
-        hour = start // _HOUR * _HOUR
-        times, total = self.hours.get(hour, (0, 0.0))
-        self.hours[hour] = times + 1, total + seconds
+    def drawn(self, process: int) -> list[tuple[float, int, Block, Group]]:
+        """Return what is drawn of a process, as a heap with the shortest block first."""
+        return self._drawn.setdefault(process, [])
+
+    def count_hour(self, start: float, seconds: float, times: int = 1) -> None:
+        """Count blocks for the hour in which they began."""
+        hour = start // HOUR * HOUR
+        before, total = self.hours.get(hour, (0, 0.0))
+        self.hours[hour] = before + times, total + seconds
 
     def result(
         self, processes: Sequence[WatchedProcess], order: Mapping[int, int]
@@ -128,6 +161,8 @@ class Gatherer:
             processes: The processes in the order of the report.
             order: The index there of each process by its number while it was read.
         """
+        for group in self._groups.values():
+            group.settle()
         made = [
             (_site(group, processes[order[group.process]], self._catalog), group)
             for group in self._groups.values()

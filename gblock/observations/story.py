@@ -8,6 +8,7 @@ import re
 import statistics
 from typing import TYPE_CHECKING, NamedTuple
 
+from gblock.observations.gathering import DRAWN, HOUR
 from gblock.observations.records import (
     BlockEnd,
     End,
@@ -40,6 +41,18 @@ class _Sum(NamedTuple):
     seconds: float = 0.0
 
 
+class _Lane:
+    """The blocks of one class at one site since the counts of a process began."""
+
+    __slots__ = ("group", "is_seen", "seconds", "times")
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.times = 0
+        self.seconds = 0.0
+        self.is_seen = False
+
+
 class Story:
     """The records of one process, in order."""
 
@@ -67,7 +80,10 @@ class Story:
         self._end: End | None = None
         self._counted, self._recorded = 0, 0
         self._uncounted, self._blocks, self._blocked = 0, 0, 0.0
-        self._seen: dict[_Key, _Sum] = {}
+        self._lanes: dict[_Key, _Lane] = {}
+        self._has_window = since is not None or until is not None
+        self._drawn = gatherer.drawn(number)
+        self._hours: dict[float, list[float]] = {}
         self._totals: dict[_Key, Total] = {}
         self._before: dict[_Key, Total] = {}
         self._seen_at: dict[_Key, _Sum] = {}
@@ -91,6 +107,12 @@ class Story:
             if self._sites.get(record.site) != record:
                 self._sites[record.site] = record
                 self._groups = {key: g for key, g in self._groups.items() if key[0] != record.site}
+                lanes = {key: lane for key, lane in self._lanes.items() if key[0] == record.site}
+                for key, lane in lanes.items():
+                    lane.group.total += lane.seconds
+                    self._blocks += lane.times
+                    self._blocked += lane.seconds
+                    del self._lanes[key]
             return
         assert not isinstance(record, BlockEnd)
         self._end = None
@@ -120,9 +142,13 @@ class Story:
         )
 
     def _block(self, record: BlockEnd) -> None:
+        # Reports of millions of blocks spend their time here: one tuple and two look-ups a block.
         self._end = None
         start, seconds = record.t, record.duration
-        self._first, self._last = min(self._first, start), max(self._last, start + seconds)
+        if start < self._first:
+            self._first = start
+        if start + seconds > self._last:
+            self._last = start + seconds
         self._recorded += 1
         if self._lasting:
             self._lasting = {
@@ -130,33 +156,45 @@ class Story:
                 for site, progress in self._lasting.items()
                 if not _is_end(record, progress)
             }
-        if not self._is_inside(start):
+        if self._has_window and not self._is_inside(start):
             return
-        key = (record.site, record.kind)
-        count, total = self._seen.get(key, _Sum())
-        self._seen[key] = _Sum(count + 1, total + seconds)
-        group = self._group(key)
+        kind = record.kind
+        key = (record.site, kind)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _Lane(self._group(key))
+        lane.times += 1
+        lane.seconds += seconds
+        group = lane.group
         group.seconds.append(seconds)
-        self._count(group, record.kind, 1, seconds)
-        group.see(seconds, self._sites.get(record.site), self.number)
-        group.first, group.last = min(group.first, start), max(group.last, start)
-        group.exact += record.confidence == "exact"
-        group.original += record.original
-        group.patched += record.patched == "all"
-        if record.native:
-            group.name(group.native, record.native)
-        if record.syscall:
-            group.name(group.syscalls, (record.syscall,))
-        if record.greenlet:
-            group.name(group.greenlets, (record.greenlet,))
-        if record.candidates:
-            group.name(group.candidates, record.candidates)
-        self._gatherer.draw(
-            Block(start, seconds, record.kind, self.number, 0, record.greenlet, record.confidence),
-            group,
-        )
-        if record.kind not in BLAMELESS:
-            self._gatherer.count_hour(start, seconds)
+        if seconds > group.longest or group.shown is None or not lane.is_seen:
+            lane.is_seen = True
+            group.see(seconds, self._sites.get(record.site), self.number)
+        if start < group.first:
+            group.first = start
+        if start > group.last:
+            group.last = start
+        shape = (
+            kind, record.confidence, record.original, record.patched, record.native,
+            record.syscall, record.greenlet, record.candidates,
+        )  # fmt: skip
+        shapes = group.shapes
+        if shape in shapes:
+            shapes[shape] += 1
+        else:
+            group.add_shape(shape)
+        drawn = self._drawn
+        if len(drawn) < DRAWN or seconds > drawn[0][0]:
+            block = Block(start, seconds, kind, self.number, 0, record.greenlet, record.confidence)
+            self._gatherer.draw(block, group)
+        if kind not in BLAMELESS:
+            hour = start // HOUR
+            count = self._hours.get(hour)
+            if count is None:
+                self._hours[hour] = [1, seconds]
+            else:
+                count[0] += 1
+                count[1] += seconds
 
     def _group(self, key: _Key) -> Group:
         group = self._groups.get(key)
@@ -166,6 +204,7 @@ class Story:
         return group
 
     def _count(self, group: Group, kind: str, times: int, seconds: float) -> None:
+        """Count blocks without records of their own."""
         group.total += seconds
         group.kinds[kind] += times
         self._blocks += times
@@ -182,7 +221,8 @@ class Story:
         if last is not None and record.count < last.count:
             self._settle()
         self._totals[key] = record
-        self._seen_at[key] = self._seen.get(key, _Sum())
+        lane = self._lanes.get(key)
+        self._seen_at[key] = _Sum(lane.times, lane.seconds) if lane is not None else _Sum()
 
     def _settle(self) -> None:
         """Compare what was counted with what was recorded, where the counts begin anew.
@@ -212,7 +252,19 @@ class Story:
         if self._since is None and self._until is None:
             self._uncounted += max(self._counted - self._recorded - told, 0)
         self._counted = self._recorded = 0
-        self._totals, self._seen, self._seen_at, self._before = {}, {}, {}, {}
+        self._totals, self._seen_at, self._before = {}, {}, {}
+        self._leave_lanes()
+
+    def _leave_lanes(self) -> None:
+        """Add what was counted of each site and class to the group of the site."""
+        for lane in self._lanes.values():
+            lane.group.total += lane.seconds
+            self._blocks += lane.times
+            self._blocked += lane.seconds
+        self._lanes = {}
+        for hour, (times, seconds) in self._hours.items():
+            self._gatherer.count_hour(hour * HOUR, seconds, int(times))
+        self._hours = {}
 
     def _leave(self, progress: Progress) -> None:
         """Count a block whose end nothing has recorded."""

@@ -89,7 +89,7 @@ def read(
             raise UserError(name, f"{message}{did_you_mean(normalized(name), installed)}")
         wanted.append(one)
     if not names:
-        wanted = [one for one in environment.distributions if one.compiled]
+        wanted = [one for one in environment.distributions if one.is_native]
     asked = [Asked(one.name, one.version, one.base, one.compiled) for one in wanted]
     verdicts = Verdicts(known)
     found = [
@@ -118,12 +118,15 @@ def _beside(
 
 def _wrappers(distribution: Distribution, package: Package, store: Store | None) -> list[Wrapper]:
     """The package's Python functions, read again only where a file of it has changed."""
-    if not package.found:
-        return []
+
+    def read() -> list[Wrapper]:
+        base, files = distribution.base, distribution.python
+        return wrappers.read(base, files, package.modules, distribution.libraries)
+
     if store is None:
-        return wrappers.read(distribution.base, distribution.python, package.modules)
+        return read()
     parts = [repr([(one.file, one.methods) for one in package.modules]), distribution.base]
-    for file in distribution.python:
+    for file in (*distribution.python, *distribution.libraries):
         try:
             status = os.stat(os.path.join(distribution.base, file))
         except OSError:
@@ -133,7 +136,7 @@ def _wrappers(distribution: Distribution, package: Package, store: Store | None)
     key = blake2b(text.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
     kept = store.value(key, list[Wrapper])
     if kept is None:
-        kept = wrappers.read(distribution.base, distribution.python, package.modules)
+        kept = read()
         store.keep(key, kept)
     return kept
 

@@ -86,12 +86,14 @@ def _distribution(folder: str, path: str) -> Distribution:
     name, _, rest = os.path.basename(os.path.normpath(path)).partition("-")
     files = [one for one, _ in zip(_files(folder), range(_MOST_FILES), strict=False)]
     python = tuple(one for one in files if one.endswith(".py"))
+    libraries = tuple(one for one in files if not one.endswith(".py") and is_library(one))
     compiled = tuple(one for one in files if one.endswith(".so") and not is_library(one))
     tops = {one.partition("/")[0].partition(".")[0] for one in (*python, *compiled)}
     return Distribution(
         name,
         rest.partition("-")[0],
         compiled,
+        libraries,
         modules=tuple(sorted(tops)),
         base=folder,
         python=python,

@@ -8,11 +8,14 @@ an object of which inference knows nothing adds nothing.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from keyword import iskeyword
 from typing import NamedTuple
 
 from gblock.catalog import Catalog
-from gblock.native.reading import TIERS, Reading
+from gblock.native.image import NotReadError
+from gblock.native.packages import Found
+from gblock.native.reading import TIERS, Library, Reading, of_system
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, unwrapped
 from gblock.project.names.inference import Inference
@@ -23,14 +26,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gblock.native.packages import Found, Module
+    from gblock.native.packages import Module
     from gblock.project.reading.summary import Call, Expr
 
-FORMAT = "1"
+FORMAT = "2"
 """Changes whenever the same files would be read otherwise."""
 _MOST_FILES = 2_000
 _MOST_BYTES = 32 << 20
 """Files and bytes of one package's Python code that are read."""
+_KEEPS_GIL = "ctypes.PyDLL."
+_LOADERS = ("ctypes.CDLL.", "ctypes.cdll.LoadLibrary.", _KEEPS_GIL)
+"""What inference calls the functions of a library that was loaded so."""
+_LOADED = -1
+"""Stands for a scope: such a function is in no file."""
 _LONGEST = 8
 """Calls between a public function and a native method."""
 
@@ -56,18 +64,32 @@ class _Way(NamedTuple):
     reading: Reading
 
 
-def read(base: str, files: Sequence[str], modules: Sequence[Module]) -> list[Wrapper]:
+def read(
+    base: str, files: Sequence[str], modules: Sequence[Module], libraries: Sequence[str] = ()
+) -> list[Wrapper]:
     """Return the Python functions that end in native methods with a tier.
 
     Args:
         base: The directory of packages.
         files: The package's Python files, below `base`.
         modules: Its compiled modules.
+        libraries: The shared libraries that it brings along, below `base`.
     """
-    if not any(found.reading.tier for one in modules for found in one.methods):
-        return []
-    found = [os.path.join(base, file) for file in files if _is_read(file)]
-    return _Graph(base, _affordable(found), modules).wrappers()
+    found = _affordable([os.path.join(base, file) for file in files if _is_read(file)])
+    if not any(one.reading.tier for module in modules for one in module.methods):
+        if not any(_loads_libraries(path) for path in found):
+            return []
+    paths = [os.path.join(base, file) for file in libraries]
+    return _Graph(base, found, modules, _Libraries(paths)).wrappers()
+
+
+def _loads_libraries(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_MOST_BYTES)
+    except OSError:
+        return False
+    return b"ctypes" in text and (b"DLL(" in text or b"LoadLibrary(" in text)
 
 
 def _is_read(file: str) -> bool:
@@ -88,6 +110,41 @@ def _affordable(paths: list[str]) -> list[str]:
     return found
 
 
+class _Libraries:
+    """What Python code calls of shared libraries by ``ctypes``, which lets go of the GIL for it.
+
+    Args:
+        paths: The libraries of the package; functions of the system are known by name.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = list(paths)
+        self._opened: list[Library] | None = None
+        self._found: dict[str, Reading | None] = {}
+
+    def reading(self, symbol: str) -> Reading | None:
+        """Return what was read of a function by the dotted name that inference gives it."""
+        loader = next((one for one in _LOADERS if symbol.startswith(one)), None)
+        name = symbol.removeprefix(loader) if loader is not None else ""
+        if not name.isidentifier():
+            return None
+        if name not in self._found:
+            self._found[name] = self._looked_up(name)
+        found = self._found[name]
+        if found is not None and loader == _KEEPS_GIL:
+            return found._replace(tier="held") if found.tier == "waits" else None
+        return found
+
+    def _looked_up(self, name: str) -> Reading | None:
+        if self._opened is None:
+            self._opened = []
+            for path in self._paths:
+                with suppress(NotReadError):
+                    self._opened.append(Library(path))
+        own = [found for one in self._opened if (found := one.function(name)) is not None]
+        return own[0] if own else of_system(name)
+
+
 class _Graph:
     """The calls of a package's Python code.
 
@@ -97,10 +154,15 @@ class _Graph:
         base: The directory of packages.
         paths: The package's Python files.
         modules: Its compiled modules.
+        libraries: What it calls of shared libraries.
     """
 
-    def __init__(self, base: str, paths: list[str], modules: Sequence[Module]) -> None:
+    def __init__(
+        self, base: str, paths: list[str], modules: Sequence[Module], libraries: _Libraries
+    ) -> None:
         self._base = base
+        self._libraries = libraries
+        self._loaded: dict[_Function, Found] = {}
         stubs = {_path(base, one.file): one for one in modules}
         self._modules = Modules(base, [*dict.fromkeys((*paths, *stubs))], (base,))
         self._inference = Inference(self._modules, Catalog(()))
@@ -134,6 +196,7 @@ class _Graph:
                     for callee in self._callees(call, Place(path, call.scope, call.path)):
                         calls.setdefault(callee, []).append(caller)
         ways: dict[_Function, _Way] = {}
+        self._native.update(self._loaded)
         # The surest tier first, and the shortest way: the first that reaches a function is kept.
         for tier in TIERS:
             todo = [one for one, found in self._native.items() if found.reading.tier == tier]
@@ -175,6 +238,11 @@ class _Graph:
                 found.append((inner[1], inner[2]))
             elif inner[0] == v.CLASS:
                 found += self._method(inner, "__init__") or self._method(inner, "__new__")
+            elif inner[0] == v.EXTERNAL:
+                reading = self._libraries.reading(inner[1])
+                if reading is not None and reading.tier:
+                    self._loaded[inner[1], _LOADED] = Found(inner[1], reading)
+                    found.append((inner[1], _LOADED))
         if not found and callee[0] == tags.ATTRIBUTE and _is_super(callee[1]):
             for base in self._lost_bases(place):
                 found += self._method(base, callee[2])
@@ -293,6 +361,8 @@ class _Graph:
         """By class, its methods that reach a native one."""
         found: dict[tuple[str, int], list[tuple[str, _Function]]] = {}
         for function in ways:
+            if function[1] == _LOADED:
+                continue
             summary = self._modules.summary(function[0])
             assert summary is not None
             scope = summary.scopes[function[1]]

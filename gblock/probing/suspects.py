@@ -207,7 +207,8 @@ class _Walk:
         self._code = _code(frame.f_code)
         self._listed: Sequence[dis.Instruction] = self._code.listed
         self._at = callee.index_at(self._listed, frame.f_lasti)
-        self._stored: set[str] = set()
+        self._stored: dict[str, int] = {}
+        """The variables that may have been stored since the last look, and where at last."""
 
     def before(self, *, with_own: bool = False) -> list[str]:
         """Return what may take long since the last look for requests, the last one first.
@@ -216,7 +217,7 @@ class _Walk:
             with_own: Whether the instruction itself is suspect, too.
         """
         region, found = self._region()
-        self._stored = {name for at in region for name in self._stores(at)}
+        self._stored = {name: at for at in sorted(region) for name in self._stores(at)}
         if with_own:
             region.insert(0, self._at)
         for at in region:
@@ -408,7 +409,7 @@ class _Walk:
         if before.opname in callee.CALLS:
             called = self._called(at - 1)
             return _is_plain_result(called) or (
-                called == callee.PYTHON and _INLINES and self._ends_at_once(at - 1)
+                called == callee.PYTHON and self._ends_at_once(at - 1)
             )
         return before.opname in ("POP_EXCEPT", "END_FOR", "LOAD_CONST")
 
@@ -433,9 +434,9 @@ class _Walk:
         if name == "LOAD_SMALL_INT":
             return True
         if name.startswith(("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD")):
-            return all(self._is_small_name(each) for each in instruction.argval)
+            return all(self._is_small_name(each, at) for each in instruction.argval)
         if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
-            return self._is_small_name(instruction.argval)
+            return self._is_small_name(instruction.argval, at)
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR"):
             return _is_small_value(callee.value_at(self._frame, self._listed, at))
         if name in callee.CALLS:
@@ -500,9 +501,10 @@ class _Walk:
         before = callee.skipped(self._listed, at - 1, values)
         return None if before is None else before + 1
 
-    def _is_small_name(self, name: str) -> bool:
+    def _is_small_name(self, name: str, at: int) -> bool:
+        """Return whether a variable was small when an instruction loaded it."""
         value = callee.local(self._frame, name)
-        if name not in self._stored:
+        if self._stored.get(name, -1) < at:
             return _is_small_value(value)
         # It was stored again since: a counter was small if it still is.
         return (

@@ -124,7 +124,7 @@ class TaskSendingLoop(CallRule):
                     self.severity_of(found),
                     f"`{self.source.code(node)}` sends a task in every turn of a {where} that "
                     f"never yields to the hub; each call takes {each:.2g} ms",
-                    found.blocker.instead,
+                    found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,
                 )

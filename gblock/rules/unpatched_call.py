@@ -178,7 +178,7 @@ class UnpatchedCall(ProcessRule):
         return Wording(
             Severity.ERROR if everywhere and blocker.level == "error" else Severity.WARNING,
             f"{message}: {_lack(facts.lacking, blocker.patched_by, everywhere)}",
-            f"{blocker.instead.partition(':')[0].removesuffix('.')}{_where(first, name_of)}.",
+            f"{blocker.remedy().partition(':')[0].removesuffix('.')}{_where(first, name_of)}.",
             blocker.why,
             tuple(_begins(process, name_of) for process in facts.lacking[:_FEW] if process.entries),
             blocker.id,

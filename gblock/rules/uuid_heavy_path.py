@@ -112,7 +112,7 @@ class UuidHeavyPath(CallRule):
                     node,
                     self.severity_of(found),
                     f"`{self.source.code(node)}` runs in a {where}{cost}",
-                    found.blocker.instead,
+                    found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,
                 )

@@ -85,7 +85,7 @@ class UuidPerRequest(CallRule):
                     node,
                     self.severity_of(found),
                     f"`{self.source.code(node)}` runs once for every {runs}{cost}",
-                    found.blocker.instead,
+                    found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,
                 )

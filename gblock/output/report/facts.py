@@ -87,6 +87,29 @@ def silences(observed: Observations) -> list[str]:
     return lines
 
 
+def by(observed: Observations, what: str) -> str:
+    """Return a table of blocked seconds.
+
+    Args:
+        observed: What probes saw.
+        what: ``hour`` (blocks that a call site is to blame for) or ``host`` (all blocks).
+    """
+    rows: dict[str, tuple[int, float]] = {}
+    if what == "hour":
+        rows = {moment(hour)[:16]: (times, total) for hour, times, total in observed.hours}
+    else:
+        for process in observed.processes:
+            times, total = rows.get(process.host, (0, 0.0))
+            rows[process.host] = times + process.blocks, total + process.blocked
+    if not rows:
+        return ""
+    width = max(map(len, (what, *rows)))
+    lines = [f"{what:{width}}  {'count':>9}  {'total':>10}"]
+    for name, (times, total) in sorted(rows.items()):
+        lines.append(f"{printable(name):{width}}  {times:>9,}  {seconds(total):>10}")
+    return "\n".join(lines) + "\n"
+
+
 def label(process: WatchedProcess) -> str:
     """Return the process's name as a person knows it."""
     if not process.pid:
@@ -150,7 +173,7 @@ def facts(site: ObservedSite) -> list[tuple[str, str]]:
     if site.is_original:
         lines.append(("instead", _PATCHED))
     elif site.blockers:
-        lines.append(("instead", site.blockers[0].instead))
+        lines.append(("instead", site.blockers[0].remedy(site.symbol)))
     return lines
 
 

@@ -21,6 +21,10 @@ def render(observed: Observations, _width: int | None = None) -> str:
         "silences": facts.silences(observed),
         "processes": [_process(process) for process in observed.processes],
         "sites": [_site(site) for site in observed.sites],
+        "hours": [
+            {"start": hour, "count": times, "seconds": total}
+            for hour, times, total in observed.hours
+        ],
         "files": observed.files,
         "unread": [missed._asdict() for missed in observed.unread],
     }

@@ -295,7 +295,7 @@ class Contexts:
         """Return the processes that begin in a file."""
         if self._processes is None:
             return []
-        return [p for p in self._processes.all() if p.kind != "tests" and path in p.entries]
+        return [p for p in self._processes.all() if p.is_deployed and path in p.entries]
 
     def _in_process(self, started: Started, path: str, beside: bool) -> str:
         """Return the context of an entry, with regard to the processes that run its file."""

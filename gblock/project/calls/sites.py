@@ -14,9 +14,18 @@ from gblock.project.calls.repetition import adding_up, handled, repeated
 from gblock.project.names.calling import ALLOWANCE
 from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
-from gblock.project.names.values import FUNCTION
+from gblock.project.names.unknowns import cause
+from gblock.project.names.values import FUNCTION, informative
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, call_of
+from gblock.project.reading.generated import GRPC_MODULE, attributes_made_by, is_generated
+from gblock.project.reading.summary import (
+    Binding,
+    Call,
+    CallExpr,
+    Expr,
+    ModuleSummary,
+    call_of,
+)
 
 
 class Found(NamedTuple):
@@ -25,6 +34,18 @@ class Found(NamedTuple):
     symbol: str
     blocker: Blocker
     wait: Wait
+
+
+class Unresolved(NamedTuple):
+    """A call of a blocker's method of whose receiver nothing is known."""
+
+    path: str
+    row: int
+    column: int
+    """In bytes, from 0."""
+    name: str
+    cause: str
+    """What the receiver is, as far as that can be said."""
 
 
 class Site(NamedTuple):
@@ -64,12 +85,28 @@ class Sites:
             symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
         }
         self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
-        self._wanted = self.verbs | self.handing
+        self._called = self._callables()
+        self._wanted = self.verbs | self.handing | self._called
         self._looked_for = self._wanted
         self._any_name = self.whatever
         self._is_frugal = inference.modules.is_frugal
-        self.unresolved: list[tuple[str, int, int, str]] = []
-        """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
+        self.unresolved: list[Unresolved] = []
+        """Calls of a blocker's method of whose receiver nothing is known."""
+
+    def _callables(self) -> set[str]:
+        """Return the names of attributes that hold an object whose call is looked for."""
+        catalog, modules = self.inference.catalog, self.inference.modules
+        called = {symbol[: -len(_CALL)] for symbol in catalog.by_symbol if symbol.endswith(_CALL)}
+        makers = {owner.rpartition(".")[2] for owner in called}
+        makers.update(
+            one.rpartition(".")[2] for one, made in catalog.returns.items() if made in called
+        )
+        if not called or modules.is_frugal:
+            return set()
+        pattern = attributes_made_by(makers)
+        paths = {path for maker in sorted(makers) for path in modules.mentioning(maker, whole=True)}
+        found = {name for path in paths for name in pattern.findall(modules.data(path))}
+        return {name.decode(errors="replace") for name in found}
 
     def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
         """The sites of a module, in the order in which it is read.
@@ -79,9 +116,12 @@ class Sites:
             names: What it may call by name; None for whatever the catalog knows.
         """
         summary = self.inference.modules.summary(path)
-        if summary is None:
+        if summary is None or is_generated(path, self.inference.modules.data(path)):
             return []
-        self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
+        self._looked_for = self._wanted
+        if names is not None:
+            self._looked_for = (self._wanted & names) | self.handing | self._called
+        self._has_stubs = any(map(self._is_missing_stub, summary.scopes[0].bindings.items()))
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
         with self.inference.calling.budget(_FRUGAL if self._is_frugal else ALLOWANCE):
@@ -118,6 +158,15 @@ class Sites:
             if len(found) == before:
                 return found
 
+    def _is_missing_stub(self, bound: tuple[str, list[Binding]]) -> bool:
+        """Return whether an import leads to a module of gRPC's compiler that is not there."""
+        _, bindings = bound
+        return any(
+            binding.kind == tags.IMPORTED
+            and GRPC_MODULE in f"{binding.value.module}.{binding.value.name}"
+            for binding in bindings
+        )
+
     def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
         if binding.kind == tags.IMPORTED:
             return binding.value.name in wanted and binding.value.name != name
@@ -133,15 +182,18 @@ class Sites:
             return Site(call, place, found, None, native) if found else None
         callee = call.expression.callee
         name = last_name(callee)
-        if not self._any_name and name not in self._looked_for and name not in kept:
+        of_stub = self._has_stubs and name[:1].isupper()
+        if not (self._any_name or of_stub or name in self._looked_for or name in kept):
             if callee.tag == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
         if not found and handover is None:
             if name in self.methods and callee.tag == tags.ATTRIBUTE:
-                if not self.inference.infer(callee.base, place):
-                    self.unresolved.append((path, call.row, call.column, name))
+                if not informative(self.inference.infer(callee.base, place)):
+                    why = cause(self.inference, callee.base, place)
+                    if why is not None and not _is_of_mapping(name, call.expression):
+                        self.unresolved.append(Unresolved(path, call.row, call.column, name, why))
             return None
         native = self._is_dear(call, found, path) and self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
@@ -235,6 +287,8 @@ _ADDING_UP = ("costly", "sends")
 """The kinds of blockers of which one call does not matter, and many do."""
 _FRUGAL = 5
 """How many files are read in search of callers in such a project, for each that is inspected."""
+_LOOK_UPS = ("get", "pop", "setdefault")
+_CALL = ".__call__"
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
 """The methods that statements call."""
 _WITHOUT_ARGUMENTS = call_of(None, ())
@@ -243,6 +297,13 @@ _PLAIN = frozenset(
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
     "ValueError TypeError KeyError RuntimeError Exception".split()
 )
+
+
+def _is_of_mapping(name: str, expression: CallExpr) -> bool:
+    """Return whether a call looks up a key that is written out, as almost all of dicts do."""
+    first = expression.positional[0] if expression.positional else None
+    is_text = first is not None and first.tag == tags.CONSTANT and isinstance(first.value, str)
+    return is_text and name in _LOOK_UPS and len(expression.positional) < 3
 
 
 def _span(call: Call) -> tuple[int, int, int, int]:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from gblock.project.names import values as v
 from gblock.project.names.definitions import END
-from gblock.project.names.expressions import Place, passed
+from gblock.project.names.expressions import Place, dotted
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, ModuleSummary, Scope
+from gblock.project.reading.summary import (
+    AttributeExpr,
+    Binding,
+    Expr,
+    ModuleSummary,
+    NameExpr,
+    Scope,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +28,15 @@ _PROPERTIES = {
     "kombu.utils.cached_property",
     "kombu.utils.objects.cached_property",
 }
+
+
+def _expression(name: str) -> Expr:
+    """Return the expression that a dotted name is."""
+    first, *others = name.split(".")
+    found: Expr = NameExpr(tags.NAME, first)
+    for one in others:
+        found = AttributeExpr(tags.ATTRIBUTE, found, one)
+    return found
 
 
 class Classes:
@@ -38,16 +54,48 @@ class Classes:
         )
 
     def _find_class_attribute(self, value: Value, name: str) -> Values:
-        found = self._own_attribute(value, name)
+        found = self._own_attribute(value, name, value)
         if not v.informative(found):
             found |= self.inherited(name, value)
         if not v.informative(found) and value.kind == v.OBJECT:
             found |= self._field(value.path, value.scope, name)
         if not v.informative(found):
             found |= self._set_in_subclasses(value, name)
+        if not found and value.kind == v.OBJECT:
+            found |= self._delegated(value, name)
         return found
 
-    def _own_attribute(self, value: Value, name: str) -> Values:
+    def _delegated(self, value: Value, name: str) -> Values:
+        """What ``def __getattr__(self, name): return getattr(self.client, name)`` gives."""
+        if name.startswith("__"):
+            return NOTHING
+        found: set[Value] = set()
+        for method in self.attribute(value, "__getattr__"):
+            if method.kind != v.FUNCTION:
+                continue
+            summary = self.inference.modules.summary(method.path)
+            scope = summary.scopes[method.scope] if summary is not None else None
+            wanted = scope.parameters[1][0] if scope and len(scope.parameters) > 1 else None
+            for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
+                arguments = call.expression.positional
+                if call.scope != method.scope or len(arguments) < 2:
+                    continue
+                if wanted is not None and dotted(arguments[1]) == wanted:
+                    place = Place(method.path, method.scope, call.path, value)
+                    for delegate in self.inference.infer(arguments[0], place):
+                        if delegate != value:
+                            found |= self.inference.attribute(delegate, name)
+        return frozenset(found)
+
+    def _own_attribute(self, value: Value, name: str, receiver: Value) -> Values:
+        """What an attribute is given by a class itself.
+
+        Args:
+            value: The class, or an object of it.
+            name: The attribute.
+            receiver: What it is an attribute of: `value`, or what is derived from it.
+        """
+        derived = self.derived(receiver, value.path, value.scope)
         path, index = value.path, value.scope
         summary = self.inference.modules.summary(path)
         if summary is None:
@@ -56,16 +104,16 @@ class Classes:
         if name in summary.scopes[index].bindings:
             for one in self.inference.binding_values(summary, index, name, END) or ():
                 if one.kind == v.FUNCTION and one.path == path:
-                    found |= self._bound_method(one, value)
+                    found |= self._bound_method(one, receiver)
                 else:
                     found.add(one)
         bindings = self._attribute_bindings(summary, index).get(name, [])
         bindings = [*bindings, *self._set_from_outside(summary, index, name)]
         for binding in bindings:
             if binding.kind != tags.ELEMENT:
-                found |= self.inference.bound(binding, path)
+                found |= self.inference.bound(binding, path, derived)
         stored = [b for b in bindings if b.kind == tags.ELEMENT]
-        return frozenset(found) | self.inference.stored(stored, path)
+        return frozenset(found) | self.inference.stored(stored, path, derived)
 
     def _set_from_outside(
         self, summary: ModuleSummary, class_index: int, name: str
@@ -78,12 +126,12 @@ class Classes:
             for index, scope in enumerate(summary.scopes):
                 _, receiver = self._receiver(summary, index)
                 for (owner, attribute), bindings in scope.attributes.items():
-                    if owner != receiver and "." not in owner:
+                    if owner != receiver:
                         by_name.setdefault(attribute, []).append((owner, bindings))
         found: list[Binding] = []
         for owner, bindings in by_name.get(name, ()):
             place = Place(path, bindings[0].scope, bindings[0].path)
-            for value in self.inference.name(owner, place):
+            for value in self.inference.infer(_expression(owner), place):
                 if value.kind != v.FUNCTION and v.comes_from(value, path, class_index):
                     found.extend(bindings)
                     break
@@ -105,7 +153,7 @@ class Classes:
             return NOTHING
         decorators = self.inference.decorators(summary, index)
         if decorators & _PROPERTIES or self._is_setter(summary.scopes[index]):
-            return self.inference.results.result(function)
+            return self.inference.results.result(function._replace(receiver=receiver))
         if "builtins.staticmethod" in decorators:
             return frozenset([function])
         return frozenset([function._replace(receiver=receiver)])
@@ -164,8 +212,7 @@ class Classes:
         found: set[Value] = set()
         for base in self.ancestry(receiver.path, receiver.scope)[1:]:
             if base.kind == v.CLASS:
-                got = self._own_attribute(base._replace(kind=receiver.kind), name)
-                found |= {self._rebound(one, receiver) for one in got}
+                found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
             else:
                 held = self.inference.external_attribute(v.instance(base.symbol), name)
                 found |= held
@@ -173,10 +220,11 @@ class Classes:
                 break
         return frozenset(found)
 
-    def _rebound(self, value: Value, receiver: Value) -> Value:
-        if value.kind == v.FUNCTION and value.receiver is not None:
-            return value._replace(receiver=receiver)
-        return value
+    def derived(self, receiver: Value | None, path: str, index: int) -> Value | None:
+        """Return the object that a method of a class is called on, if its class is another one."""
+        if receiver is None or v.comes_from(receiver, path, index):
+            return None
+        return v.ScopeValue(v.OBJECT, receiver.path, receiver.scope)
 
     def _field(self, path: str, index: int, name: str) -> Values:
         """What is passed for a field of a class whose ``__init__`` is generated."""
@@ -192,8 +240,8 @@ class Classes:
             return NOTHING
         found: set[Value] = set()
         for call, place in self.inference.calling.callers(path, index):
-            argument = passed(call.expression, fields.index(name), name)
-            found |= self.inference.infer(argument, place)
+            position = fields.index(name)
+            found |= self.inference.parameters.given(call.expression, position, name, place)
         return frozenset(found)
 
     def _set_in_subclasses(self, value: Value, name: str) -> Values:
@@ -203,7 +251,8 @@ class Classes:
             return NOTHING
         found: set[Value] = set()
         for derived in self.inference.calling.subclasses(value.path, value.scope):
-            found |= self._own_attribute(derived._replace(kind=value.kind), name)
+            one = derived._replace(kind=value.kind)
+            found |= self._own_attribute(one, name, one)
         return frozenset(found)
 
     def constructors(self, value: Value) -> set[str]:

@@ -16,6 +16,8 @@ class Place(NamedTuple):
     path: str
     scope: int
     at: Path
+    receiver: Value | None = None
+    """In a method, the object of a derived class on which it is called, where that is known."""
 
 
 def dotted(expression: Expr) -> str | None:

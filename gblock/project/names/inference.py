@@ -21,10 +21,12 @@ from gblock.project.names.classes import Classes
 from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
+from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
+from gblock.project.reading.generated import GRPC_MODULE, GRPC_STUB
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr, Path
 
@@ -33,6 +35,8 @@ _LONGEST_CHAIN = 40
 _WIDEST = 12
 """How many values an answer may hold before it is widened to nothing: a wide set is a guess."""
 _NEVER = 1 << 30
+_RPC = "grpc.UnaryUnaryMultiCallable"
+"""What the methods of a gRPC service are, of whose generated module there is only the name."""
 _SUPER = NameExpr(tags.NAME, "super")
 _BUILTINS = frozenset(dir(builtins))
 _TAKERS = {
@@ -64,6 +68,7 @@ class Inference:
         self.classes = Classes(self)
         self.conditions = Conditions(self)
         self.definitions = Definitions()
+        self.narrowing = Narrowing(self)
         self.parameters = Parameters(self)
         self.results = Results(self)
 
@@ -73,6 +78,8 @@ class Inference:
         """What an expression can be."""
         if expression is None:
             return NOTHING
+        if expression.tag == tags.CONSTANT:
+            return frozenset([v.LiteralValue(v.LITERAL, expression.type, expression.value)])
         return self.solved((expression, place), lambda: self._expression(expression, place))
 
     def solved(self, key: Hashable, solve: Callable[[], Values]) -> Values:
@@ -117,13 +124,13 @@ class Inference:
     def _expression(self, expression: Expr, place: Place) -> Values:
         tag = expression.tag
         if tag == tags.NAME:
-            return self.name(expression.identifier, place)
+            found = self.name(expression.identifier, place)
+            return self.narrowing.narrowed(expression, found, place)
         if tag == tags.ATTRIBUTE:
-            return self._attribute_expression(expression, place)
+            found = self._attribute_expression(expression, place)
+            return self.narrowing.narrowed(expression, found, place)
         if tag == tags.CALL:
             return self._call_expression(expression, place)
-        if tag == tags.CONSTANT:
-            return frozenset([v.LiteralValue(v.LITERAL, expression.type, expression.value)])
         if tag == tags.TUPLE:
             return frozenset(
                 [v.TupleValue(v.TUPLE, tuple(self.infer(e, place) for e in expression.elements))]
@@ -233,6 +240,8 @@ class Inference:
         return frozenset(found)
 
     def _subscript(self, expression: Expr, place: Place) -> Values:
+        if expression.key is not None and expression.key.tag == tags.SLICE:
+            return v.holding(self.results.elements(self.infer(expression.base, place)))
         wanted = constant(expression.key)
         found: set[Value] = set()
         for value in self.infer(expression.base, place):
@@ -274,7 +283,7 @@ class Inference:
             entry = summary.scopes[scope]
             if name in entry.bindings and (innermost or entry.kind != "class"):
                 use = place.at if innermost else END
-                found = self.binding_values(summary, scope, name, use)
+                found = self.binding_values(summary, scope, name, use, place.receiver)
                 if found is not None:
                     return found
             innermost = innermost and entry.kind == "comprehension"
@@ -285,9 +294,16 @@ class Inference:
         return found
 
     def binding_values(
-        self, summary: ModuleSummary, scope: int, name: str, use: Path
+        self,
+        summary: ModuleSummary,
+        scope: int,
+        name: str,
+        use: Path,
+        receiver: Value | None = None,
     ) -> Values | None:
         """The values of a name's bindings in one scope; None where nothing binds it there."""
+        if scope == 0:
+            receiver = None
         bindings = self.definitions.reaching(summary, scope, name, use)
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
         if not bindings and not stored:
@@ -297,15 +313,15 @@ class Inference:
             bindings = [b for b in bindings if not b.fallback or b.kind not in second]
         found: set[Value] = set()
         for binding in bindings:
-            found |= self.bound(binding, summary.filename)
-        return frozenset(found) | self.stored(stored, summary.filename)
+            found |= self.bound(binding, summary.filename, receiver)
+        return frozenset(found) | self.stored(stored, summary.filename, receiver)
 
-    def stored(self, bindings: list[Binding], path: str) -> Values:
+    def stored(self, bindings: list[Binding], path: str, receiver: Value | None = None) -> Values:
         """The containers that hold what is stored under a name."""
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:
-            values, key = self.bound(binding, path), binding.detail
+            values, key = self.bound(binding, path, receiver), binding.detail
             if key is not None and key.tag == tags.CONSTANT and isinstance(key.value, str):
                 by_key[key.value] = by_key.get(key.value, NOTHING) | values
             else:
@@ -373,9 +389,9 @@ class Inference:
         kind = v.MODULE if self.modules.is_module(path) else v.PACKAGE
         return frozenset([v.FileValue(kind, path)])
 
-    def bound(self, binding: Binding, path: str) -> Values:
-        """What one binding gives its name."""
-        place = Place(path, binding.scope, binding.path)
+    def bound(self, binding: Binding, path: str, receiver: Value | None = None) -> Values:
+        """What one binding gives its name, in an object of a derived class if one is named."""
+        place = Place(path, binding.scope, binding.path, receiver)
         kind, value = binding.kind, binding.value
         if kind in (tags.ASSIGNED, tags.ELEMENT):
             return self.infer(value, place)
@@ -393,7 +409,7 @@ class Inference:
         if kind == tags.ANNOTATED:
             return self.annotations.annotated(value, place)
         if kind == tags.PARAMETER:
-            return self.parameters.parameter(path, binding.scope, binding.detail)
+            return self.parameters.parameter(path, binding.scope, binding.detail, receiver)
         return NOTHING
 
     def _unpacked(self, values: Values, indexes: tuple[int, ...] | None) -> Values:
@@ -415,7 +431,7 @@ class Inference:
             return NOTHING
         if path is None:
             if level:
-                return NOTHING
+                return self._missing(module, name or "")
             symbol = self.catalog.canonical(f"{module}.{name}" if name else module)
             held = self.catalog.attributes.get(symbol)
             if held:
@@ -424,14 +440,20 @@ class Inference:
         if name is None:
             return self._module(path)
         if not self.modules.is_module(path):
-            return self._submodule(path, name)
+            return self._submodule(path, name) or self._missing(module, name)
         if path == importer:  # ``from . import name`` in the package's own __init__
             directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
             return self._submodule(directory, name) if directory else NOTHING
         found = self._once(("name", path, name), path, name)
         if not found and path.endswith("__init__.py"):
             found = self._submodule(path[: -len("/__init__.py")], name)
-        return found
+        return found or self._missing(module, name)
+
+    def _missing(self, module: str, name: str) -> Values:
+        """A module that gRPC's compiler writes when the project is built."""
+        if name.endswith(GRPC_MODULE):
+            return frozenset([v.external(f"{module}.{name}" if module else name)])
+        return NOTHING
 
     def _defined(self, path: str, scope: int) -> Values:
         summary = self.modules.summary(path)
@@ -455,7 +477,10 @@ class Inference:
         if kind in (v.OBJECT, v.CLASS):
             return self.classes.attribute(value, name)
         if kind == v.PARENT:
-            return self.classes.inherited(name, value._replace(kind=v.OBJECT))
+            found = self.classes.inherited(name, value._replace(kind=v.OBJECT))
+            if not found and name == "__new__":
+                return frozenset([v.PartialValue(v.PARTIAL, value._replace(kind=v.CLASS))])
+            return found
         if kind == v.FUNCTION and self.catalog.decorates:
             return self._decorated_attribute(value, name)
         if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
@@ -484,6 +509,9 @@ class Inference:
     def external_attribute(self, value: Value, name: str) -> Values:
         """An attribute of what is not the project's."""
         owner = value.symbol
+        module, _, cls = owner.rpartition(".")
+        if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
+            return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:

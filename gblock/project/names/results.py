@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, passed
+from gblock.project.names.expressions import Place
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr, Scope
+from gblock.project.reading.summary import Expr, Scope, SubscriptExpr, call_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,12 @@ PASS_THROUGH = {
     "weakref.proxy",
 }
 _TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
+
+
+def _is_abstract(scope: Scope, decorators: set[str]) -> bool:
+    """Return whether a method is there to be overridden: it raises, and gives nothing."""
+    raises = () in scope.dead_ends and not scope.returns
+    return raises or "abc.abstractmethod" in decorators
 
 
 class Results:
@@ -77,6 +85,8 @@ class Results:
         return frozenset(found)
 
     def _external_result(self, symbol: str, expression: Expr, place: Place) -> Values:
+        if symbol == "builtins.dict" and expression.keywords:
+            return frozenset([self._dict(expression, place)])
         special = self._known_callable(symbol, expression, place)
         if special is not None:
             return special
@@ -102,6 +112,9 @@ class Results:
         """The standard library's functions that hand on what they are given."""
         positional = expression.positional
         first = positional[0] if positional else None
+        if symbol == "builtins.object.__new__":
+            classes = self.inference.infer(first, place)
+            return frozenset(x._replace(kind=v.OBJECT) for x in classes if x.kind == v.CLASS)
         if symbol.startswith("builtins."):
             return self._builtin(symbol[9:], positional, place)
         if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
@@ -121,6 +134,13 @@ class Results:
             return self._originals(positional[0], positional[1])
         if symbol.endswith("ExitStack.enter_context"):
             return self.entered(self.inference.infer(first, place))
+        if symbol == "collections.defaultdict":
+            made: set[Value] = set()
+            for value in self.inference.infer(first, place):
+                made |= self.called(value, call_of(None, ()), place)
+            return frozenset([v.MappingValue(v.MAPPING, (), frozenset(made))])
+        if symbol == "random.choice":
+            return self.elements(self.inference.infer(first, place))
         if symbol == "itertools.cycle" or symbol == "collections.deque":
             return v.holding(self.elements(self.inference.infer(first, place)))
         if symbol == "itertools.chain":
@@ -140,6 +160,17 @@ class Results:
 
     def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
         first = positional[0] if positional else None
+        if name == "staticmethod" or name == "classmethod":
+            # What a class gives its objects as it is: no receiver is bound to it.
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
+            )
+        if name == "map" or name == "filter":
+            return self._mapped(name, positional, place)
+        if name == "max" or name == "min":
+            if len(positional) > 1:
+                return self.inference.any_of(positional, place)
+            return self.elements(self.inference.infer(first, place))
         if name in _TRANSPARENT_CONTAINERS:
             return v.holding(self.elements(self.inference.infer(first, place)))
         if name == "next":
@@ -164,6 +195,33 @@ class Results:
             return frozenset(x for x in self.inference.infer(first, place) if x.kind == v.LITERAL)
         return None
 
+    def _mapped(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values:
+        """What ``map`` and ``filter`` can be looped over for."""
+        if len(positional) < 2:
+            return NOTHING
+        if name == "filter":
+            return v.holding(self.elements(self.inference.infer(positional[1], place)))
+        given = tuple(
+            SubscriptExpr(tags.SUBSCRIPT, one, None) if one is not None else None
+            for one in positional[1:]
+        )
+        found: set[Value] = set()
+        for value in self.inference.infer(positional[0], place):
+            found |= self.called(value, call_of(None, given), place)
+        return v.holding(frozenset(found))
+
+    def _dict(self, expression: Expr, place: Place) -> Value:
+        """What ``dict(key=value)`` makes."""
+        known: dict[Hashable, Values] = {}
+        others: set[Value] = set()
+        for name, value in expression.keywords:
+            if name is not None:
+                known[name] = self.inference.infer(value, place)
+            else:
+                for merged in self.inference.infer(value, place):
+                    others |= v.contents(merged) if merged.kind == v.MAPPING else NOTHING
+        return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
+
     def _function_result(self, function: Value, expression: Expr, place: Place) -> Values:
         """What a call of a function of the project gives; a returned parameter is this call's."""
         _, path, index, receiver = function
@@ -179,7 +237,7 @@ class Results:
             if position == 0:
                 return frozenset([receiver])
             position -= 1
-        return self.inference.infer(passed(expression, position, name), place)
+        return self.inference.parameters.given(expression, position, name, place)
 
     def _returned_parameter(self, scope: Scope) -> tuple[int, str] | None:
         """The parameter that a function does nothing but return."""
@@ -205,6 +263,7 @@ class Results:
         if summary is None:
             return NOTHING
         scope = summary.scopes[index]
+        derived = self.inference.classes.derived(receiver, path, scope.parent)
         outside = Place(path, scope.parent, scope.path)
         decorators = self.inference.decorators(summary, index)
         declared = (
@@ -213,12 +272,12 @@ class Results:
             else NOTHING
         )
         if decorators & _MANAGERS:
-            given = self.elements(declared) or self._yielded(path, index, scope)
+            given = self.elements(declared) or self._yielded(path, index, scope, derived)
             return frozenset([v.HolderValue(v.MANAGER, given)])
         if v.informative(declared):
             return declared
         if scope.yields:
-            return v.holding(self._yielded(path, index, scope))
+            return v.holding(self._yielded(path, index, scope, derived))
         found: set[Value] = set()
         for value, at in scope.returns:
             if (
@@ -232,11 +291,20 @@ class Results:
             ):
                 found.add(receiver)
             else:
-                found |= self.inference.infer(value, Place(path, index, at))
+                found |= self.inference.infer(value, Place(path, index, at, derived))
+        if not found and receiver is not None and _is_abstract(scope, decorators):
+            found |= self._overridden(receiver, scope.name)
         return frozenset(found)
 
-    def _yielded(self, path: str, index: int, scope: Scope) -> Values:
-        return self._all_at([(value, Place(path, index, at)) for value, at in scope.yields])
+    def _overridden(self, receiver: Value, name: str) -> Values:
+        """What the methods give that derived classes have for an abstract one."""
+        found: set[Value] = set()
+        for cls in self.inference.calling.subclasses(receiver.path, receiver.scope):
+            found |= self.method_result(cls._replace(kind=v.OBJECT), name)
+        return frozenset(found)
+
+    def _yielded(self, path: str, index: int, scope: Scope, derived: Value | None) -> Values:
+        return self._all_at([(one, Place(path, index, at, derived)) for one, at in scope.yields])
 
     def _all_at(self, pairs: list[tuple[Expr, Place]]) -> Values:
         found: set[Value] = set()

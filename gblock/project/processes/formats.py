@@ -109,15 +109,14 @@ def _bare_name(name: str) -> str:
     return "" if name.endswith("ignore") else name  # Dockerfile.dockerignore
 
 
-def mention(root: str, exclude: tuple[str, ...], words: tuple[bytes, ...]) -> bool:
-    """Return whether a file that may start a process holds one of some words; none is parsed.
+def mention(tree: Tree, words: tuple[bytes, ...]) -> str | None:
+    """Return the first file that may start a process and holds one of some words; none is parsed.
 
     Args:
-        root: The repository's directory.
-        exclude: Patterns as in `.gitignore`.
+        tree: The repository's files.
         words: What is looked for.
     """
-    for path, _ in candidates(Tree(root, exclude).files):
+    for path, _ in candidates(tree.files):
         try:
             if os.path.getsize(path) > LARGEST:
                 continue
@@ -126,5 +125,5 @@ def mention(root: str, exclude: tuple[str, ...], words: tuple[bytes, ...]) -> bo
         except OSError:
             continue
         if any(word in data for word in words):
-            return True
-    return False
+            return path
+    return None

@@ -143,6 +143,11 @@ class Processes:
             process.is_gevent_service for process in self._all
         )
 
+    @property
+    def may_have_gevent(self) -> bool:
+        """Whether some process of the project runs on gevent, or may."""
+        return any(p.is_deployed and p.runs_on_gevent != NO for p in self._all)
+
     def reaching(self, path: str) -> list[Process]:
         """The processes that can run a module."""
         return [process for process in self._all if path in self.modules_of(process)]
@@ -216,10 +221,12 @@ class Processes:
         Some process must reach it, none of these may run on gevent, and the project must have one
         that does. Where a module that no process is known to reach imports it, nothing is sure.
         """
-        if not self.has_gevent:
-            return False
         found = [process for process in self.reaching(path) if process.is_deployed]
-        if not found or any(process.runs_on_gevent != NO for process in found):
+        if any(process.runs_on_gevent != NO for process in found):
+            return False
+        if not self.has_gevent:  # then what only a main guard starts may be started elsewhere, too
+            found = [process for process in found if not self.is_casual(process)]
+        if not found:
             return False
         if self._any_open:
             leading = self.graph.leading_to(path)

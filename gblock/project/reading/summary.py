@@ -37,6 +37,7 @@ AWAIT = "await"
 LAMBDA = "lambda"
 COMPREHENSION = "comprehension"
 NEGATED = "negated"
+SLICE = "slice"
 TEXT = "text"
 
 Expr: TypeAlias = Any
@@ -80,7 +81,10 @@ class ConstantExpr(NamedTuple):
 
 
 class InnerExpr(NamedTuple):
-    """An expression around one other: ``STAR``, ``AWAIT``, ``NEGATED``, ``NOT``."""
+    """An expression around one other: ``STAR``, ``AWAIT``, ``NEGATED``, ``NOT``.
+
+    A ``SLICE`` holds none.
+    """
 
     tag: str
     value: Expr
@@ -193,8 +197,12 @@ _MOST_PARTS = 6
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
+_HELD_ALONE = "set"
+"""The method by which a context variable is given its one value."""
+_LISTS = (SEQUENCE, TUPLE, COMPREHENSION)
 _MERGES = {"extend", "update"}
 _ANY_KEY = ElementsExpr(TUPLE, ())
+_SLICE = InnerExpr(SLICE, None)
 _EXITS = {"sys.exit", "os._exit", "exit", "quit"}
 
 
@@ -223,6 +231,24 @@ class Binding(NamedTuple):
 
     It is only taken where nothing else binds the name.
     """
+
+
+class Fact(NamedTuple):
+    """What a test says of a name, or of an attribute, wherever it has been passed."""
+
+    test: Expr
+    """``isinstance(x, T)`` or another call, or ``NONE`` for ``x is None``."""
+    holds: bool
+    path: Path
+    """The path of a block inside which this is so; or of a statement, after which it is so."""
+
+    def reaches(self, use: Path) -> bool:
+        """Return whether a statement stands where this is so."""
+        depth = len(self.path)
+        if depth % 2 == 0:
+            return use[:depth] == self.path
+        last = depth - 1
+        return len(use) > last and use[:last] == self.path[:last] and use[last] > self.path[last]
 
 
 class Scope(NamedTuple):
@@ -259,6 +285,8 @@ class Scope(NamedTuple):
     """For ``try`` statements the number of the ``finally`` block: what is between is one of."""
     complete: dict[Path, int]
     """How many first blocks of a statement there are of which one always runs to its end."""
+    facts: dict[str, list[Fact]]
+    """What tests say of dotted names."""
     statements: list[tuple[int, int]]
     """First and last row of each statement right in a module's or class's body."""
     is_async: bool = False
@@ -359,6 +387,7 @@ class _Reader:
                 jumps={},
                 tries={},
                 complete={},
+                facts={},
                 statements=[],
             )
         )
@@ -411,6 +440,10 @@ class _Reader:
         elif isinstance(target, ast.Subscript):
             self.expression(target.slice)
             held = value if kind == ASSIGNED and not detail else None
+            container, _, attribute = (_dotted(target.value) or "").rpartition(".")
+            if attribute == "__dict__" and held is not None:
+                if isinstance(target.slice, ast.Constant):
+                    self.bind_attribute(container, str(target.slice.value), kind, value, row)
             self.store(target.value, held, row, _key(target.slice))
             self.expression(target.value)
 
@@ -560,7 +593,10 @@ class _Reader:
 
     def augmented(self, node: ast.AugAssign) -> None:
         value = self.expression(node.value)
-        if isinstance(node.target, ast.Name):
+        if isinstance(node.op, ast.Add) and value is not None and value.tag in (SEQUENCE, TUPLE):
+            for element in value.elements:
+                self.store(node.target, element, node.lineno)
+        elif isinstance(node.target, ast.Name):
             kind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
             self.bind(node.target.id, kind, value, node.lineno)
         else:
@@ -606,6 +642,12 @@ class _Reader:
         self.scopes[self.scope].tests[self.path] = self.expression(node.test)
         if node.orelse:
             self.scopes[self.scope].complete[self.path] = 2
+        self.note_facts(node.test, True, (*self.path, 0))
+        self.note_facts(node.test, False, (*self.path, 1))
+        if _leaves(node.body):
+            self.note_facts(node.test, False, self.path)
+        if _leaves(node.orelse):
+            self.note_facts(node.test, True, self.path)
         path, fallback = self.path, self.fallback
         self.scopes[self.scope].branches[path] = "if"
         self.fallback = fallback or (_dotted(node.test) or "").endswith("TYPE_CHECKING")
@@ -617,6 +659,7 @@ class _Reader:
     def loop(self, node: ast.While) -> None:
         self.header(node, node.body)
         self.scopes[self.scope].tests[self.path] = self.expression(node.test)
+        self.note_facts(node.test, True, (*self.path, 0))
         self.branches("while", node.body, node.orelse)
 
     def for_(self, node: ast.For | ast.AsyncFor) -> None:
@@ -683,10 +726,24 @@ class _Reader:
                 if isinstance(name, str):
                     whole = pattern is case.pattern
                     self.bind(name, ASSIGNED if whole else OPAQUE, subject, case.pattern.lineno)
+            self.note_pattern(case.pattern, node.subject, (*path, number))
             if case.guard is not None:
                 self.expression(case.guard)
             self.block(case.body, (*path, number))
         self.path = path
+
+    def note_pattern(self, pattern: ast.pattern, subject: ast.expr, block: Path) -> None:
+        """``case Type():`` says what the subject is, and what ``as`` names."""
+        named = pattern.name if isinstance(pattern, ast.MatchAs) else None
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+            pattern = pattern.pattern
+        if isinstance(pattern, ast.MatchClass):
+            subjects = [subject]
+            if named is not None:
+                subjects.append(ast.Name(named, ast.Load()))
+            for one in subjects:
+                test = (self.quiet(one), self.quiet(pattern.cls))
+                self.note_fact(one, call_of(NameExpr(NAME, "isinstance"), test), True, block)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.header(node, node.body)
@@ -813,9 +870,50 @@ class _Reader:
         if isinstance(node.func, ast.Attribute) and node.args:
             self.note_store(node.func, positional, node.lineno)
         value = CallExpr(CALL, callee, positional, keywords)
+        self.note_setattr(node, positional)
         if callee is not None:
             self.note_call(node, value, "call", node.func.end_lineno or node.lineno)
         return value
+
+    def assert_(self, node: ast.Assert) -> None:
+        self.others(node)
+        self.note_facts(node.test, True, self.path)
+
+    def note_facts(self, test: ast.expr, holds: bool, path: Path) -> None:
+        """Note what is known where a test has come out one way."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            self.note_facts(test.operand, not holds, path)
+        elif isinstance(test, ast.BoolOp):
+            if isinstance(test.op, ast.And) is holds:
+                for part in test.values:
+                    self.note_facts(part, holds, path)
+        elif isinstance(test, ast.Call) and test.args and not test.keywords:
+            called = (_dotted(test.func) or "").rpartition(".")[2].lstrip("_")
+            if called.startswith("is") and all(isinstance(a, _SIMPLE) for a in test.args):
+                arguments = tuple(self.quiet(_named(one)) for one in test.args)
+                self.note_fact(test.args[0], call_of(self.quiet(test.func), arguments), holds, path)
+        elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+            self.note_comparison(test, holds, path)
+
+    def note_comparison(self, test: ast.Compare, holds: bool, path: Path) -> None:
+        left, operator, right = test.left, test.ops[0], test.comparators[0]
+        if isinstance(operator, (ast.IsNot, ast.NotEq)):
+            holds = not holds
+        elif not isinstance(operator, (ast.Is, ast.Eq)):
+            return
+        if isinstance(right, ast.Constant) and right.value is None:
+            self.note_fact(left, NONE, holds, path)
+        elif isinstance(left, ast.Call) and _dotted(left.func) == "type" and len(left.args) == 1:
+            known = (self.quiet(left.args[0]), self.quiet(right))
+            is_type = call_of(NameExpr(NAME, "isinstance"), known)
+            if holds:
+                self.note_fact(left.args[0], is_type, holds, path)
+
+    def note_fact(self, subject: ast.expr, test: Expr, holds: bool, path: Path) -> None:
+        name = _dotted(_named(subject))
+        if name is not None:
+            scope = self.scopes[self.function_around(self.scope)]
+            scope.facts.setdefault(name, []).append(Fact(test, holds, path))
 
     def note_call(self, node: ast.expr, value: Expr, kind: str, name_row: int) -> None:
         self.calls.append(
@@ -836,10 +934,22 @@ class _Reader:
             )
         )
 
+    def note_setattr(self, node: ast.Call, positional: tuple[Expr, ...]) -> None:
+        """``setattr(x, "name", value)``, ``object.__setattr__(self, "name", value)``."""
+        if len(positional) == 3 and not node.keywords:
+            if _dotted(node.func) == "setattr" or getattr(node.func, "attr", "") == "__setattr__":
+                owner, name = _dotted(node.args[0]), node.args[1]
+                if owner is not None and isinstance(name, ast.Constant):
+                    self.bind_attribute(
+                        owner, str(name.value), ASSIGNED, positional[2], node.lineno
+                    )
+
     def note_store(self, func: ast.Attribute, positional: tuple[Expr, ...], row: int) -> None:
         if func.attr in _STORES and len(positional) > _STORES[func.attr]:
             key = (positional[0] or _ANY_KEY) if func.attr == "setdefault" else None
             self.store(func.value, positional[_STORES[func.attr]], row, key)
+        elif func.attr == _HELD_ALONE and len(positional) == 1:
+            self.store(func.value, positional[0], row)
         elif func.attr in _MERGES:
             merged = positional[0]
             if merged is not None and merged.tag in (SEQUENCE, TUPLE):
@@ -875,8 +985,10 @@ class _Reader:
         )
 
     def subscript(self, node: ast.Subscript) -> Expr:
-        base, index = self.expression(node.value), self.expression(node.slice)
-        return None if base is None else SubscriptExpr(SUBSCRIPT, base, index)
+        base, key = self.expression(node.value), self.expression(node.slice)
+        if isinstance(node.slice, ast.Slice):
+            key = _SLICE
+        return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
     def ternary(self, node: ast.IfExp) -> Expr:
         test = self.expression(node.test)
@@ -1004,6 +1116,8 @@ def _joined(left: Expr, right: Expr) -> Expr:
         return TextExpr(TEXT, (*left.parts, right)[:_MOST_PARTS])
     if any(one is not None and (_is_text(one) or one.tag == TEXT) for one in (left, right)):
         return TextExpr(TEXT, (left, right))
+    if any(one is not None and one.tag in _LISTS for one in (left, right)):
+        return ElementsExpr(EITHER, (left, right))
     return None
 
 
@@ -1026,6 +1140,23 @@ def _dotted(node: ast.expr) -> str | None:
     if not isinstance(node, ast.Name):
         return None
     return ".".join([node.id, *reversed(parts)])
+
+
+_SIMPLE = (ast.Name, ast.Attribute, ast.Tuple, ast.BinOp, ast.NamedExpr)
+"""Arguments that can be read twice: they bind nothing, and open no scope."""
+
+
+def _named(node: ast.expr) -> ast.expr:
+    """Return the name in ``(name := value)``, else the expression itself."""
+    return node.target if isinstance(node, ast.NamedExpr) else node
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Return whether what stands behind a statement does not run after one of its blocks."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return _dotted(last.value.func) in _EXITS
+    return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def _key(node: ast.expr) -> Expr:
@@ -1058,7 +1189,7 @@ _STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Expr: _Reader.expression_statement,
     ast.Return: _Reader.return_,
     ast.Raise: _Reader.others,
-    ast.Assert: _Reader.others,
+    ast.Assert: _Reader.assert_,
     ast.Delete: _Reader.delete,
     ast.Global: _Reader.global_,
     ast.Nonlocal: _Reader.nonlocal_,
