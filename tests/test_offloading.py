@@ -67,6 +67,18 @@ def natively(tmp_path, text, **more):
         "        return w\np = P()\n@p\n" + F,
         "class D:\n    def __init__(self, g): self.g = g\n"
         "    def __call__(self, *a): return pool.apply(self.g, a)\n@D\n" + F,
+        # through several methods, packed, with a condition on the thread
+        "import threading\nmain_thread = threading.current_thread().ident\n"
+        "def is_main(): return threading.current_thread().ident == main_thread\n"
+        "class P:\n    def __init__(self): self.q = pool\n"
+        "    def wrap(self, g):\n        def w(*a, **k):\n"
+        "            if not is_main():\n                return g(*a, **k)\n"
+        "            return self.apply(g, a, k)\n        return w\n"
+        "    def apply(self, g, a=(), k={}): return self.spawn(g, *a, **k).get()\n"
+        "    def spawn(self, *a, **k): return self.q.spawn(*a, **k)\n"
+        "p = P()\n@p.wrap\n" + F,
+        "def run(*, job): return pool.apply(job)\n"
+        "def d(g):\n    return lambda *a: run(job=g)\n@d\n" + F,
         # functions of the project that hand over what they are given
         f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f, 1)",
         f"{F}def run(g, *a): return pool.apply(g, a)\nrun(g=f)",
@@ -107,6 +119,9 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         "class D:\n    def __init__(self, g): self.g = g\n"
         "    def __call__(self, *a): return self.g(*a)\n@D\n" + F,
         f"{F}def run(g, *a): return pool.apply(g, a) if a else g()\nrun(f, 1)",
+        "class P:\n    def wrap(self, g):\n        return lambda *a: self.apply(g, a)\n"
+        "    def apply(self, g, a): return g(*a)\np = P()\n@p.wrap\n" + F,
+        "def run(g): return run(g)\ndef d(g):\n    return lambda: run(g)\n@d\n" + F,
         f"{F}def run(g, h): return pool.apply(h)\nrun(f, 1)",
         f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f)\nf()",
         "from threading import Thread\nclass S(Thread):\n    def run(self): os.system('')",

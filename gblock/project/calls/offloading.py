@@ -15,6 +15,8 @@ from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, call_of, constant
 
+_CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "threading.get_ident"})
+"""What gives the thread that calls it, or its number."""
 _DEPTH = 8
 """How many callers in a row are followed."""
 
@@ -197,15 +199,13 @@ class Offloading:
         summary = self.inference.modules.summary(function.path)
         if summary is None or key is None:
             return None
-        names = [
-            name
-            for name, _, _, kind in summary.scopes[function.scope].parameters
-            if "*" not in kind
-        ]
+        parameters = summary.scopes[function.scope].parameters
         if isinstance(key, str):
-            return key if key in names else None
+            return key if any(name == key for name, *_ in parameters) else None
+        positional = [name for name, _, _, kind in parameters if kind == "positional"]
+        packed = [name for name, _, _, kind in parameters if kind == "*"]
         key += function.receiver is not None
-        return names[key] if key < len(names) else None
+        return positional[key] if key < len(positional) else next(iter(packed), None)
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
         found = self.inference.callee_symbols(call.expression.callee, place)
@@ -271,14 +271,45 @@ class Offloading:
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
-            if last_name(call.expression.callee) == name and not self.runs_natively(
-                path, call.scope
-            ):
+            if last_name(call.expression.callee) == name and not self.is_native(call, path):
                 return False
-            handover = self.handover(call, Place(path, call.scope, call.path))
+            place = Place(path, call.scope, call.path)
+            handover = self.handover(call, place)
             if handover is not None and handover.offload.thread == "native":
                 native = native or self._mentions(summary, handover.argument, name)
+            elif handover is None:
+                native = native or self._passes_name(call, place, name)
         return native
+
+    def _passes_name(self, call: Call, place: Place, name: str) -> bool:
+        """Return whether a call hands what has a name, or is packed in it, to a native thread."""
+        _, callee, positional, keywords = call.expression
+        key: int | str | None = next(
+            (
+                number
+                for number, argument in enumerate(positional)
+                if last_name(_unpacked(argument)) == name
+            ),
+            None,
+        )
+        if key is None:
+            key = next((word for word, one in keywords if word and last_name(one) == name), None)
+        if key is None or self._depth > _DEPTH:
+            return False
+        for symbol in self.inference.callee_symbols(callee, place):
+            offload = self._offload(symbol)
+            if offload is not None and offload.argument == key and offload.thread == "native":
+                return True
+        self._depth += 1
+        try:
+            return any(
+                value.kind == v.FUNCTION
+                and (parameter := self._parameter(value, key)) is not None
+                and self._hands_over(value.path, value.scope, parameter)
+                for value in self.inference.infer(callee, place)
+            )
+        finally:
+            self._depth -= 1
 
     def _is_off_main(self, call: Call, path: str) -> bool:
         """Return whether a condition says that a call is not made on the main thread."""
@@ -318,9 +349,32 @@ class Offloading:
         """Return whether an expression is the main thread, or its ``ident`` or ``name``."""
         while expression is not None and expression.tag == tags.ATTRIBUTE:
             expression = expression.base
-        if expression is None or expression.tag != tags.CALL:
+        if expression is None:
+            return False
+        if expression.tag == tags.NAME:
+            return self._is_kept_main_thread(expression.identifier, place)
+        if expression.tag != tags.CALL:
             return bool(expression == constant("MainThread"))
         return "threading.main_thread" in self.inference.callee_symbols(expression.callee, place)
+
+    def _is_kept_main_thread(self, name: str, place: Place) -> bool:
+        """Return whether a name of the module keeps the thread that has imported it."""
+        summary = self.inference.modules.summary(place.path)
+        bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
+        return bool(bindings) and all(
+            binding.kind == tags.ASSIGNED
+            and binding.scope == 0
+            and self._is_current_thread(binding.value, Place(place.path, 0, binding.path))
+            for binding in bindings
+        )
+
+    def _is_current_thread(self, expression: Expr, place: Place) -> bool:
+        while expression is not None and expression.tag == tags.ATTRIBUTE:
+            expression = expression.base
+        if expression is None or expression.tag != tags.CALL:
+            return False
+        called = self.inference.callee_symbols(expression.callee, place)
+        return bool(called & _CURRENT) or self._is_main_thread(expression, place)
 
     def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:
         if argument is None:
@@ -334,6 +388,11 @@ class Offloading:
         if argument.tag == tags.CALL:
             return any(self._mentions(summary, one, name) for one in argument.positional)
         return last_name(argument) == name
+
+
+def _unpacked(argument: Expr) -> Expr:
+    """What a starred argument unpacks, or the argument itself."""
+    return argument.value if argument is not None and argument.tag == tags.STAR else argument
 
 
 def _is_callable(handover: Handover, position: int | None) -> bool:
