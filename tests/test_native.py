@@ -757,3 +757,31 @@ def test_what_cython_puts_around_a_method_is_left_out_of_a_chain():
     assert names.is_wrapper("_ZL39__pyx_pw_6plyvel_7_plyvel_2DB_1__init__P7_objectS0_S0_")
     assert not names.is_wrapper("__pyx_f_7pymssql_6_mssql_db_cancel")
     assert not names.is_wrapper("PQexec")
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        ("gblock.native.image._MOST_CODE", 40),
+        ("gblock.native.image._LONGEST_BODY", 3),
+        ("gblock.native.gil._MOST_LOOKS", 0),
+        ("gblock.native.flow._MOST_TURNS", 0),
+        ("gblock.native.flow._MOST_CASES", 0),
+    ],
+)
+def test_what_is_looked_at_has_a_limit(tmp_path, monkeypatch, limit, value):
+    monkeypatch.setattr(limit, value)
+    module = Module()
+    inner = module.function("inner", b"\xeb\x00", "recv", b"\xff\xe0")
+    outer = module.function("outer", RELEASE, inner, TAKE, inner)
+    module.methods(("run", outer), owner="shop.T")
+    found = read(module, tmp_path)
+    assert ["shop.T.run"] == [one.name for one in found.methods]
+
+
+def test_a_file_that_ends_the_interpreters_patience_is_not_read(tmp_path, monkeypatch):
+    def endless(self):
+        raise RecursionError
+
+    monkeypatch.setattr(reading.Tables, "methods", endless)
+    assert "damaged: RecursionError" == read(Module(), tmp_path).not_read

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from gblock.native.image import Image
 
 
+_MOST_TURNS = 50_000
+_MOST_CASES = 512
+"""Jumps of a function, and blocks that the table of a switch may lead to."""
+
+
 class Block(NamedTuple):
     """Instructions that run one after the other."""
 
@@ -27,6 +32,8 @@ def blocks(image: Image, start: int) -> dict[int, Block]:
     """Return the blocks of the function at `start`, by their own start."""
     body = image.body(start)
     turns = scanning.turns(image, start)
+    if len(turns) > _MOST_TURNS:  # no compiler writes that; its calls count in their order
+        turns = []
     return _blocks(start, start + len(body), turns)
 
 
@@ -42,6 +49,7 @@ def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, Block]:
         for turn in turns
         if turn.kind in (JUMP, SWITCH, END) and turn.after < end and turn.after not in inside
     ]
+    del free[_MOST_CASES:]
     by_end = {turn.after: turn for turn in turns}
     found: dict[int, Block] = {}
     for at, one in enumerate(starts):

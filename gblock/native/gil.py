@@ -19,6 +19,9 @@ _DEEPEST = 80
 _MOST_FUNCTIONS = 25_000
 """Functions that are looked at of one module and its libraries."""
 
+_MOST_LOOKS = 2_000_000
+"""Functions that are looked at in search of chains, each time that they are."""
+
 
 class Reach(NamedTuple):
     """What a function leads to."""
@@ -55,6 +58,7 @@ class Gil:
         self._reaches: dict[Node, Reach] = {}
         self._effects: dict[tuple[Node, str], Effect] = {}
         self._exits: dict[tuple[Node, str], set[str]] = {}
+        self._looks_left = _MOST_LOOKS
         self.is_cut = False
         """Whether there was more code than is looked at."""
 
@@ -288,6 +292,9 @@ class Gil:
         before: dict[Node, Node | None] = {node: None}
         todo = [node]
         for one in todo:
+            self._looks_left -= 1
+            if self._looks_left < 0:
+                break
             for step in self._program.steps(one):
                 for target in (*step.targets, *step.handed):
                     if not isinstance(target, Node):

@@ -15,7 +15,7 @@ X86_64, AARCH64 = 62, 183
 """``e_machine`` of the two architectures that are read."""
 LARGEST = 160 << 20
 """Bytes of the largest file that is read."""
-_MOST_ROWS = 2_000_000
+_MOST_ROWS = 1_000_000
 """Rows of a table, such as relocations or symbols, that are read of one file."""
 _MOST_SECTIONS = 4096
 _LONGEST_NAME = 4096
@@ -76,6 +76,7 @@ class Image:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self._left = _MOST_ROWS
+        self._code_left = _MOST_CODE
         try:
             self._read()
         except (struct.error, IndexError, ValueError, OverflowError) as error:
@@ -341,10 +342,13 @@ class Image:
         """Return the machine code from a function's start to the next one's."""
         at = bisect_right(self._starts, start)
         end = self._starts[at] if at < len(self._starts) else start + _LAST
+        end = min(end, start + _LONGEST_BODY)
         for one in self.segments:
             if one.start <= start < one.end:
                 offset = start - one.start + one.offset
-                return self.data[offset : offset + min(end, one.end) - start]
+                body = self.data[offset : offset + min(end, one.end) - start]
+                self._code_left -= len(body)
+                return body if self._code_left >= 0 else b""
         return b""
 
     def starts(self) -> list[int]:
@@ -352,6 +356,9 @@ class Image:
         return self._starts
 
 
+_LONGEST_BODY = 1 << 20
+_MOST_CODE = 256 << 20
+"""Bytes of one function, and of all that are looked at, each time that they are."""
 _LAST = 4096
 """Bytes that are looked at of a function after which no other begins."""
 

@@ -18,6 +18,7 @@ imported is not seen.
 from __future__ import annotations
 
 import os
+import struct
 from typing import NamedTuple
 
 from gblock.native import scanning, waits
@@ -101,9 +102,14 @@ def read(path: str, read_file: Callable[[str], bytes] = file_bytes) -> ModuleRea
         read_file: Returns the bytes of a file; raises OSError or `NotReadError`.
     """
     try:
-        program = Program(path, read_file)
+        return _read(Program(path, read_file), path)
     except NotReadError as error:
         return ModuleReading((), str(error))
+    except (RecursionError, MemoryError, struct.error, IndexError, OverflowError) as error:
+        return ModuleReading((), f"damaged: {type(error).__name__}")
+
+
+def _read(program: Program, path: str) -> ModuleReading:
     image = program.images[0]
     tables = Tables(image)
     found = tables.methods()

@@ -45,6 +45,8 @@ _DELAYED = 0.002
 """Seconds of delays after which the kernel's counts are read anew."""
 _WAKES = 3
 """So often a thread is put on a processor after one wait at most: for its end, and by the loop."""
+_IN_A_ROW = 5
+"""Looks that find a thread at one call, the GIL free, and no thread that waited in between."""
 _LONG_ENOUGH = 0.00003
 """Seconds for which the GIL must be kept from a thread to see that it works without."""
 _WORKED = 0.005
@@ -525,6 +527,11 @@ class Sampler:
             spot.slept += proven
         elif is_same and sight.is_clean and incident.was_clean:
             spot.worked += proven
+            # A thread that needed the GIL would have waited for it during one of these looks.
+            spot.in_a_row = spot.in_a_row + 1 if sight.others_waits == 0 else 0
+            spot.has_lasted = spot.has_lasted or spot.in_a_row >= _IN_A_ROW
+        else:
+            spot.in_a_row = 0
         incident.schedule, incident.last_cpu = schedule, sight.clocks[0]
         incident.last, incident.spot, incident.was_clean = stack, spot, sight.is_clean
         elapsed = now - incident.began

@@ -32,8 +32,17 @@ class Spot:
     """One instruction at which a stack was seen, and for how long."""
 
     __slots__ = (
-        "begins", "busy", "has_lasted", "held", "is_call", "seconds", "site", "slept",
-        "suspicion", "worked",
+        "begins",
+        "busy",
+        "has_lasted",
+        "held",
+        "in_a_row",
+        "is_call",
+        "seconds",
+        "site",
+        "slept",
+        "suspicion",
+        "worked",
     )  # fmt: skip
 
     def __init__(self, site: Site, *, is_call: bool, begins: bool = False) -> None:
@@ -47,6 +56,8 @@ class Spot:
         """For how long the thread was proven to wait here."""
         self.worked = 0.0
         """For how long it was seen here, both times while the GIL was free."""
+        self.in_a_row = 0
+        """Looks in a row that found it here, where it can only have worked without the GIL."""
         self.has_lasted = False
         """Whether it was seen to work here while another thread had the GIL."""
         self.held = 0.0
