@@ -296,7 +296,7 @@ class Servers:
         default = _default(value)
         if default is not None and depth < _DEEP:
             return self._texts(default, place, depth + 1)
-        if value is not None and value.tag == tags.EITHER:
+        if value is not None and value.tag in (tags.EITHER, tags.BOTH):
             return [text for one in value.elements for text in self._texts(one, place, depth)]
         found = [
             str(one.value) for one in self.inference.infer(value, place) if one.kind == v.LITERAL
