@@ -22,6 +22,7 @@ from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
 from gblock.project.names.narrowing import Narrowing
+from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
 from gblock.project.names.values import NOTHING, Value, Values
@@ -69,6 +70,7 @@ class Inference:
         self.conditions = Conditions(self)
         self.definitions = Definitions()
         self.narrowing = Narrowing(self)
+        self.outside = Outside(self)
         self.parameters = Parameters(self)
         self.results = Results(self)
 
@@ -468,7 +470,12 @@ class Inference:
         """What a value's attribute can be."""
         kind = value.kind
         if kind == v.EXTERNAL or kind == v.INSTANCE:
-            return self.external_attribute(value, name)
+            found = self.external_attribute(value, name)
+            if kind == v.INSTANCE and not any(
+                one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in found
+            ):
+                found |= self.outside.attribute(value, name)
+            return found
         if kind == v.MODULE:
             return self._once(("name", value.path, name), value.path, name)
         if kind == v.PACKAGE:
@@ -489,7 +496,8 @@ class Inference:
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
-            return frozenset([v.instance(_RPC)])
+            if not self._is_catalogued(f"{owner}.{name}"):
+                return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:
