@@ -166,6 +166,13 @@ ELSEWHERE = {
         "from flask import g\ndef go(): g.client.flush()",
         "from flask import g\ndef before(): g.client = Producer({})",
     ),
+    "a greenlet's own, in an object": (
+        "from gevent.local import local\nfrom other import make\nclass A:\n"
+        "    def __init__(self): self.own = local()\n"
+        "    def client(self):\n        self.own.client = make()\n        return self.own.client\n"
+        "    def go(self):\n        client = self.client()\n        client.flush()",
+        "def make(): return Producer({})",
+    ),
     "a thread's own": (
         "from other import local\ndef go(): local.client.flush()",
         "import threading\nlocal = threading.local()\ndef f(): local.client = Producer({})",
@@ -179,6 +186,7 @@ def test_an_attribute_that_another_module_sets_is_followed(tmp_path, service, ot
     found = [name for _, names in symbols(inference, tmp_path / "service.py") for name in names]
 
     assert FLUSH in found
+    assert not [name for name in found if name.endswith(".flush") and name != FLUSH]
 
 
 @pytest.mark.parametrize(

@@ -474,7 +474,8 @@ class Inference:
             if kind == v.INSTANCE and not any(
                 one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in found
             ):
-                found |= self.outside.attribute(value, name)
+                given = self.outside.attribute(value, name)
+                return given if v.informative(given) else found
             return found
         if kind == v.MODULE:
             return self._once(("name", value.path, name), value.path, name)
