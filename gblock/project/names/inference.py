@@ -22,6 +22,7 @@ from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
 from gblock.project.names.narrowing import Narrowing
+from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
 from gblock.project.names.values import NOTHING, Value, Values
@@ -69,6 +70,7 @@ class Inference:
         self.conditions = Conditions(self)
         self.definitions = Definitions()
         self.narrowing = Narrowing(self)
+        self.outside = Outside(self)
         self.parameters = Parameters(self)
         self.results = Results(self)
 
@@ -469,7 +471,13 @@ class Inference:
         """What a value's attribute can be."""
         kind = value.kind
         if kind == v.EXTERNAL or kind == v.INSTANCE:
-            return self.external_attribute(value, name)
+            found = self.external_attribute(value, name)
+            if kind == v.INSTANCE and not any(
+                one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in found
+            ):
+                given = self.outside.attribute(value, name)
+                return given if v.informative(given) else found
+            return found
         if kind == v.MODULE:
             return self._once(("name", value.path, name), value.path, name)
         if kind == v.PACKAGE:
@@ -511,7 +519,11 @@ class Inference:
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
+<<<<<<< HEAD
             if not self.catalog.lookup(f"{owner}.{name}"):  # the catalog's own word comes first
+=======
+            if not self._is_catalogued(f"{owner}.{name}"):
+>>>>>>> c1d6dce1e5ba73dd518314fcfd6851359cca47a6
                 return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
