@@ -14,6 +14,7 @@ from gblock.engine.plan import Plan
 from gblock.engine.request import Request
 from gblock.engine.wanted import Wanted
 from gblock.files import relative_name
+from gblock.nesting import Nesting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ class Check:
         Raises:
             UserError: if the catalog or the baseline is wrong.
         """
+        with Nesting():
+            return self._report()
+
+    def _report(self) -> Report:
         from gblock.diagnostics import Report
 
         request, codebase = self._request, self.codebase
@@ -80,8 +85,11 @@ class Check:
             notes = list(codebase.notes)
             if inspection is not None:
                 for path in inspected:
-                    with Looking(path):
-                        sorted_out.add(path, inspection)
+                    try:
+                        with Looking(path):
+                            sorted_out.add(path, inspection)
+                    except RecursionError:
+                        codebase.modules.give_up(path)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
                 if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
@@ -323,5 +331,8 @@ def processes(directory: str, config: Config) -> Processes:
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
     modules = Modules(root, found, config.src)
-    around = surroundings.of_project(modules, config)
-    return Processes(Inference(modules, known), around=around)
+    with Nesting():
+        around = surroundings.of_project(modules, config)
+        read = Processes(Inference(modules, known), around=around)
+        _ = read.all()  # remembered
+    return read
