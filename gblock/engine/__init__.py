@@ -12,6 +12,7 @@ from gblock.codebase import Codebase
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
+from gblock.engine.unmet import unmet
 from gblock.engine.wanted import Wanted
 from gblock.files import relative_name
 from gblock.nesting import Nesting
@@ -82,7 +83,7 @@ class Check:
             inspection, inspected = self._plan.inspected()
             sorted_out = _Sorted(self)
             unresolved: list[Related] = []
-            notes = list(codebase.notes)
+            notes = [*codebase.notes, *unmet(request.config, codebase.modules.files)]
             if inspection is not None:
                 for path in inspected:
                     try:
