@@ -12,8 +12,10 @@ from gblock.codebase import Codebase
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
+from gblock.engine.unmet import unmet
 from gblock.engine.wanted import Wanted
 from gblock.files import relative_name
+from gblock.nesting import Nesting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +72,10 @@ class Check:
         Raises:
             UserError: if the catalog or the baseline is wrong.
         """
+        with Nesting():
+            return self._report()
+
+    def _report(self) -> Report:
         from gblock.diagnostics import Report
 
         request, codebase = self._request, self.codebase
@@ -77,11 +83,14 @@ class Check:
             inspection, inspected = self._plan.inspected()
             sorted_out = _Sorted(self)
             unresolved: list[Related] = []
-            notes = list(codebase.notes)
+            notes = [*codebase.notes, *unmet(request.config, codebase.modules.files)]
             if inspection is not None:
                 for path in inspected:
-                    with Looking(path):
-                        sorted_out.add(path, inspection)
+                    try:
+                        with Looking(path):
+                            sorted_out.add(path, inspection)
+                    except RecursionError:
+                        codebase.modules.give_up(path)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
                 if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
@@ -300,7 +309,11 @@ def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> O
     """
     from gblock import observations
 
+<<<<<<< HEAD
     run = Check(Request(paths, config, assume_gevent=True))  # a probe saw its hub
+=======
+    run = Check(Request(paths, config, assume_gevent=True))
+>>>>>>> 1d2dbcf5f21d4b8e0c11937ac684bb7d5df961a6
     diagnostics = run.report().diagnostics
     return observations.confirmed(observed, diagnostics, run.codebase.reported).observations
 
@@ -323,5 +336,8 @@ def processes(directory: str, config: Config) -> Processes:
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
     modules = Modules(root, found, config.src)
-    around = surroundings.of_project(modules, config)
-    return Processes(Inference(modules, known), around=around)
+    with Nesting():
+        around = surroundings.of_project(modules, config)
+        read = Processes(Inference(modules, known), around=around)
+        _ = read.all()  # remembered
+    return read
