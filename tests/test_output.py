@@ -145,7 +145,9 @@ def test_json_has_the_fields_of_the_contract():
         ],
         "observed": None,
         "fix": None,
-        "url": None,
+        "url": "https://github.com/gblock/gblock/blob/main/docs/rules.md#false-offload",
+        "blocker_url": "https://github.com/gblock/gblock/blob/main/docs/blockers.md"
+        "#confluent-kafka-producer-flush",
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.codebase import Codebase
+from gblock.diagnostics import Candidate, Hidden, Report, order
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gblock.config import Config
-    from gblock.diagnostics import Candidate, Diagnostic, Related, Report
+    from gblock.diagnostics import Diagnostic, Related
     from gblock.engine.inspection import Inspection
     from gblock.engine.suppressions import Suppressions
     from gblock.observations import Confirmation, Observations
@@ -65,12 +66,10 @@ class Check:
         Raises:
             UserError: if the catalog or the baseline is wrong.
         """
-        from gblock.diagnostics import Report
-
         request, codebase = self._request, self.codebase
         try:
             inspection, inspected = self._plan.inspected()
-            sorted_out = _Sorted(self)
+            self._sorted = sorted_out = _Sorted(self)
             unresolved: list[Related] = []
             notes = list(codebase.notes)
             if inspection is not None:
@@ -98,11 +97,12 @@ class Check:
             diagnostics, unchecked = seen.diagnostics, seen.elsewhere
             unexplained = _unexplained(seen)
         shown = [one for one in diagnostics if one.severity >= self._lowest]
-        new = self._new(sorted(shown))
+        new = self._new(sorted(shown, key=order))
+        hidden = [*sorted_out.suppressed, *_baselined(shown, new)]
         return Report(
             diagnostics=tuple(new),
             problems=tuple(sorted(problems)),
-            suppressed=sorted_out.suppressed,
+            suppressed=len(sorted_out.suppressed),
             baselined=len(shown) - len(new),
             elsewhere=sorted_out.elsewhere,
             below_severity=len(diagnostics) - len(shown),
@@ -115,7 +115,13 @@ class Check:
             notes=tuple(notes),
             unexplained=unexplained,
             observed_elsewhere=unchecked,
+            hidden=tuple(sorted(hidden, key=lambda one: order(one.diagnostic))),
+            own_blockers=self._wanted.outlines.own_ids,
         )
+
+    def rows(self, diagnostic: Diagnostic) -> tuple[int, int] | None:
+        """Return the rows of a reported diagnostic's statement, on which a comment hides it."""
+        return self._sorted.rows.get(_place_of(diagnostic))
 
     @cached_property
     def _lowest(self) -> int:
@@ -158,6 +164,11 @@ class Check:
         ]
 
 
+def _baselined(shown: list[Diagnostic], new: list[Diagnostic]) -> list[Hidden]:
+    reported = {id(diagnostic) for diagnostic in new}
+    return [Hidden(one, "baseline") for one in shown if id(one) not in reported]
+
+
 class _Sorted:
     """The candidates of a check: those to report, and how many are hidden for which reason.
 
@@ -168,7 +179,9 @@ class _Sorted:
     def __init__(self, check: Check) -> None:
         self._check = check
         self.reported: list[Diagnostic] = []
-        self.suppressed = 0
+        self.suppressed: list[Hidden] = []
+        self.rows: dict[tuple[object, ...], tuple[int, int]] = {}
+        """The first and the last row of the statements in which something was found."""
         self.elsewhere = 0
 
     def add(self, path: str, inspection: Inspection) -> None:
@@ -180,10 +193,7 @@ class _Sorted:
         comments = self._comments(path)
         ignored = self._check.ignored(path)
         for candidate in (*candidates, *inspection.remarked(path)):
-            if _is_suppressed(candidate, ignored, comments):
-                self.suppressed += 1
-            else:
-                self.reported.append(candidate.diagnostic)
+            self._sort(candidate, ignored, comments)
         if (
             comments is not None
             and _UNUSED not in ignored
@@ -197,7 +207,6 @@ class _Sorted:
 
     def add_invalid(self, path: str, trouble: Trouble) -> None:
         """Sort a file that cannot be checked."""
-        from gblock.diagnostics import Candidate
         from gblock.rules.invalid_syntax import InvalidSyntax
 
         if self._check.ignores(_INVALID):
@@ -210,10 +219,20 @@ class _Sorted:
         )
         row = diagnostic.location.row
         candidate = Candidate(diagnostic, (row, row))
-        if _is_suppressed(candidate, self._check.ignored(path), self._comments(path)):
-            self.suppressed += 1
+        self._sort(candidate, self._check.ignored(path), self._comments(path))
+
+    def _sort(
+        self,
+        candidate: Candidate,
+        ignored: frozenset[str | None],
+        comments: Suppressions | None,
+    ) -> None:
+        self.rows[_place_of(candidate.diagnostic)] = candidate.rows
+        reason = _reason_to_hide(candidate, ignored, comments)
+        if reason is None:
+            self.reported.append(candidate.diagnostic)
         else:
-            self.reported.append(diagnostic)
+            self.suppressed.append(Hidden(candidate.diagnostic, reason))
 
     def _comments(self, path: str) -> Suppressions | None:
         modules = self._check.codebase.modules
@@ -225,14 +244,20 @@ class _Sorted:
         return read(text) if text is not None else None
 
 
-def _is_suppressed(
+def _place_of(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.filename, diagnostic.location, diagnostic.code, diagnostic.blocker
+
+
+def _reason_to_hide(
     candidate: Candidate, ignored: frozenset[str | None], comments: Suppressions | None
-) -> bool:
-    """Return whether the configuration or a comment hides a diagnostic."""
+) -> str | None:
+    """Return whether the configuration or a comment hides a diagnostic, None if neither does."""
     diagnostic = candidate.diagnostic
     if ignored & {diagnostic.code, diagnostic.blocker}:
-        return True
-    return comments is not None and comments.hides(diagnostic, *candidate.rows)
+        return "configuration"
+    if comments is not None and comments.hides(diagnostic, *candidate.rows):
+        return "comment"
+    return None
 
 
 def check(request: Request) -> Report:

@@ -23,6 +23,8 @@ class Request(NamedTuple):
     """The name and the bytes of a file that is given and not read, such as an editor's."""
     select: Sequence[str] = ()
     """Names of rules or blockers; they replace the configuration's."""
+    extend_select: Sequence[str] = ()
+    """Names of rules or blockers; they are added to what is selected otherwise."""
     ignore: Sequence[str] = ()
     """Names of rules or blockers; they are added to the configuration's."""
     min_severity: str | None = None
