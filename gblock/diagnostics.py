@@ -104,7 +104,7 @@ class Hidden(NamedTuple):
 
     diagnostic: Diagnostic
     reason: str
-    """``comment``, ``configuration`` or ``baseline``."""
+    """``comment``, ``configuration``, ``baseline`` or ``since``."""
 
 
 class RulePage(NamedTuple):
@@ -128,6 +128,8 @@ class Report(NamedTuple):
     """Diagnostics that a ``# gblock: ignore`` comment hides."""
     baselined: int = 0
     """Diagnostics that the baseline knows."""
+    older: int = 0
+    """Diagnostics that the revision of ``--since`` has, too."""
     elsewhere: int = 0
     """Diagnostics in files that only processes without gevent run."""
     below_severity: int = 0

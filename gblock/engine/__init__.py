@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Related
+    from gblock.engine.baseline import Baseline
     from gblock.engine.inspection import Inspection
     from gblock.engine.suppressions import Suppressions
     from gblock.observations import Confirmation, Observations
@@ -98,12 +99,21 @@ class Check:
             unexplained = _unexplained(seen)
         shown = [one for one in diagnostics if one.severity >= self._lowest]
         new = self._new(sorted(shown, key=order))
-        hidden = [*sorted_out.suppressed, *_baselined(shown, new)]
+        hidden = _hidden(shown, new, "baseline")
+        notes += self._notes_on_baseline(diagnostics)
+        if request.since is not None:
+            from gblock.engine import since
+
+            brought = since.new(new, codebase.root, request.since, self._checked_elsewhere)
+            hidden += _hidden(new, brought, "since")
+            new = brought
+        hidden += sorted_out.suppressed
         return Report(
             diagnostics=tuple(new),
             problems=tuple(sorted(problems)),
             suppressed=len(sorted_out.suppressed),
-            baselined=len(shown) - len(new),
+            baselined=sum(one.reason == "baseline" for one in hidden),
+            older=sum(one.reason == "since" for one in hidden),
             elsewhere=sorted_out.elsewhere,
             below_severity=len(diagnostics) - len(shown),
             files_checked=len(codebase.reported) - len(codebase.troubled),
@@ -123,6 +133,32 @@ class Check:
         """Return the rows of a reported diagnostic's statement, on which a comment hides it."""
         return self._sorted.rows.get(_place_of(diagnostic))
 
+    def _checked_elsewhere(self, root: str, paths: Sequence[str]) -> Sequence[Diagnostic]:
+        """Return what is reported of files in another directory that holds the same project."""
+        import os
+
+        from gblock import config
+
+        request = self._request
+        here = self.codebase.root
+        src = tuple(
+            os.path.join(root, os.path.relpath(one, here)) if _is_below(one, here) else one
+            for one in request.config.src
+        )
+        filename = request.config.filename or (here if self.codebase.is_project else None)
+        settings = config.changed(request.config, root=root, src=src, filename=filename)
+        settings = config.changed(settings, baseline=None)
+        elsewhere = request._replace(
+            paths=paths,
+            config=settings,
+            stdin=None,
+            baseline=None,
+            write_baseline=None,
+            since=None,
+            observed=None,
+        )
+        return Check(elsewhere).report().diagnostics
+
     @cached_property
     def _lowest(self) -> int:
         """The severity below which diagnostics are hidden."""
@@ -131,17 +167,29 @@ class Check:
         name = self._request.min_severity or self._request.config.min_severity or "warning"
         return Severity[name.upper()]
 
-    def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """Return what a baseline does not know; the baseline is written first if asked for."""
-        request = self._request
-        path = request.write_baseline or request.baseline or request.config.baseline
-        if path is None:
-            return diagnostics
+    @cached_property
+    def _baseline(self) -> Baseline | None:
+        """What is known, None where there is no baseline."""
         from gblock.engine import baseline
 
-        if request.write_baseline is not None:
-            baseline.save(diagnostics, path)
-        return list(baseline.new(diagnostics, baseline.read(path), path))
+        request = self._request
+        path = request.write_baseline or request.baseline or request.config.baseline
+        return None if path is None else baseline.Baseline(baseline.read(path), path)
+
+    def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+        """Return what a baseline does not know; the baseline is written first if asked for."""
+        if self._request.write_baseline is not None:
+            from gblock.engine import baseline
+
+            baseline.save(diagnostics, self._request.write_baseline)
+        return diagnostics if self._baseline is None else self._baseline.new(diagnostics)
+
+    def _notes_on_baseline(self, diagnostics: list[Diagnostic]) -> list[str]:
+        """Return what is wrong with the baseline, as far as a run with this selection shows it."""
+        request = self._request
+        if self._baseline is None or request.select or request.ignore or request.stdin:
+            return []
+        return self._baseline.notes(diagnostics, frozenset(self.codebase.reported))
 
     def ignores(self, name: str) -> bool:
         """Return whether a name is ignored in every file."""
@@ -164,9 +212,10 @@ class Check:
         ]
 
 
-def _baselined(shown: list[Diagnostic], new: list[Diagnostic]) -> list[Hidden]:
-    reported = {id(diagnostic) for diagnostic in new}
-    return [Hidden(one, "baseline") for one in shown if id(one) not in reported]
+def _hidden(shown: list[Diagnostic], left: list[Diagnostic], reason: str) -> list[Hidden]:
+    """Return what of the diagnostics is not left, with the reason for it."""
+    reported = {id(diagnostic) for diagnostic in left}
+    return [Hidden(one, reason) for one in shown if id(one) not in reported]
 
 
 class _Sorted:
@@ -242,6 +291,10 @@ class _Sorted:
 
         text = modules.text(path)
         return read(text) if text is not None else None
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
 def _place_of(diagnostic: Diagnostic) -> tuple[object, ...]:

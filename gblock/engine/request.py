@@ -33,6 +33,8 @@ class Request(NamedTuple):
     """A file that lists what is known, instead of the configuration's."""
     write_baseline: str | None = None
     """A file to write what is reported to; all of it is known then."""
+    since: str | None = None
+    """A git revision; only what the project did not have there is reported."""
     force_exclude: bool = False
     """Whether files that are named are left out like those that are found."""
     observed: Observations | None = None

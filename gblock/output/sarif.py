@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "SRCROOT"
 """Stands for the working directory, which relative paths start from."""
-_KINDS = {"comment": "inSource", "configuration": "external", "baseline": "external"}
+_KINDS = {
+    "comment": "inSource",
+    "configuration": "external",
+    "baseline": "external",
+    "since": "external",
+}
 
 
 def render(
