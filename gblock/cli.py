@@ -73,6 +73,8 @@ def _run(argv: list[str]) -> int:
         return _launch(options)
     if options.command == "trial":
         return _trial(options)
+    if options.command == "init":
+        return _init(options)
     if options.command in ("completion", "help"):
         return _described(options)
     from gblock import explain
@@ -268,6 +270,29 @@ def _described(options: Options) -> int:
         for command, actions in parser.arguments().items()
     }
     return _write(completion.script(options.name, choices, parser.descriptions()))
+
+
+def _init(options: Options) -> int:
+    from gblock import config, engine
+    from gblock.commandline.setup import Setup
+    from gblock.files import relative_name
+    from gblock.output.place import printable
+    from gblock.output.summary import counted, summary
+
+    setup = Setup(options.directory, force=options.force)
+    baseline = setup.baseline if setup.writes_baseline else None
+    for step in (setup.settings(), setup.hook(), setup.pipeline()):
+        failed = _write(f"{printable(relative_name(step.path))}: {step.done}\n")
+    settings = config.changed(config.find(options.directory), baseline=None)
+    request = engine.Request([options.directory], settings, write_baseline=baseline, jobs=0)
+    report = engine.check(request)
+    name = printable(relative_name(setup.baseline))
+    if baseline is None:
+        failed = _write(f"{name}: exists already; --force replaces it\n")
+    else:
+        failed = _write(f"{name}: {counted(report.baselined, 'diagnostic')} to hide for now\n")
+    _say(summary(report))
+    return failed or (FAILED if report.problems else CLEAN)
 
 
 def _stdin(options: Options) -> tuple[str, bytes] | None:

@@ -57,6 +57,8 @@ class Options:
         self.directory = "."
         # What `explain` explains; the shell of `completion`; the command of `help`.
         self.name = ""
+        # Whether `init` replaces what is there.
+        self.force = False
         # What `run` runs, and how the probe is set.
         self.words: list[str] = []
         self.records: str | None = None

@@ -226,6 +226,13 @@ def _help(parser: _Parser) -> None:
     parser.add_argument("name", nargs="?", metavar="COMMAND", help="the command to describe")
 
 
+def _init(parser: _Parser) -> None:
+    help_ = "the project's directory"
+    parser.add_argument("directory", nargs="?", default=".", metavar="DIRECTORY", help=help_)
+    replace = "replace what is there already"
+    parser.add_argument("--force", action="store_true", help=replace)
+
+
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
@@ -236,6 +243,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "blockers": ("List the catalog of blockers.", _list),
     "run": ("Run a command with the probe on.", _run),
     "trial": ("Measure whether a statement blocks the hub.", _trial),
+    "init": ("Set up a project: settings, baseline, pre-commit hook and CI job.", _init),
     "completion": ("Print the completions of a shell.", _completion),
     "help": ("Print the help of a command.", _help),
 }
