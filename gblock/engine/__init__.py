@@ -170,11 +170,13 @@ class Check:
     @cached_property
     def _baseline(self) -> Baseline | None:
         """What is known, None where there is no baseline."""
-        from gblock.engine import baseline
-
         request = self._request
         path = request.write_baseline or request.baseline or request.config.baseline
-        return None if path is None else baseline.Baseline(baseline.read(path), path)
+        if path is None:
+            return None
+        from gblock.engine import baseline
+
+        return baseline.Baseline(baseline.read(path), path)
 
     def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
         """Return what a baseline does not know; the baseline is written first if asked for."""
