@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gblock.commandline.options import Options
     from gblock.config import Config
     from gblock.diagnostics import Report
+    from gblock.engine import Check
     from gblock.observations import Observations
 
 CLEAN, DIAGNOSTICS, FAILED = 0, 1, 2
@@ -23,6 +24,8 @@ INTERRUPTED = 130
 """What a shell reports of a command that SIGINT ended: 128 and the number of the signal."""
 _MANY = 300
 """Files: after a larger check the memory is left to the system."""
+_COUNTED = ("text", "concise", "json")
+"""Formats that statistics are written in."""
 _RULE_COLUMNS = ("name", "default", "summary")
 _BLOCKER_COLUMNS = ("id", "distribution", "kind", "level", "why")
 
@@ -71,6 +74,10 @@ def _run(argv: list[str]) -> int:
         return _launch(options)
     if options.command == "trial":
         return _trial(options)
+    if options.command == "init":
+        return _init(options)
+    if options.command in ("completion", "help"):
+        return _described(options)
     from gblock import explain
     from gblock.output.listing import listing
 
@@ -82,25 +89,96 @@ def _run(argv: list[str]) -> int:
 
 
 def _check(options: Options) -> int:
-    if options.statistics and options.output_format == "github":
+    targets, shown = _outputs(options)
+    if options.statistics and (targets or shown not in _COUNTED):
         raise UserError("gblock check", "--statistics is written as text, concise or json")
     stdin = _stdin(options)
     config = _config(options)
-    report = _report(options, config, stdin)
+    if options.show_settings:
+        from gblock.commandline import settings
+
+        select = (*(options.select or config.select), *options.extend_select)
+        return _write(settings.shown(config, select, (*options.ignore, *config.ignore)))
+    if options.show_files:
+        return _list_files(options, config)
+    checked, report = _report(options, config, stdin)
+    if options.add_ignore:
+        return _add_ignores(options, checked, report)
+    source_of = _source_of(stdin)
+    for name, file in targets:
+        from gblock.writing import write
+
+        write(file, _rendered(name, report, source_of, None))
+    failed = CLEAN
     if options.statistics:
         from gblock.output.statistics import statistics
 
-        failed = _write(statistics(report, options.output_format))
-    else:
-        from gblock.output import render
-
+        failed = _write(statistics(report, shown or "text"))
+    elif shown is not None:
         width = _width() if report.diagnostics and _is_coloured(options.color) else None
-        page = render(options.output_format, report, _source_of(stdin), width)
+        page = _rendered(shown, report, source_of, width)
         failed = _write(page) if page else CLEAN
     _tell(options, report)
     if failed or report.problems:
         return FAILED
     return DIAGNOSTICS if report.diagnostics and not options.exit_zero else CLEAN
+
+
+def _outputs(options: Options) -> tuple[list[tuple[str, str]], str | None]:
+    """Return the formats with their files, and the format of standard output, if it gets one."""
+    if not options.outputs:
+        return [], options.output_format
+    targets = [(name, file) for name, file in options.outputs if file is not None]
+    files = [file for _, file in targets]
+    if len(files) != len(set(files)):
+        raise UserError("gblock check", "two outputs have the same --output-file")
+    rest = [name for name, file in options.outputs if file is None]
+    return targets, rest[-1] if rest else None
+
+
+def _rendered(
+    name: str, report: Report, source_of: Callable[[str], str | None], width: int | None
+) -> str:
+    from gblock.output import FORMATS, render
+
+    if FORMATS[name].is_documented:
+        from gblock import explain
+
+        report = report._replace(pages=explain.rule_pages())
+    return render(name, report, source_of, width)
+
+
+def _list_files(options: Options, config: Config) -> int:
+    from gblock.codebase import Codebase
+    from gblock.files import relative_name
+    from gblock.output.place import place, printable
+
+    found = Codebase(options.paths or ["."], config, force_exclude=options.force_exclude)
+    names = sorted(relative_name(path) for path in found.reported)
+    failed = _write("".join(f"{printable(name)}\n" for name in names))
+    problems = found.problems()
+    for problem in problems:
+        _say(f"{place(problem.filename)}: error: {printable(problem.message)}")
+    return FAILED if failed or problems else CLEAN
+
+
+def _add_ignores(options: Options, checked: Check, report: Report) -> int:
+    from gblock.engine import ignores
+    from gblock.output.place import place
+    from gblock.output.summary import counted
+
+    if options.stdin_filename is not None or "-" in options.paths:
+        raise UserError("gblock check", "--add-ignore changes files, not standard input")
+    added, left = ignores.add(report.diagnostics, checked.rows)
+    for diagnostic in left:
+        where = place(diagnostic.filename, diagnostic.location)
+        _say(f"{where}: warning: no comment can hide {diagnostic.code} here")
+    _tell(options, report._replace(diagnostics=tuple(left)))
+    if not options.quiet:
+        _say(f"{counted(added, 'diagnostic')} suppressed by new comments.")
+    if report.problems:
+        return FAILED
+    return DIAGNOSTICS if left and not options.exit_zero else CLEAN
 
 
 def _processes(options: Options) -> int:
@@ -225,6 +303,46 @@ def _trial(options: Options) -> int:
     return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
 
+def _described(options: Options) -> int:
+    """Print what the parser knows of the commands."""
+    from gblock.commandline import completion, parser
+
+    if options.command == "help":
+        return _write(parser.helped(options.name or None))
+    choices = {
+        command: {
+            name: tuple(map(str, one.choices or ()))
+            for one in actions
+            for name in one.option_strings
+        }
+        for command, actions in parser.arguments().items()
+    }
+    return _write(completion.script(options.name, choices, parser.descriptions()))
+
+
+def _init(options: Options) -> int:
+    from gblock import config, engine
+    from gblock.commandline.setup import Setup
+    from gblock.files import relative_name
+    from gblock.output.place import printable
+    from gblock.output.summary import counted, summary
+
+    setup = Setup(options.directory, force=options.force)
+    baseline = setup.baseline if setup.writes_baseline else None
+    for step in (setup.settings(), setup.hook(), setup.pipeline()):
+        failed = _write(f"{printable(relative_name(step.path))}: {step.done}\n")
+    settings = config.changed(config.find(options.directory), baseline=None)
+    request = engine.Request([options.directory], settings, write_baseline=baseline, jobs=0)
+    report = engine.check(request)
+    name = printable(relative_name(setup.baseline))
+    if baseline is None:
+        failed = _write(f"{name}: exists already; --force replaces it\n")
+    else:
+        failed = _write(f"{name}: {counted(report.baselined, 'diagnostic')} to hide for now\n")
+    _say(summary(report))
+    return failed or (FAILED if report.problems else CLEAN)
+
+
 def _stdin(options: Options) -> tuple[str, bytes] | None:
     if options.stdin_filename is None and "-" not in options.paths:
         return None
@@ -236,6 +354,10 @@ def _stdin(options: Options) -> tuple[str, bytes] | None:
 
 
 def _config(options: Options) -> Config:
+    if options.command == "check" and _has_changes(options):
+        from gblock.commandline import settings
+
+        return settings.of(options)
     from gblock import config
 
     if options.isolated:
@@ -246,7 +368,13 @@ def _config(options: Options) -> Config:
     return config.find(options.stdin_filename or (named[0] if named else "."))
 
 
-def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -> Report:
+def _has_changes(options: Options) -> bool:
+    return bool(options.exclude is not None or options.extend_exclude or options.per_file_ignores)
+
+
+def _report(
+    options: Options, config: Config, stdin: tuple[str, bytes] | None
+) -> tuple[Check, Report]:
     from gblock import engine
 
     progress = None
@@ -259,10 +387,12 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
         config,
         stdin=stdin,
         select=options.select,
+        extend_select=options.extend_select,
         ignore=options.ignore,
         min_severity=options.min_severity,
         baseline=options.baseline,
         write_baseline=options.write_baseline,
+        since=options.since,
         force_exclude=options.force_exclude,
         observed=_observed(options.observed, config) if options.observed else None,
         all_processes=options.all_processes,
@@ -285,7 +415,7 @@ def _report(options: Options, config: Config, stdin: tuple[str, bytes] | None) -
             progress.clear()
     if report.files_checked > _MANY:
         _leave_to_the_system(checked)
-    return report
+    return checked, report
 
 
 def _leave_to_the_system(checked: object) -> None:

@@ -79,6 +79,11 @@ class Config:
         self.processes: Final = processes
 
 
+def changed(config: Config, **changes: Any) -> Config:
+    """Return the same settings but for some."""
+    return Config(**{name: getattr(config, name) for name in Config.__slots__} | changes)
+
+
 def find(first_path: str) -> Config:
     """Return the settings of the nearest file with some, from the path upwards."""
     directory = os.path.abspath(first_path)

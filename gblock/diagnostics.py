@@ -92,6 +92,13 @@ class Diagnostic(NamedTuple):
     """What one change would mend; diagnostics of one cause share it."""
 
 
+def order(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """Return what diagnostics are sorted by: file and place, then what can always be compared."""
+    d = diagnostic
+    first = (d.filename, d.location, d.end_location, d.code, d.severity, d.message, d.help, d.why)
+    return (*first, d.blocker or "", d.symbol or "", d.related)
+
+
 class Candidate(NamedTuple):
     """A diagnostic before the engine sorts it: reported, hidden, suppressed or known."""
 
@@ -111,6 +118,25 @@ class Problem(NamedTuple):
     location: Location | None = None
 
 
+class Hidden(NamedTuple):
+    """A diagnostic that is not reported."""
+
+    diagnostic: Diagnostic
+    reason: str
+    """``comment``, ``configuration``, ``baseline`` or ``since``."""
+
+
+class RulePage(NamedTuple):
+    """A rule as outputs describe it."""
+
+    name: str
+    summary: str
+    """One sentence."""
+    text: str
+    """The page, in Markdown."""
+    on_by_default: bool
+
+
 class Report(NamedTuple):
     """What one run found, and every silence of it, counted."""
 
@@ -121,6 +147,8 @@ class Report(NamedTuple):
     """Diagnostics that a ``# gblock: ignore`` comment hides."""
     baselined: int = 0
     """Diagnostics that the baseline knows."""
+    older: int = 0
+    """Diagnostics that the revision of ``--since`` has, too."""
     elsewhere: int = 0
     """Diagnostics in files that only processes without gevent run."""
     idle: int = 0
@@ -147,3 +175,9 @@ class Report(NamedTuple):
     """Blocks that a probe saw, in files that were checked, and of which nothing is reported."""
     observed_elsewhere: int = 0
     """Call sites that a probe saw block, in files that were not checked."""
+    hidden: tuple[Hidden, ...] = ()
+    """What is suppressed or baselined, for outputs that show it."""
+    own_blockers: frozenset[str] = frozenset()
+    """The ids of blockers that no page of gblock describes."""
+    pages: tuple[RulePage, ...] = ()
+    """The rules' pages, where an output shows them."""

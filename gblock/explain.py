@@ -8,6 +8,7 @@ from collections import Counter
 
 from gblock import measurements, rules
 from gblock.catalog import Belief, Blocker, Catalog, Driver, Evidence, Timeout
+from gblock.diagnostics import RulePage
 from gblock.errors import UserError
 from gblock.rule import Rule
 from gblock.suggestion import did_you_mean
@@ -58,6 +59,14 @@ def page(name: str) -> str:
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))
     raise UserError(
         "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
+    )
+
+
+def rule_pages() -> tuple[RulePage, ...]:
+    """The pages of all rules, for outputs that carry them."""
+    return tuple(
+        RulePage(rule.name, _title(rule), rule_page(rule), rule.on_by_default)
+        for rule in rules.load_all()
     )
 
 
@@ -228,6 +237,11 @@ def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
     return lines
 
 
+def _entry_of(name: str) -> str:
+    """Return an entry's id with an anchor, which addresses of blockers point to."""
+    return f'<a id="{name}"></a>`{name}`'
+
+
 def _cell(text: str | None) -> str:
     return (text or "?").replace("|", "\\|")
 
@@ -264,7 +278,7 @@ def blockers_document() -> str:
         for blocker in blockers:
             gap = blocker.evidence.max_gap
             lines.append(
-                f"| `{blocker.id}` | {blocker.kind} | {blocker.level} "
+                f"| {_entry_of(blocker.id)} | {blocker.kind} | {blocker.level} "
                 f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.remedy())} |"
             )
     lines += ["", "## Drivers chosen by a string", "", f"Reported by {rules.OF_DRIVERS}.", ""]
@@ -273,8 +287,9 @@ def blockers_document() -> str:
         gap = driver.evidence.max_gap
         names = dict.fromkeys(name for choice in driver.chosen_by for name in choice.names)
         lines.append(
-            f"| `{driver.id}` | {', '.join(f'`{name}`' for name in names)} | {driver.level} "
-            f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(driver.instead)} |"
+            f"| {_entry_of(driver.id)} | {', '.join(f'`{name}`' for name in names)} "
+            f"| {driver.level} | {f'{gap:.2f} s' if gap is not None else '?'} "
+            f"| {_cell(driver.instead)} |"
         )
     return "\n".join(lines) + "\n"
 

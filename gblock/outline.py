@@ -187,6 +187,11 @@ class Outlines:
         """Whether there is nothing but the built-in catalog."""
         return not self._others
 
+    @property
+    def own_ids(self) -> frozenset[str]:
+        """The ids of what can be selected and does not come from the built-in catalog alone."""
+        return frozenset(chunk.id for one in self._others for chunk in one.chunks if chunk.id)
+
     @cached_property
     def _built_in(self) -> Outline:
         return read()

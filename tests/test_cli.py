@@ -171,6 +171,7 @@ class TestArguments:
         assert engine.request == Request(
             ["src", "more.py", "-odd.py"],
             engine.request.config,
+            extend_select=[],
             select=["a", "b", "c"],
             ignore=["d"],
             min_severity="error",

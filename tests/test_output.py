@@ -149,7 +149,9 @@ def test_json_has_the_fields_of_the_contract():
         "paths": [],
         "cause": None,
         "fix": None,
-        "url": None,
+        "url": "https://github.com/gblock/gblock/blob/main/docs/rules.md#false-offload",
+        "blocker_url": "https://github.com/gblock/gblock/blob/main/docs/blockers.md"
+        "#confluent-kafka-producer-flush",
     }
 
 

@@ -16,7 +16,19 @@ class Options:
         self.paths: Sequence[str] = ()
         self.output_format = "text"
         self.select: list[str] = []
+        self.extend_select: list[str] = []
         self.ignore: list[str] = []
+        # Patterns as in .gitignore; None leaves those of the configuration.
+        self.exclude: list[str] | None = None
+        self.extend_exclude: list[str] = []
+        # Pairs of a pattern and names; None leaves those of the configuration.
+        self.per_file_ignores: list[tuple[str, tuple[str, ...]]] | None = None
+        # Pairs of a format and a file, None for standard output, in the order of the arguments.
+        self.outputs: list[tuple[str, str | None]] = []
+        self.show_files = False
+        self.show_settings = False
+        self.add_ignore = False
+        self.since: str | None = None
         self.min_severity: str | None = None
         self.baseline: str | None = None
         self.write_baseline: str | None = None
@@ -41,7 +53,6 @@ class Options:
         # `report`: where to write to, what to check beside it, and whether to draft entries.
         self.output: str | None = None
         self.project: str | None = None
-        self.since: str | None = None
         self.until: str | None = None
         self.by: str | None = None
         self.compare: str | None = None
@@ -55,8 +66,10 @@ class Options:
         self.no_cache = False
         # Whose processes are listed.
         self.directory = "."
-        # What `explain` explains.
+        # What `explain` explains; the shell of `completion`; the command of `help`.
         self.name = ""
+        # Whether `init` replaces what is there.
+        self.force = False
         # What `run` runs, and how the probe is set.
         self.words: list[str] = []
         self.records: str | None = None

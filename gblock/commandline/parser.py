@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 
+from gblock.commandline.completion import SHELLS
 from gblock.commandline.meanings import MEANINGS
 from gblock.commandline.options import Options
 from gblock.errors import UserError
@@ -16,7 +17,7 @@ from gblock.suggestion import did_you_mean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,9 +56,7 @@ def parse(argv: list[str]) -> Options:
         SystemExit: after ``--help`` or ``--version``, whose text has been printed.
     """
     if argv and argv[0] in _COMMANDS:
-        description, arguments = _COMMANDS[argv[0]]
-        parser = _Parser(f"gblock {argv[0]}", description)
-        arguments(parser)
+        parser = _of(argv[0])
         options = Options(argv[0])
         if argv[0] == "run" and "--" in argv:
             # What stands behind it is not ours to understand.
@@ -81,7 +80,7 @@ def _overview() -> _Parser:
     from gblock import __version__
 
     listed = "\n".join(
-        f"  {name:<10} {description}" for name, (description, _) in _COMMANDS.items()
+        f"  {name:<11} {description}" for name, (description, _) in _COMMANDS.items()
     )
     description = "Find the calls that block the gevent hub."
     parser = _Parser(
@@ -95,10 +94,22 @@ def _overview() -> _Parser:
 def _check(parser: _Parser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files and directories; `-` reads standard input")
-    add("--output-format", choices=FORMATS, help="how diagnostics are written")
+    formats = "how diagnostics are written; may be repeated, each with an --output-file"
+    add("--output-format", choices=FORMATS, action=_OutputFormat, help=formats)
+    file = "write the format before it to this file, not to standard output"
+    add("--output-file", dest="outputs", metavar="FILE", action=_OutputFile, help=file)
     names = "names of rules or ids of blockers, with commas between them"
     add("--select", type=_names, action="extend", metavar="NAME", help=names)
-    add("--ignore", type=_names, action="extend", metavar="NAME", help=names)
+    more = "the same, in addition to the settings"
+    add("--extend-select", type=_names, action="extend", metavar="NAME", help=more)
+    for flag in ("--ignore", "--extend-ignore"):
+        add(flag, dest="ignore", type=_names, action="extend", metavar="NAME", help=more)
+    pairs = "PATTERN:NAME with commas between them, instead of the settings' per-file-ignores"
+    add("--per-file-ignores", type=_pairs, action="extend", metavar="LIST", help=pairs)
+    patterns = "leave out what these patterns match, instead of the settings' exclude"
+    add("--exclude", type=_names, action="extend", metavar="LIST", help=patterns)
+    patterns = "leave out what these patterns match, too"
+    add("--extend-exclude", type=_names, action="extend", metavar="LIST", help=patterns)
     add("--min-severity", choices=("note", "warning", "error"), help="report nothing below it")
     add("--statistics", action="store_true", help="show how often, not where")
     add("--exit-zero", action="store_true", help="exit 0 even if there are diagnostics")
@@ -110,6 +121,12 @@ def _check(parser: _Parser) -> None:
     add("--show-paths", action="store_true", help="show every way to a call, not the shortest only")
     add("--sort", choices=("weight", "path"), help="the order in text: weight")
     add("--all-contexts", action="store_true", help="report also commands, migrations and tests")
+    since = "report only what is new since a git revision, from where the branches part"
+    add("--since", metavar="REV", help=since)
+    hide = "add a # gblock: ignore comment to each line that is reported"
+    add("--add-ignore", action="store_true", help=hide)
+    add("--show-files", action="store_true", help="list the files that would be checked")
+    add("--show-settings", action="store_true", help="show the settings that would be used")
     add("--all-processes", action="store_true", help="report also what never runs on gevent")
     add("--assume-gevent", action="store_true", help="judge a project that never names gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
@@ -218,6 +235,21 @@ def _trial(parser: _Parser) -> None:
     add("--json", dest="as_json", action="store_true", help="write one JSON object")
 
 
+def _completion(parser: _Parser) -> None:
+    parser.add_argument("name", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
+
+
+def _help(parser: _Parser) -> None:
+    parser.add_argument("name", nargs="?", metavar="COMMAND", help="the command to describe")
+
+
+def _init(parser: _Parser) -> None:
+    help_ = "the project's directory"
+    parser.add_argument("directory", nargs="?", default=".", metavar="DIRECTORY", help=help_)
+    replace = "replace what is there already"
+    parser.add_argument("--force", action="store_true", help=replace)
+
+
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "check": ("Report the calls that block the hub.", _check),
     "report": ("Report what probes saw block the hub.", _report),
@@ -228,7 +260,62 @@ _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {
     "blockers": ("List the catalog of blockers.", _list),
     "run": ("Run a command with the probe on.", _run),
     "trial": ("Measure whether a statement blocks the hub.", _trial),
+    "init": ("Set up a project: settings, baseline, pre-commit hook and CI job.", _init),
+    "completion": ("Print the completions of a shell.", _completion),
+    "help": ("Print the help of a command.", _help),
 }
+
+
+def helped(name: str | None) -> str:
+    """Return the help of a command, or of all.
+
+    Raises:
+        UserError: for a command that does not exist.
+    """
+    if name is None:
+        return _overview().format_help()
+    if name not in _COMMANDS:
+        raise UserError("gblock help", f"{name} is no command{did_you_mean(name, _COMMANDS)}")
+    return _of(name).format_help()
+
+
+def arguments() -> dict[str, list[argparse.Action]]:
+    """Return the options of each command, for completions."""
+    return {
+        name: [one for one in _of(name)._actions if one.option_strings]  # noqa: SLF001
+        for name in _COMMANDS
+    }
+
+
+def descriptions() -> dict[str, str]:
+    """Return what each command does."""
+    return {name: description for name, (description, _) in _COMMANDS.items()}
+
+
+def _of(name: str) -> _Parser:
+    description, arguments = _COMMANDS[name]
+    parser = _Parser(f"gblock {name}", description)
+    arguments(parser)
+    return parser
+
+
+class _OutputFormat(argparse.Action):
+    """Begins one more output; the last without a file goes to standard output."""
+
+    def __call__(self, _: object, namespace: Any, value: Any, __: object = None) -> None:
+        namespace.outputs = [*namespace.outputs, (value, None)]
+        namespace.output_format = value
+
+
+class _OutputFile(argparse.Action):
+    """Sends the output that was begun last to a file; without one, text."""
+
+    def __call__(self, _: object, namespace: Any, value: Any, __: object = None) -> None:
+        outputs = namespace.outputs
+        *before, (name, file) = outputs or [("text", None)]
+        if file is not None:
+            before, name = outputs, "text"
+        namespace.outputs = [*before, (name, value)]
 
 
 def _names(text: str) -> list[str]:
@@ -236,6 +323,13 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("expected at least one name")
     return names
+
+
+def _pairs(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    pairs = [pair.rpartition(":") for pair in _names(text)]
+    if not all(pattern and name for pattern, _, name in pairs):
+        raise argparse.ArgumentTypeError("expected PATTERN:NAME")
+    return [(pattern, (name,)) for pattern, _, name in pairs]
 
 
 def _number(text: str) -> int:

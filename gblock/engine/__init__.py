@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.codebase import Codebase
+from gblock.diagnostics import Candidate, Hidden, Report, order
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gblock.config import Config
-    from gblock.diagnostics import Candidate, Diagnostic, Related, Report
+    from gblock.diagnostics import Diagnostic, Related
+    from gblock.engine.baseline import Baseline
     from gblock.engine.inspection import Inspection
     from gblock.engine.suppressions import Suppressions
     from gblock.observations import Confirmation, Observations
@@ -81,7 +83,7 @@ class Check:
         request, codebase = self._request, self.codebase
         try:
             inspection, inspected = self._plan.inspected()
-            sorted_out = _Sorted(self)
+            self._sorted = sorted_out = _Sorted(self)
             unresolved: list[Related] = []
             notes = [*codebase.notes, *unmet(request.config, codebase.modules.files)]
             if inspection is not None:
@@ -114,12 +116,22 @@ class Check:
             diagnostics, unchecked = seen.diagnostics, seen.elsewhere
             unexplained = _unexplained(seen)
         shown = [one for one in diagnostics if one.severity >= self._lowest]
-        new = self._new(sorted(shown))
+        new = self._new(sorted(shown, key=order))
+        hidden = _hidden(shown, new, "baseline")
+        notes += self._notes_on_baseline(diagnostics)
+        if request.since is not None:
+            from gblock.engine import since
+
+            brought = since.new(new, codebase.root, request.since, self._checked_elsewhere)
+            hidden += _hidden(new, brought, "since")
+            new = brought
+        hidden += sorted_out.suppressed
         return Report(
             diagnostics=tuple(new),
             problems=tuple(sorted(problems)),
-            suppressed=sorted_out.suppressed,
-            baselined=len(shown) - len(new),
+            suppressed=len(sorted_out.suppressed),
+            baselined=sum(one.reason == "baseline" for one in hidden),
+            older=sum(one.reason == "since" for one in hidden),
             elsewhere=sorted_out.elsewhere,
             idle=sorted_out.idle,
             below_severity=len(diagnostics) - len(shown),
@@ -133,6 +145,8 @@ class Check:
             unexplained=unexplained,
             observed_elsewhere=unchecked,
             by_path=request.by_path,
+            hidden=tuple(sorted(hidden, key=lambda one: order(one.diagnostic))),
+            own_blockers=self._wanted.outlines.own_ids,
         )
 
     def _judged_by_processes(self, sorted_out: _Sorted, inspection: Inspection) -> list[str]:
@@ -157,6 +171,36 @@ class Check:
         """Whether code is reported, too, that no greenlet of a service runs."""
         return self._request.all_contexts
 
+    def rows(self, diagnostic: Diagnostic) -> tuple[int, int] | None:
+        """Return the rows of a reported diagnostic's statement, on which a comment hides it."""
+        return self._sorted.rows.get(_place_of(diagnostic))
+
+    def _checked_elsewhere(self, root: str, paths: Sequence[str]) -> Sequence[Diagnostic]:
+        """Return what is reported of files in another directory that holds the same project."""
+        import os
+
+        from gblock import config
+
+        request = self._request
+        here = self.codebase.root
+        src = tuple(
+            os.path.join(root, os.path.relpath(one, here)) if _is_below(one, here) else one
+            for one in request.config.src
+        )
+        filename = request.config.filename or (here if self.codebase.is_project else None)
+        settings = config.changed(request.config, root=root, src=src, filename=filename)
+        settings = config.changed(settings, baseline=None)
+        elsewhere = request._replace(
+            paths=paths,
+            config=settings,
+            stdin=None,
+            baseline=None,
+            write_baseline=None,
+            since=None,
+            observed=None,
+        )
+        return Check(elsewhere).report().diagnostics
+
     @cached_property
     def _lowest(self) -> int:
         """The severity below which diagnostics are hidden."""
@@ -165,17 +209,31 @@ class Check:
         name = self._request.min_severity or self._request.config.min_severity or "warning"
         return Severity[name.upper()]
 
-    def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """Return what a baseline does not know; the baseline is written first if asked for."""
+    @cached_property
+    def _baseline(self) -> Baseline | None:
+        """What is known, None where there is no baseline."""
         request = self._request
         path = request.write_baseline or request.baseline or request.config.baseline
         if path is None:
-            return diagnostics
+            return None
         from gblock.engine import baseline
 
-        if request.write_baseline is not None:
-            baseline.save(diagnostics, path)
-        return list(baseline.new(diagnostics, baseline.read(path), path))
+        return baseline.Baseline(baseline.read(path), path)
+
+    def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+        """Return what a baseline does not know; the baseline is written first if asked for."""
+        if self._request.write_baseline is not None:
+            from gblock.engine import baseline
+
+            baseline.save(diagnostics, self._request.write_baseline)
+        return diagnostics if self._baseline is None else self._baseline.new(diagnostics)
+
+    def _notes_on_baseline(self, diagnostics: list[Diagnostic]) -> list[str]:
+        """Return what is wrong with the baseline, as far as a run with this selection shows it."""
+        request = self._request
+        if self._baseline is None or request.select or request.ignore or request.stdin:
+            return []
+        return self._baseline.notes(diagnostics, frozenset(self.codebase.reported))
 
     def ignores(self, name: str) -> bool:
         """Return whether a name is ignored in every file."""
@@ -198,6 +256,12 @@ class Check:
         ]
 
 
+def _hidden(shown: list[Diagnostic], left: list[Diagnostic], reason: str) -> list[Hidden]:
+    """Return what of the diagnostics is not left, with the reason for it."""
+    reported = {id(diagnostic) for diagnostic in left}
+    return [Hidden(one, reason) for one in shown if id(one) not in reported]
+
+
 class _Sorted:
     """The candidates of a check: those to report, and how many are hidden for which reason.
 
@@ -208,7 +272,9 @@ class _Sorted:
     def __init__(self, check: Check) -> None:
         self._check = check
         self.reported: list[Diagnostic] = []
-        self.suppressed = 0
+        self.suppressed: list[Hidden] = []
+        self.rows: dict[tuple[object, ...], tuple[int, int]] = {}
+        """The first and the last row of the statements in which something was found."""
         self.elsewhere = 0
         self.idle = 0
 
@@ -221,14 +287,7 @@ class _Sorted:
         comments = self._comments(path)
         ignored = self._check.ignored(path)
         for candidate in (*candidates, *inspection.remarked(path)):
-            if _is_suppressed(candidate, ignored, comments):
-                self.suppressed += 1
-                continue
-            diagnostic = inspection.in_context(candidate)
-            if inspection.is_idle(diagnostic) and not self._check.all_contexts:
-                self.idle += 1
-            else:
-                self.reported.append(diagnostic)
+            self._sort(candidate, inspection, ignored, comments)
         if (
             comments is not None
             and _UNUSED not in ignored
@@ -242,7 +301,6 @@ class _Sorted:
 
     def add_invalid(self, path: str, trouble: Trouble) -> None:
         """Sort a file that cannot be checked."""
-        from gblock.diagnostics import Candidate
         from gblock.rules.invalid_syntax import InvalidSyntax
 
         if self._check.ignores(_INVALID):
@@ -255,8 +313,26 @@ class _Sorted:
         )
         row = diagnostic.location.row
         candidate = Candidate(diagnostic, (row, row))
-        if _is_suppressed(candidate, self._check.ignored(path), self._comments(path)):
-            self.suppressed += 1
+        self._sort(candidate, None, self._check.ignored(path), self._comments(path))
+
+    def _sort(
+        self,
+        candidate: Candidate,
+        inspection: Inspection | None,
+        ignored: frozenset[str | None],
+        comments: Suppressions | None,
+    ) -> None:
+        self.rows[_place_of(candidate.diagnostic)] = candidate.rows
+        reason = _reason_to_hide(candidate, ignored, comments)
+        if reason is not None:
+            self.suppressed.append(Hidden(candidate.diagnostic, reason))
+            return
+        if inspection is None:
+            self.reported.append(candidate.diagnostic)
+            return
+        diagnostic = inspection.in_context(candidate)
+        if inspection.is_idle(diagnostic) and not self._check.all_contexts:
+            self.idle += 1
         else:
             self.reported.append(diagnostic)
 
@@ -270,14 +346,24 @@ class _Sorted:
         return read(text) if text is not None else None
 
 
-def _is_suppressed(
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _place_of(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.filename, diagnostic.location, diagnostic.code, diagnostic.blocker
+
+
+def _reason_to_hide(
     candidate: Candidate, ignored: frozenset[str | None], comments: Suppressions | None
-) -> bool:
-    """Return whether the configuration or a comment hides a diagnostic."""
+) -> str | None:
+    """Return whether the configuration or a comment hides a diagnostic, None if neither does."""
     diagnostic = candidate.diagnostic
     if ignored & {diagnostic.code, diagnostic.blocker}:
-        return True
-    return comments is not None and comments.hides(diagnostic, *candidate.rows)
+        return "configuration"
+    if comments is not None and comments.hides(diagnostic, *candidate.rows):
+        return "comment"
+    return None
 
 
 def check(request: Request) -> Report:
@@ -309,11 +395,7 @@ def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> O
     """
     from gblock import observations
 
-<<<<<<< HEAD
     run = Check(Request(paths, config, assume_gevent=True))  # a probe saw its hub
-=======
-    run = Check(Request(paths, config, assume_gevent=True))
->>>>>>> 1d2dbcf5f21d4b8e0c11937ac684bb7d5df961a6
     diagnostics = run.report().diagnostics
     return observations.confirmed(observed, diagnostics, run.codebase.reported).observations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from gblock.diagnostics import Diagnostic
@@ -19,9 +19,13 @@ from gblock.writing import write
 
 _VERSION = 1
 _KEYS = ("filename", "code", "blocker", "symbol")
+_SHOWN = 3
+"""Stale entries that are named."""
+
+Key = tuple["str | None", ...]
 
 
-def read(path: str) -> Counter[tuple[str | None, ...]]:
+def read(path: str) -> Counter[Key]:
     """The known diagnostics of a baseline, counted by key.
 
     Raises:
@@ -41,34 +45,118 @@ def read(path: str) -> Counter[tuple[str | None, ...]]:
         raise UserError(path, message) from None
 
 
-def _counted(content: Any) -> Counter[tuple[str | None, ...]]:
+def _counted(content: Any) -> Counter[Key]:
     if content["version"] != _VERSION:
         raise KeyError
-    known: Counter[tuple[str | None, ...]] = Counter()
+    known: Counter[Key] = Counter()
     for entry in content["diagnostics"]:
         known[tuple(entry[key] for key in _KEYS)] += int(entry["count"])
     return known
 
 
-def new(
-    diagnostics: Iterable[Diagnostic], known: Counter[tuple[str | None, ...]], path: str
-) -> list[Diagnostic]:
-    """Those diagnostics that a baseline does not know.
+class Baseline:
+    """What is known, compared with what is found.
 
     Args:
-        diagnostics: In order of file and place.
         known: What `read` gave.
         path: The baseline's path; its file names start from its directory.
     """
-    left = Counter(known)
-    found = []
-    for diagnostic in diagnostics:
-        key = _key(diagnostic, path)
-        if left[key] > 0:
-            left[key] -= 1
-        else:
-            found.append(diagnostic)
+
+    def __init__(self, known: Counter[Key], path: str) -> None:
+        self._known = known
+        self._path = path
+        self._renamed: dict[str, str] = {}
+
+    def new(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """Return the diagnostics that are not known.
+
+        Args:
+            diagnostics: In order of file and place.
+        """
+        keys = [_key(diagnostic, self._path) for diagnostic in diagnostics]
+        self._renamed = self._renames(Counter(keys))
+        left = Counter(self._known)
+        found = []
+        for diagnostic, key in zip(diagnostics, keys, strict=True):
+            known = self._known_as(key)
+            if left[known] > 0:
+                left[known] -= 1
+            else:
+                found.append(diagnostic)
+        return found
+
+    def notes(self, diagnostics: Iterable[Diagnostic], checked: Collection[str]) -> list[str]:
+        """Return a line for entries that nothing is found for any more, and one for renamed files.
+
+        Args:
+            diagnostics: All that is found, whatever its severity.
+            checked: The absolute paths of the files that were checked; an entry of another file is
+                stale only if that file is gone.
+        """
+        found = Counter(self._known_as(_key(one, self._path)) for one in diagnostics)
+        stale = Counter(self._known)
+        stale.subtract(found)
+        lines = [
+            f"{self._path}: {old} seems to be {new} now; write the baseline anew"
+            for new, old in sorted(self._renamed.items())
+        ]
+        gone = {
+            " ".join(filter(None, (key[0], key[2] or key[1]))): count
+            for key, count in sorted(stale.items(), key=lambda item: str(item[0]))
+            if count > 0 and (self._place(str(key[0])) in checked or self._is_gone(str(key[0])))
+        }
+        if gone:
+            listed = ", ".join([*gone][:_SHOWN])
+            more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
+            number = sum(gone.values())
+            what = "1 known diagnostic is" if number == 1 else f"{number} known diagnostics are"
+            lines.append(
+                f"{self._path}: {what} gone: {listed}{more}; write the baseline anew with "
+                "--write-baseline"
+            )
+        return lines
+
+    def _known_as(self, key: Key) -> Key:
+        name, *rest = key
+        return (self._renamed.get(str(name), name), *rest)
+
+    def _renames(self, found: Counter[Key]) -> dict[str, str]:
+        """Return the new names of known files that are gone, with the old ones.
+
+        A new file takes the place of an old one if it holds the same diagnostics, or has the same
+        last name, and no other one could.
+        """
+        old, new = _by_file(self._known), _by_file(found)
+        gone = {name: kinds for name, kinds in old.items() if self._is_gone(name)}
+        fresh = {name: kinds for name, kinds in new.items() if name not in old}
+        likely: dict[str, list[str]] = {}
+        for name, kinds in fresh.items():
+            same = [one for one in gone if gone[one] == kinds]
+            last = [one for one in gone if _last(one) == _last(name) and gone[one] & kinds]
+            likely[name] = last or same
+        olds = Counter(one for those in likely.values() for one in those)
+        return {
+            name: those[0]
+            for name, those in likely.items()
+            if len(those) == 1 and olds[those[0]] == 1
+        }
+
+    def _is_gone(self, name: str) -> bool:
+        return not os.path.lexists(self._place(name))
+
+    def _place(self, name: str) -> str:
+        return os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(self._path)), name))
+
+
+def _by_file(counts: Counter[Key]) -> dict[str, Counter[Key]]:
+    found: dict[str, Counter[Key]] = {}
+    for (name, *rest), count in counts.items():
+        found.setdefault(str(name), Counter())[tuple(rest)] += count
     return found
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def save(diagnostics: Sequence[Diagnostic], path: str) -> None:
@@ -85,7 +173,7 @@ def save(diagnostics: Sequence[Diagnostic], path: str) -> None:
     write(path, json.dumps({"version": _VERSION, "diagnostics": entries}, indent=1) + "\n")
 
 
-def _key(diagnostic: Diagnostic, path: str) -> tuple[str | None, ...]:
+def _key(diagnostic: Diagnostic, path: str) -> Key:
     directory = os.path.dirname(os.path.abspath(path))
     name = os.path.relpath(diagnostic.filename, directory).replace(os.sep, "/")
     return (name, diagnostic.code, diagnostic.blocker, diagnostic.symbol)

@@ -23,6 +23,8 @@ class Request(NamedTuple):
     """The name and the bytes of a file that is given and not read, such as an editor's."""
     select: Sequence[str] = ()
     """Names of rules or blockers; they replace the configuration's."""
+    extend_select: Sequence[str] = ()
+    """Names of rules or blockers; they are added to what is selected otherwise."""
     ignore: Sequence[str] = ()
     """Names of rules or blockers; they are added to the configuration's."""
     min_severity: str | None = None
@@ -31,6 +33,8 @@ class Request(NamedTuple):
     """A file that lists what is known, instead of the configuration's."""
     write_baseline: str | None = None
     """A file to write what is reported to; all of it is known then."""
+    since: str | None = None
+    """A git revision; only what the project did not have there is reported."""
     force_exclude: bool = False
     """Whether files that are named are left out like those that are found."""
     observed: Observations | None = None

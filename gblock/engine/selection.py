@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 GROUPS = ("default", "all")
 
 
+def folded(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of which ``ALL`` and ``Default`` are the groups, too, as ruff has them."""
+    return tuple(name.lower() if name.lower() in GROUPS else name for name in names)
+
+
 class Selection:
     """What is on.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock import rules
-from gblock.engine.selection import GROUPS, Selection
+from gblock.engine.selection import GROUPS, Selection, folded
 from gblock.outline import Outlines
 from gblock.project.triage.vocabulary import both
 from gblock.project.triage.words import written
@@ -29,7 +29,9 @@ class Wanted:
 
     def __init__(self, request: Request) -> None:
         config = request.config
-        select = request.select or config.select
+        select = folded((*(request.select or config.select), *request.extend_select))
+        if request.extend_select and not (request.select or config.select):
+            select = ("default", *select)
         ignore = (*request.ignore, *config.ignore)
         self.outlines = Outlines()
         for path in config.extend_catalog:
@@ -65,9 +67,10 @@ class Wanted:
         """Make sure that what was named exists."""
         config = request.config
         verify, settings = self.selection.verify, config.filename or "configuration"
-        verify(request.select, "--select", GROUPS)
+        verify(folded(request.select), "--select", GROUPS)
+        verify(folded(request.extend_select), "--extend-select", GROUPS)
         verify(request.ignore, "--ignore")
-        verify(config.select, f"{settings}: select", GROUPS)
+        verify(folded(config.select), f"{settings}: select", GROUPS)
         verify(config.ignore, f"{settings}: ignore")
         for _, names in config.per_file_ignores:
             verify(names, f"{settings}: per-file-ignores")

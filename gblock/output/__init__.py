@@ -15,6 +15,9 @@ FORMATS = {
     "concise": Format("gblock.output.concise"),
     "json": Format("gblock.output.json", empty="[]\n"),
     "github": Format("gblock.output.github"),
+    "gitlab": Format("gblock.output.gitlab", empty="[]\n"),
+    "sarif": Format("gblock.output.sarif", empty=None, is_documented=True),
+    "junit": Format("gblock.output.junit", empty=None),
 }
 """In the order that ``--help`` lists them."""
 
@@ -33,6 +36,7 @@ def render(
     Raises:
         ValueError: for a name that is no format.
     """
-    if not report.diagnostics:
-        return named(FORMATS, name).empty
+    empty = named(FORMATS, name).empty
+    if not report.diagnostics and empty is not None:
+        return empty
     return rendered(FORMATS, name, report, source_of, width)

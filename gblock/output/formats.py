@@ -14,8 +14,11 @@ class Format(NamedTuple):
     """One format. Its module has a function ``render``, which returns text and prints nothing."""
 
     module: str
-    empty: str = ""
-    """What is written where there is nothing to render, so that a clean run imports no module."""
+    empty: str | None = ""
+    """What is written where there is nothing to render, so that a clean run imports no module;
+    None where the module decides even then."""
+    is_documented: bool = False
+    """Whether it shows the rules' pages, which the report then has to carry."""
 
 
 def named(formats: Mapping[str, Format], name: str) -> Format:

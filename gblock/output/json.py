@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from gblock.output import urls
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.diagnostics import Diagnostic, Location, Observed, Related, Report
@@ -12,10 +14,10 @@ if TYPE_CHECKING:
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
     """Return one JSON array and a line feed."""
     # ASCII only: it is the same in every locale, and a file's name may not be Unicode at all.
-    return json.dumps([_object(each) for each in report.diagnostics], indent=2) + "\n"
+    return json.dumps([_object(each, report) for each in report.diagnostics], indent=2) + "\n"
 
 
-def _object(diagnostic: Diagnostic) -> dict[str, object]:
+def _object(diagnostic: Diagnostic, report: Report) -> dict[str, object]:
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity.label,
@@ -32,9 +34,10 @@ def _object(diagnostic: Diagnostic) -> dict[str, object]:
         "path": [_related(step) for step in diagnostic.path],
         "paths": [[_related(step) for step in path] for path in diagnostic.paths],
         "cause": diagnostic.cause or None,
-        # ruff's fields for what gblock does not offer, so that its readers find them.
+        # ruff's field for what gblock does not offer, so that its readers find it.
         "fix": None,
-        "url": None,
+        "url": urls.of_rule(diagnostic.code),
+        "blocker_url": urls.of_blocker(diagnostic, report),
     }
 
 

@@ -16,6 +16,7 @@ def summary(report: Report) -> str:
     silences = [
         (report.suppressed, "suppressed"),
         (report.baselined, "baselined"),
+        (report.older, "not new"),
         (report.elsewhere, "in processes without gevent"),
         (report.idle, "in commands, migrations and tests"),
         (report.below_severity, "below --min-severity"),

@@ -519,11 +519,7 @@ class Inference:
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
-<<<<<<< HEAD
-            if not self.catalog.lookup(f"{owner}.{name}"):  # the catalog's own word comes first
-=======
             if not self._is_catalogued(f"{owner}.{name}"):
->>>>>>> c1d6dce1e5ba73dd518314fcfd6851359cca47a6
                 return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
