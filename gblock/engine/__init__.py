@@ -300,7 +300,7 @@ def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> O
     """
     from gblock import observations
 
-    run = Check(Request(paths, config))
+    run = Check(Request(paths, config, assume_gevent=True))  # a probe saw its hub
     diagnostics = run.report().diagnostics
     return observations.confirmed(observed, diagnostics, run.codebase.reported).observations
 

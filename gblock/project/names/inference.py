@@ -511,7 +511,8 @@ class Inference:
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
-            return frozenset([v.instance(_RPC)])
+            if not self.catalog.lookup(f"{owner}.{name}"):  # the catalog's own word comes first
+                return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:
