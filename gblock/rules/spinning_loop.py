@@ -178,7 +178,7 @@ class SpinningLoop(CallRule):
         )
 
     def _is_raising(self, call: cst.Call) -> bool:
-        """Return whether a poll raises where nothing came: its flag, not a timeout, asks for that."""
+        """Return whether a poll raises where nothing came: a flag asked for that, no timeout."""
         site = self.source.site(call)
         return site is not None and self._is_poll(call) and self.source.is_excused(site)
 
