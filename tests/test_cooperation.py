@@ -6,6 +6,7 @@ import pytest
 from harness import assert_exactly, check, report_of
 
 from gblock.config import Config
+from gblock.project.processes.conditions import condition
 
 COMMIT = "import psycopg2\nc = psycopg2.connect('')\nc.commit()\n"
 REMEDIES = {
@@ -194,3 +195,7 @@ def test_a_remedy_that_is_taken_back_counts_in_no_process(tmp_path):
     )
 
     assert [2, 3] == [d.location.row for d in report.diagnostics]
+
+
+def test_a_file_that_cannot_be_parsed_has_no_conditions():
+    assert "" == condition(b"if x:\n  patch_psycopg(\n", 2, 2)

@@ -20,6 +20,8 @@ from gblock.project.processes.deployment import (
     units,
 )
 from gblock.project.processes.deployment.command import UnreadableError
+from gblock.project.processes.deployment.paste import PasteSettings
+from gblock.project.processes.deployment.repository import NONE
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.reading.tree import Tree
 
@@ -513,3 +515,38 @@ def test_a_command_that_begins_with_a_bracket_is_none(tree):
     root = tree({"Dockerfile": "FROM x\nCMD [ -f x ] && gunicorn app\n"})
 
     assert [] == Deployment(str(root)).notes
+
+
+# -- PasteDeploy
+
+
+def test_a_paste_file_names_all_that_an_application_is_made_of():
+    found = PasteSettings(
+        "[composite:main]\nuse = egg:Paste#urlmap\n/ = site\n/api = api\n"
+        "[pipeline:site]\npipeline = gzip web\n"
+        "[filter:gzip]\npaste.filter_factory = shop.filters:gzip\n"
+        "[app:web]\nuse = call:shop.web:make\n"
+        "[app:api]\nuse = base\n[app:base]\npaste.app_factory = shop.api:make\n"
+        "[app:round]\nuse = round\n[server:main]\nuse = egg:gunicorn#main\n"
+    )
+
+    assert [
+        "egg:Paste#urlmap",
+        "shop.filters:gzip",
+        "shop.web:make",
+        "shop.api:make",
+    ] == found.factories()
+    assert [] == found.factories("round")
+    assert [] == found.factories("missing")
+    assert {"use": "egg:gunicorn#main"} == found.server()
+    assert {} == found.server("other")
+
+
+def test_a_broken_paste_file_describes_nothing():
+    assert [] == PasteSettings("use = x\n[app").factories()
+
+
+def test_a_repository_without_files_knows_nothing():
+    assert {} == NONE.environment(".env", "compose.yml")
+    assert {} == NONE.chart("x.yaml")
+    assert None is NONE.image(".", "Dockerfile")

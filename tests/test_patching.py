@@ -244,3 +244,26 @@ def test_all_patches_of_a_function_happen_where_it_is_called(patches):
     )
     through = [patch for patch in found if "through_function" in patch.kinds]
     assert [{"time"}, {"threading"}] == [patch.patched for patch in through]
+
+
+@pytest.mark.parametrize(
+    ("call", "symbol", "kind", "missing"),
+    [
+        ("monkey.patch_all()", "patch_all", "full", set()),
+        ("monkey.patch_all(thread=False)", "patch_all", "partial", {"threading"}),
+        ("gevent.monkey.patch_all(dns=0, os=True)", "patch_all", "partial", {"dns"}),
+        ("gevent.monkey.patch_thread()", "patch_thread", "single", None),
+        ("monkey.patch_socket(dns=False)", "patch_socket", "single", None),
+    ],
+)
+def test_the_patches_of_a_file_of_python_2_are_read_from_its_text(
+    patches, call, symbol, kind, missing
+):
+    found = one(patches(f"import gevent.monkey\nfrom gevent import monkey\n{call}\nprint 1\n"))
+
+    assert (3, call, f"gevent.monkey.{symbol}") == (found.row, found.text, found.symbol)
+    assert (kind, "unparsed") == found.kinds
+    if missing is not None:
+        assert missing == set(found.unpatched)
+    elif symbol == "patch_socket":
+        assert {"socket"} == found.patched

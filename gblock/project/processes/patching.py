@@ -48,8 +48,10 @@ _BY_FUNCTION = {"thread": ("threading",), "socket": ("socket", "dns")}
 """The same of ``patch_thread`` and the others: ``patch_select`` leaves ``selectors`` alone."""
 _MONKEY = "gevent.monkey."
 _OLD = re.compile(
-    rb"^([ \t]*)((?:gevent[ \t]*\.[ \t]*)?monkey[ \t]*\.[ \t]*patch_all[ \t]*\()", re.MULTILINE
+    rb"^([ \t]*)((?:gevent[ \t]*\.[ \t]*)?monkey[ \t]*\.[ \t]*patch_(\w+)[ \t]*\(([^()\n]*)\))",
+    re.MULTILINE,
 )
+_OFF = re.compile(r"(\w+)[ \t]*=[ \t]*(?:False|0)\b")
 _IMPORTS_MONKEY = re.compile(
     rb"^[ \t]*(?:from[ \t]+gevent[ \t]+import\b.*\bmonkey|import[ \t]+gevent)", re.MULTILINE
 )
@@ -383,20 +385,26 @@ class Patching:
     # -- files of Python 2, which nobody parses
 
     def _from_text(self, path: str) -> tuple[Patch, ...]:
+        """Return the patches that the text of a file of Python 2 shows."""
         data = self.modules.data(path)
         if not _IMPORTS_MONKEY.search(data):
             return ()
-        return tuple(
-            Patch(
-                path,
-                data.count(b"\n", 0, match.start(2)) + 1,
-                f"{_MONKEY}patch_all",
-                match[2].decode() + ")",
-                ("full", "unparsed", *(("in_function",) if match[1] else ())),
-                frozenset(PATCHED),
-            )
-            for match in _OLD.finditer(data)
-        )
+        found = []
+        for match in _OLD.finditer(data):
+            name, arguments = match[3].decode(), match[4].decode(errors="replace")
+            off = {one for key in _OFF.findall(arguments) for one in _BY_KEYWORD.get(key, (key,))}
+            if name == "all":
+                patched = frozenset(PATCHED) - off
+                kind = "full" if len(patched) == len(PATCHED) else "partial"
+            else:
+                patched = (frozenset(_BY_FUNCTION.get(name, (name,))) - off) & frozenset(PATCHED)
+                kind = "single"
+            if patched:
+                row = data.count(b"\n", 0, match.start(2)) + 1
+                kinds = (kind, "unparsed", *(("in_function",) if match[1] else ()))
+                text = match[2].decode(errors="replace")
+                found.append(Patch(path, row, f"{_MONKEY}patch_{name}", text, kinds, patched))
+        return tuple(found)
 
     # -- functions of the project that patch
 
