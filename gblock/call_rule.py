@@ -55,11 +55,17 @@ class CallRule(Rule, cst.CSTVisitor):
             symbol=found.symbol if found else None,
             related=related,
         )
-        self.candidates.append(Candidate(diagnostic, self.source.statement(node)))
+        place = self.source.place(node)
+        self.candidates.append(Candidate(diagnostic, self.source.statement(node), place))
 
     def severity_of(self, found: Found) -> Severity:
-        """Return the severity of a blocker's calls; a warning where it is off by default."""
-        return Severity.ERROR if found.blocker.level == "error" else Severity.WARNING
+        """Return the severity of a blocker's calls.
+
+        It is a warning where the blocker is off by default, or where the project makes the blocker
+        cooperative under some condition.
+        """
+        certain = found.blocker.level == "error" and self.source.doubt(found) is None
+        return Severity.ERROR if certain else Severity.WARNING
 
 
 class BlockerRule(CallRule):
@@ -97,11 +103,17 @@ class BlockerRule(CallRule):
                 node,
                 self.severity_of(found),
                 message,
-                found.blocker.instead,
+                found.blocker.remedy(self.called(node, found)),
                 found=found,
                 why=found.blocker.why,
             )
             return
+
+    def called(self, node: cst.BaseExpression, found: Found) -> str:
+        """Return the function that is called as the code spells it, or its name in the catalog."""
+        if isinstance(node, cst.Call) and isinstance(node.func, (cst.Name, cst.Attribute)):
+            return self.source.code(node.func)
+        return found.symbol.rpartition(".")[2]
 
     def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
         """Whether a call of a blocker is one that the rule is about."""

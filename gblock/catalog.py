@@ -58,6 +58,8 @@ class Condition(_Table, frozen=True):
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols of which one stands in the argument, alone or in a ``|``."""
+    mask: int = 0
+    """The bits of these symbols, of which an integer in their place has one."""
     prefixes: tuple[str, ...] = ()
     """What a text may begin with."""
     given: bool = False
@@ -112,6 +114,7 @@ class Blocker(_Table, frozen=True):
     level: Level
     why: str
     instead: str
+    """``{call}`` in it stands for the function as the code spells it: see `remedy`."""
     evidence: Evidence = Evidence()
     """Of the built-in catalog only what a person writes: `measurements` has the figures."""
     versions: str | None = None
@@ -129,6 +132,15 @@ class Blocker(_Table, frozen=True):
     """None where it was not measured."""
     seconds_each: float | None = None
     """For ``costly``: what one call costs, in seconds."""
+
+    def remedy(self, called: str | None = None) -> str:
+        """Return what to do instead.
+
+        Args:
+            called: How the code spells the function that it calls; None where no code is meant.
+        """
+        called = called or (self.symbols[0] if len(self.symbols) == 1 else "f")
+        return self.instead.replace("{call}", called)
 
 
 class Belief(_Table, frozen=True):
@@ -168,6 +180,12 @@ class Harmless(_Table, frozen=True):
     distribution: str
     why: str
     """What its compiled code does."""
+    given: str | None = None
+    """An expression for ordinary input, made before the clock runs; the call names it ``given``."""
+    megabytes: float | None = None
+    """The size of the input that the call goes over, where that is text or bytes."""
+    millions: float | None = None
+    """The number of elements that the call goes over, in millions."""
     evidence: Evidence = Evidence()
 
 
@@ -261,6 +279,58 @@ class Handler(_Table, frozen=True):
     runs: Literal["task", "request"]
 
 
+Context = Literal[
+    "hub",
+    "request",
+    "task",
+    "greenlet",
+    "startup",
+    "shutdown",
+    "command",
+    "migration",
+    "test",
+    "native-thread",
+    "other-process",
+]
+"""Who runs a line, as an entry says it."""
+
+
+class Argument(_Table, frozen=True):
+    """A function that takes what starts code as an argument."""
+
+    symbol: str
+    position: int | None = None
+    """Which argument, from 0."""
+    keyword: str | None = None
+
+
+class Entry(_Table, frozen=True):
+    """What makes a function one that a framework, a server or a person starts.
+
+    A function is an entry if a decorator, its class and its name, or the argument that it is given
+    as says so; or, in a file of a certain name, its own name.
+    """
+
+    framework: str
+    """The distribution that starts it; ``python`` where no framework is needed."""
+    context: Context
+    imports: tuple[str, ...] = ()
+    """Packages of which a project that uses it mentions one; by default the distribution's name."""
+    decorators: tuple[str, ...] = ()
+    """Dotted names; ``*`` stands for any part of one."""
+    arguments: tuple[Argument, ...] = ()
+    bases: tuple[str, ...] = ()
+    """Dotted names of classes; ``*`` stands for any part of one."""
+    methods: tuple[str, ...] = ()
+    """Names of methods of these classes, ``*`` for any part of one."""
+    parameters: tuple[str, ...] = ()
+    """The names of the last parameters, such as a WSGI callable's."""
+    files: tuple[str, ...] = ()
+    """Patterns of paths below the project's directory."""
+    functions: tuple[str, ...] = ()
+    """Names of functions in these files; all code of the files where none is given."""
+
+
 class Original(_Table, frozen=True):
     """What a name of the standard library does after monkey patching if it was taken before."""
 
@@ -296,6 +366,7 @@ _SHAPES: dict[str, Any] = {
     "library": Library,
     "offload": Offload,
     "handler": Handler,
+    "entry": Entry,
     "blocker": Blocker,
     "original": Original,
     "import": Import,
@@ -529,6 +600,19 @@ class Catalog:
         """
         return tuple(self._on_demand("chooser"))
 
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """What starts code: the built-in list, and what other files add to it.
+
+        Raises:
+            UserError: if one of the catalog's files says something wrong of one.
+        """
+        built_in = outline.read(outline.ENTRIES)
+        return (
+            *(_block(chunk, built_in.filename) for chunk in built_in.chunks),
+            *self._on_demand("entry"),
+        )
+
     def _on_demand(self, kind: str) -> list[Any]:
         return [
             _block(chunk, text.filename)
@@ -696,7 +780,7 @@ def _block(
     try:
         return msgspec.convert(block, shape)
     except msgspec.ValidationError as error:
-        keys = ("id", "symbol", "module", "distribution")
+        keys = ("id", "symbol", "module", "distribution", "framework")
         label = next((block[key] for key in keys if block.get(key)), "?")
         message = f"[[{chunk.kind}]] {label!r}: {_explained(error, shape)}"
         raise UserError(filename, message, chunk.rows_before + 1) from None

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gblock.catalog import Catalog
     from gblock.commandline.options import Options
     from gblock.config import Config
     from gblock.diagnostics import Report
@@ -200,6 +201,10 @@ def _processes(options: Options) -> int:
 
 
 def _dependencies(options: Options) -> int:
+    if options.wheels is not None:
+        return _compared(options, *options.wheels)
+    if options.native is not None:
+        return _machine_code(options, options.native)
     from gblock.output import dependencies as dependency_table
     from gblock.output.place import place, printable
     from gblock.packages import dependencies
@@ -218,6 +223,47 @@ def _dependencies(options: Options) -> int:
         return FAILED
     matters = any(one.matters for one in found.all)
     return DIAGNOSTICS if matters and not options.exit_zero else CLEAN
+
+
+def _machine_code(options: Options, names: Sequence[str]) -> int:
+    from gblock import catalog
+    from gblock.engine.jobs import Jobs
+    from gblock.native.store import Store
+    from gblock.output import machine_code as page
+    from gblock.packages import environment, machine_code
+
+    config = _config(options)
+    found = environment.read(options.python or config.python)
+    known = catalog.load(config.extend_catalog)
+    store = None if options.no_cache else Store()
+    read = machine_code.read(found, known, names, store, Jobs())
+    if options.suggest:
+        from gblock.packages.drafts import drafts
+
+        return _write(drafts(read, known))
+    failed = _write(page.render(options.output_format, read, everything=options.all))
+    if not options.quiet:
+        _say(page.summary(read))
+    return failed
+
+
+def _sayings(python: str | None, known: Catalog) -> Callable[[str], str]:
+    """Return what answers for the symbols of installed packages by their machine code."""
+    from gblock.native.store import Store
+    from gblock.packages import environment
+    from gblock.packages.machine_code import Sayings
+
+    return Sayings(environment.read(python), known, Store())
+
+
+def _compared(options: Options, old: str, new: str) -> int:
+    from gblock import catalog
+    from gblock.output import machine_code as page
+    from gblock.packages import comparison
+
+    known = catalog.load(_config(options).extend_catalog)
+    found = comparison.compare(old, new, known)
+    return _write(page.compared(options.output_format, found))
 
 
 def _launch(options: Options) -> int:
@@ -251,6 +297,8 @@ def _trial(options: Options) -> int:
     render = trial_json.render if options.as_json else trial_text.render
     failed = _write(render(plan, measured, against))
     if failed:
+        return FAILED
+    if measured.typical.is_uncertain or not measured.is_agreed:
         return FAILED
     return CLEAN if measured.verdict in ("cooperative", "immediate") else DIAGNOSTICS
 
@@ -344,10 +392,14 @@ def _report(
         min_severity=options.min_severity,
         baseline=options.baseline,
         write_baseline=options.write_baseline,
-        since=options.since,
+        since=options.revision,
         force_exclude=options.force_exclude,
         observed=_observed(options.observed, config) if options.observed else None,
         all_processes=options.all_processes,
+        assume_gevent=options.assume_gevent,
+        all_contexts=options.all_contexts,
+        show_paths=options.show_paths,
+        by_path=options.sort == "path",
         python=options.python,
         jobs=options.jobs,
     )
@@ -373,8 +425,10 @@ def _leave_to_the_system(checked: object) -> None:
     gc.freeze()
 
 
-def _observed(paths: Sequence[str], config: Config) -> Observations:
-    """What probes wrote under some paths; each has to exist."""
+def _observed(
+    paths: Sequence[str], config: Config, since: str | None = None, until: str | None = None
+) -> Observations:
+    """Return what probes wrote under some paths, of which each has to exist."""
     import time
 
     from gblock import catalog, observations
@@ -382,7 +436,16 @@ def _observed(paths: Sequence[str], config: Config) -> Observations:
     for path in paths:
         if not os.path.exists(path):
             raise UserError(path, "there are no records: the probe writes to $GBLOCK_PROBE_DIR")
-    return observations.read(paths, catalog.load(config.extend_catalog), time.time())
+    from gblock.observations.moments import moment
+
+    now = time.time()
+    return observations.read(
+        paths,
+        catalog.load(config.extend_catalog),
+        now,
+        since=moment(since, now) if since else None,
+        until=moment(until, now) if until else None,
+    )
 
 
 def _observations(options: Options) -> int:
@@ -393,19 +456,32 @@ def _observations(options: Options) -> int:
     if paths == [""]:
         raise UserError("gblock report", "name the probe's directory, or set GBLOCK_PROBE_DIR")
     config = _project_config(options)
-    observed = _observed(paths, config)
-    sources = [options.project] if options.project else _sources(observed)
-    if sources and not options.suggest:
-        if not options.project and not options.config and not options.isolated:
-            config = _config_of(sources[0])
-        observed = engine.confirmed(observed, sources, config)
+    observed = _observed(paths, config, options.since, options.until)
+    if not options.suggest and not options.compare:
+        groups = [[options.project]] if options.project else _projects(_sources(observed))
+        for sources in groups:
+            own = not options.project and not options.config and not options.isolated
+            observed = engine.confirmed(
+                observed, sources, _config_of(sources[0]) if own else config
+            )
     if options.suggest:
         from gblock.observations.drafts import drafts
 
-        page = drafts(observed, catalog.load(config.extend_catalog))
+        known = catalog.load(config.extend_catalog)
+        page = drafts(observed, known, _sayings(options.python, known))
+    elif options.compare:
+        from gblock.observations.comparing import compared
+        from gblock.output.report import changes
+
+        changed = compared(_observed([options.compare], config), observed)
+        page = (
+            changes.as_json(changed) if options.output_format == "json" else changes.text(changed)
+        )
     else:
         coloured = _is_coloured(options.color) and options.output is None
         page = render(options.output_format, observed, _width() if coloured else None)
+        if options.by and options.output_format == "text":
+            page += "\n" + facts.by(observed, options.by)
     if options.output:
         from gblock.writing import write
 
@@ -421,6 +497,21 @@ def _observations(options: Options) -> int:
     if failed or any(missed.error for missed in observed.unread):
         return FAILED
     return _answer(options, observed)
+
+
+def _projects(sources: Sequence[str]) -> list[list[str]]:
+    """Return files by the project that each belongs to.
+
+    Two services that were probed on one machine have nothing in common but the root of its file
+    system, and that is no project to read.
+    """
+    from gblock.codebase import project_root
+
+    groups: dict[str, list[str]] = {}
+    for source in sources:
+        if "/site-packages/" not in source and "/lib/python" not in source:
+            groups.setdefault(project_root([source]), []).append(source)
+    return list(groups.values())
 
 
 def _answer(options: Options, observed: Observations) -> int:

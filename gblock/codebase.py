@@ -68,7 +68,12 @@ class Codebase:
     @property
     def is_project(self) -> bool:
         """Whether the files belong to a project, and are not loose files in somebody's home."""
-        return bool(self._config.filename) or self.covers_project or is_project(self.root)
+        return self.covers_project or self.has_marks
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether settings of gblock's, or a project's mark, say that the files are a project."""
+        return bool(self._config.filename) or is_project(self.root)
 
     @property
     def is_complete(self) -> bool:

@@ -29,6 +29,7 @@ class Config:
         "ignore",
         "min_severity",
         "per_file_ignores",
+        "processes",
         "python",
         "root",
         "select",
@@ -50,6 +51,7 @@ class Config:
         baseline: str | None = None,
         min_severity: str | None = None,
         python: str | None = None,
+        processes: tuple[str, ...] = (),
     ) -> None:
         """Every setting has a default; ``root`` is the working directory where none is given."""
         root = root or os.getcwd()
@@ -73,6 +75,8 @@ class Config:
         self.min_severity: Final = min_severity
         # The environment whose packages are looked at; None for the one gblock runs in.
         self.python: Final = python
+        # Commands that start the project's processes from elsewhere, as a shell reads them.
+        self.processes: Final = processes
 
 
 def changed(config: Config, **changes: Any) -> Config:
@@ -204,6 +208,8 @@ def _config(table: Mapping[str, Any], source: _Source) -> Config:
     for key in ("baseline", "python"):
         if key in settings:
             settings[key] = _absolute(settings[key], source.root)
+    for command in settings.get("processes", ()):
+        _verify_command(command, source)
     if "per_file_ignores" in settings:
         settings["per_file_ignores"] = tuple(settings["per_file_ignores"].items())
     return Config(root=source.root, filename=source.filename, **settings)
@@ -223,6 +229,7 @@ def _kinds() -> dict[str, tuple[Any, str]]:
         "extend-catalog": strings,
         "assume-cooperative": strings,
         "baseline": (str, "a path as a string"),
+        "processes": strings,
         "python": (str, "a path as a string"),
         "min-severity": (Literal["note", "warning", "error"], "one of note, warning and error"),
     }
@@ -238,6 +245,18 @@ def _converted(key: str, value: Any, kind: Any, expected: str, source: _Source) 
     if len(got) > 60:
         got = got[:57] + "..."
     raise source.error(key, f"expected {expected}, got {got}")
+
+
+def _verify_command(command: str, source: _Source) -> None:
+    """Raise an error for a command that a shell cannot read."""
+    import shlex
+
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        raise source.error("processes", f"a quote in {command!r} is never closed") from None
+    if not words:
+        raise source.error("processes", "an empty text starts no process")
 
 
 def _absolute(path: str, root: str) -> str:

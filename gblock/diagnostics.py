@@ -9,7 +9,7 @@ from enum import IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import Any, NamedTuple
 else:
     from gblock.lean import NamedTuple
 
@@ -25,6 +25,15 @@ class Severity(IntEnum):
     def label(self) -> str:
         """The lower-case word that reports and the configuration use."""
         return self.name.lower()
+
+
+CONTEXTS = (
+    *("hub", "request", "task", "greenlet"),
+    "unknown",
+    *("startup", "shutdown"),
+    *("command", "migration", "test", "native-thread", "other-process"),
+)
+"""Who may run a call, the strongest context first."""
 
 
 class Location(NamedTuple):
@@ -73,6 +82,14 @@ class Diagnostic(NamedTuple):
     related: tuple[Related, ...] = ()
     observed: Observed | None = None
     """None where no probe saw it block, or none was asked."""
+    context: str = ""
+    """Who runs the call, such as ``request``; empty where the rule is about no call."""
+    path: tuple[Related, ...] = ()
+    """The shortest way to the call, from what starts the code; its last member calls it."""
+    paths: tuple[tuple[Related, ...], ...] = ()
+    """All ways that are known, the shortest of the strongest context first."""
+    cause: str = ""
+    """What one change would mend; diagnostics of one cause share it."""
 
 
 def order(diagnostic: Diagnostic) -> tuple[object, ...]:
@@ -88,6 +105,8 @@ class Candidate(NamedTuple):
     diagnostic: Diagnostic
     rows: tuple[int, int]
     """The first and the last row of its statement, on which a comment may suppress it."""
+    place: Any = None
+    """Where the call stands, for the analysis of contexts; None where there is no call."""
 
 
 class Problem(NamedTuple):
@@ -132,6 +151,8 @@ class Report(NamedTuple):
     """Diagnostics that the revision of ``--since`` has, too."""
     elsewhere: int = 0
     """Diagnostics in files that only processes without gevent run."""
+    idle: int = 0
+    """Diagnostics in code that no greenlet of a service runs, such as a command."""
     below_severity: int = 0
     """Diagnostics under ``--min-severity``."""
     files_checked: int = 0
@@ -148,6 +169,8 @@ class Report(NamedTuple):
     """Those calls, only when asked for."""
     notes: tuple[str, ...] = ()
     """What a person wants to know and no problem, such as a directory without Python files."""
+    by_path: bool = False
+    """Whether people asked for the order of files instead of that of weight."""
     unexplained: tuple[Related, ...] = ()
     """Blocks that a probe saw, in files that were checked, and of which nothing is reported."""
     observed_elsewhere: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections import Counter
 
 from gblock import measurements, rules
 from gblock.catalog import Belief, Blocker, Catalog, Driver, Evidence, Timeout
@@ -14,11 +15,11 @@ from gblock.suggestion import did_you_mean
 
 _KINDS = {
     "waits": "waits in native code",
-    "cpu": "works in native code",
-    "costly": "cheap once, dear in numbers",
-    "spawns": "starts something that stops the hub",
-    "foreign": "runs code that nobody knows",
-    "unknown": "runs compiled code of a package that nothing is known of",
+    "cpu": "computes without giving way to the hub",
+    "costly": "cheap once, expensive in numbers",
+    "spawns": "starts greenlets or threads that stop the hub",
+    "foreign": "runs code that the catalog cannot know",
+    "unknown": "runs compiled code of a package that the catalog does not have",
 }
 _LEVELS = {
     "error": "reported as an error",
@@ -111,7 +112,7 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
         "",
         blocker.why,
         "",
-        f"Instead: {blocker.instead}",
+        f"Instead: {blocker.remedy()}",
     ]
     facts = _facts(blocker)
     if facts:
@@ -262,16 +263,23 @@ def blockers_document() -> str:
         f"{len(known.blockers)} entries, {measured} of them measured. "
         "`gblock explain ID` prints one with its figures."
     )
-    for distribution in sorted({b.distribution for b in known.blockers}, key=str.lower):
+    packages: dict[str, list[Blocker]] = {}
+    for blocker in sorted(known.blockers, key=lambda one: one.distribution.lower()):
+        packages.setdefault(blocker.distribution, []).append(blocker)
+    lines += ["", "## Index", "", "| package | error | warning | opt-in |", "|---|---|---|---|"]
+    for distribution, blockers in packages.items():
+        numbers = Counter(blocker.level for blocker in blockers)
+        cells = (str(numbers[level] or "") for level in ("error", "warning", "opt-in"))
+        lines.append(f"| [{distribution}](#{_anchor(distribution)}) | {' | '.join(cells)} |")
+    for distribution, blockers in packages.items():
         lines += ["", f"## {distribution}", "", "| id | kind | level | hub's gap | instead |"]
         lines.append("|---|---|---|---|---|")
-        for blocker in known.blockers:
-            if blocker.distribution == distribution:
-                gap = blocker.evidence.max_gap
-                lines.append(
-                    f"| {_entry_of(blocker.id)} | {blocker.kind} | {blocker.level} "
-                    f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.instead)} |"
-                )
+        for blocker in blockers:
+            gap = blocker.evidence.max_gap
+            lines.append(
+                f"| {_entry_of(blocker.id)} | {blocker.kind} | {blocker.level} "
+                f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.remedy())} |"
+            )
     lines += ["", "## Drivers chosen by a string", "", f"Reported by {rules.OF_DRIVERS}.", ""]
     lines += ["| id | strings | level | hub's gap | instead |", "|---|---|---|---|---|"]
     for driver in known.drivers:

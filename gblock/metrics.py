@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import suppress
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from gblock.errors import UserError
@@ -25,6 +26,8 @@ BUCKETS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds."""
 SITES = 32
 """How many call sites get labels of their own; the rest is ``other``."""
+LAGS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""Seconds: the bounds of the histogram of lags, as the probe's heartbeats have them."""
 _NOTED = 10_000
 """Records that wait for a scrape; if none comes, the oldest go."""
 _BLAMELESS = ("thread", "starved")
@@ -70,10 +73,7 @@ class _Sink:
             self._noted.append(record)
 
     def _name(self, record: Mapping[str, Any]) -> None:
-        user = record.get("user")
-        place = f"{user.get('file')}:{user.get('line')}" if isinstance(user, dict) else "?"
-        called = record.get("symbol") or record.get("callable")
-        name = f"{place} {called}" if called else place
+        name = _label(record)
         if name not in self._known and len(self._known) >= self._most:
             name = _OTHER
         self._known.add(name)
@@ -99,6 +99,48 @@ class _Sink:
         site = record.get("site")
         name = self._names.get(site) if isinstance(site, int) else None
         return (name or _OTHER, kind, seconds)
+
+
+def _label(site: Mapping[str, Any]) -> str:
+    """Return a name that survives a moved checkout and a shifted line: function and call."""
+    user = site.get("user")
+    called = site.get("symbol") or site.get("callable")
+    if not isinstance(user, dict):
+        return str(called or "?")
+    module = user.get("module")
+    if not module or module == "__main__":
+        module = os.path.splitext(os.path.basename(str(user.get("file"))))[0]
+    place = f"{module}.{user.get('function')}"
+    return f"{place} {called}" if called else place
+
+
+class _Hub:
+    """How busy the hubs of this process are, by the looks that their heartbeats count."""
+
+    def __init__(self) -> None:
+        self._last: dict[object, tuple[int, int]] = {}
+        self.ratio: float | None = None
+        """The share of looks that found a hub at work, between its last two heartbeats."""
+        self._lags: dict[object, list[int]] = {}
+
+    def take(self, beat: Mapping[str, Any]) -> None:
+        """Take a heartbeat; one of an older probe says nothing of it."""
+        hub, samples, busy = beat.get("hub"), beat.get("samples"), beat.get("busy")
+        if isinstance(samples, int) and isinstance(busy, int):
+            before, at_work = self._last.get(hub, (0, 0))
+            if samples < before:
+                before, at_work = 0, 0  # another process, after a fork
+            if samples > before:
+                self.ratio = (busy - at_work) / (samples - before)
+            self._last[hub] = samples, busy
+        lags = beat.get("lags")
+        if isinstance(lags, list) and len(lags) == len(LAGS) + 1:
+            self._lags[hub] = lags
+
+    @property
+    def lags(self) -> list[int]:
+        """Looks by the hub's lag, of all hubs; see `LAGS`."""
+        return [sum(column) for column in zip(*self._lags.values(), strict=True)]
 
 
 class Prometheus(_Sink):
@@ -135,6 +177,19 @@ class Prometheus(_Sink):
             buckets=BUCKETS,
             registry=registry,
         )
+        self._by_class = prometheus_client.Counter(
+            "gblock_site_blocked_seconds",
+            "Seconds for which the gevent hub was blocked, by call site and class.",
+            ("site", "class"),
+            registry=registry,
+        )
+        self._busy = prometheus_client.Gauge(
+            "gblock_hub_busy_ratio",
+            "The share of time for which the hub ran greenlets instead of waiting for events.",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+        self.hub = _Hub()
         self._alive = prometheus_client.Gauge(
             "gblock_probe_heartbeat_timestamp_seconds",
             "When the probe last said that it lives: without it, no block means nothing.",
@@ -155,14 +210,18 @@ class Prometheus(_Sink):
             if record.get("type") == "heartbeat":
                 if isinstance(record.get("t"), int | float):
                     self._alive.set(record["t"])
+                self.hub.take(record)
+                if self.hub.ratio is not None:
+                    self._busy.set(self.hub.ratio)
             elif labels := self._labels(record):
                 site, kind, seconds = labels
                 self._blocks.labels(site, kind).inc()
                 self._seconds.labels(site).observe(seconds)
+                self._by_class.labels(site, kind).inc(seconds)
 
 
 class _Draining:
-    """A collector without metrics: it is asked before those that were registered after it."""
+    """Collects the hub's lag; it is asked before the metrics that were registered after it."""
 
     def __init__(self, sink: Prometheus) -> None:
         self._sink = sink
@@ -172,9 +231,19 @@ class _Draining:
         return ()
 
     def collect(self) -> Iterable[Any]:
-        """Count what was noted."""
+        """Count what was noted, and return the hub's lag where a heartbeat has counted it."""
+        from prometheus_client.core import HistogramMetricFamily
+
         self._sink.drain()
-        return ()
+        lags = self._sink.hub.lags
+        if not lags:
+            return ()
+        bounds = [*map(str, LAGS), "+Inf"]
+        family = HistogramMetricFamily(
+            "gblock_hub_lag_seconds", "For how long a turn of the hub lasted when it was looked at."
+        )
+        family.add_metric([], list(zip(bounds, accumulate(lags), strict=True)), sum_value=None)
+        return (family,)
 
 
 class OpenTelemetry(_Sink):
@@ -204,6 +273,13 @@ class OpenTelemetry(_Sink):
             "gblock.block.duration", "s", "Seconds of each block of the gevent hub."
         )
         self._alive = 0.0
+        self._hub = _Hub()
+        meter.create_observable_gauge(
+            "gblock.hub.busy_ratio",
+            [self._ratio],
+            "1",
+            "The share of time for which the hub ran greenlets instead of waiting for events.",
+        )
         # Its callback runs at each export: that is when what was noted is counted.
         meter.create_observable_gauge(
             "gblock.probe.heartbeat",
@@ -218,12 +294,17 @@ class OpenTelemetry(_Sink):
             if record.get("type") == "heartbeat":
                 if isinstance(record.get("t"), int | float):
                     self._alive = float(record["t"])
+                self._hub.take(record)
             elif labels := self._labels(record):
                 site, kind, seconds = labels
                 attributes = {"gblock.site": site, "gblock.class": kind}
                 self._blocks.add(1, attributes)
                 self._total.add(seconds, attributes)
                 self._seconds.record(seconds, {"gblock.site": site})
+
+    def _ratio(self, _options: object) -> list[Any]:
+        self.drain()
+        return [] if self._hub.ratio is None else [self._observation(self._hub.ratio)]
 
     def _export(self, _options: object) -> list[Any]:
         self.drain()

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     pass
 
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
+ENTRIES = os.path.join(os.path.dirname(__file__), "known_entries.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """What can matter to any package's blockers."""
-ON_DEMAND = frozenset({"driver", "chooser", "original", "import"})
+ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry"})
 """What only a rule or two ask for, and only where a file may hold what it looks for."""
 _SHOWN = frozenset({"belief"})
 """What only pages show: no project's calls depend on it."""

@@ -7,6 +7,7 @@ was seen so far, and ``--gblock-max-block=0.1`` watches every test.
 from __future__ import annotations
 
 import math
+import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _BOUND = 0.1
 _BLAMELESS = ("thread", "starved")
+_EARLY = 0.005
+"""Seconds by which the clocks of a test and of its blocks may differ."""
 
 
 class Bound(NamedTuple):
@@ -31,16 +34,22 @@ class Bound(NamedTuple):
 class HubWatch:
     """What the probe has seen in one test."""
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: Bound, sites: Mapping[object, Mapping[str, Any]]) -> None:
+        """Start without a block.
+
+        Args:
+            bound: What the test may do.
+            sites: The records of all sites that the session's probe has seen, by their numbers.
+        """
         self.bound = bound
-        self._sites: dict[object, Mapping[str, Any]] = {}
+        self.began = math.inf
+        """When the test began, in epoch seconds."""
+        self._sites = sites
         self._blocks: list[Mapping[str, Any]] = []
 
     def take(self, record: Mapping[str, Any]) -> None:
-        """Take a record of the probe's; it calls this in its own thread."""
-        if record.get("type") == "site":
-            self._sites[record.get("site")] = record
-        elif record.get("type") == "block":
+        """Take the record of a block that began in this test."""
+        if record.get("t", 0.0) >= self.began - _EARLY:
             self._blocks.append(record)
 
     @property
@@ -103,10 +112,48 @@ def _known(site: Mapping[str, Any]) -> list[str]:
     known = catalog.load()
     names = (site.get("symbol"), site.get("callable"))
     found = next((b for name in names if name for b in known.lookup(name)), None)
-    return [f"catalog: {found.id}", f"instead: {found.instead}"] if found else []
+    return [f"catalog: {found.id}", f"instead: {found.remedy()}"] if found else []
+
+
+class _Session:
+    """The one probe of a session, and the test that its records are about."""
+
+    def __init__(self) -> None:
+        self.sites: dict[object, Mapping[str, Any]] = {}
+        self.watch: HubWatch | None = None
+        self.threshold = math.inf
+        """Seconds: the least bound of all tests."""
+        self._running: ModuleType | None = None
+        self._threshold = math.inf
+
+    def sink(self, record: Mapping[str, Any]) -> None:
+        """Take a record of the probe's; it calls this in its own thread."""
+        if record.get("type") == "site":
+            self.sites[record.get("site")] = record
+        elif record.get("type") == "block" and self.watch is not None:
+            self.watch.take(record)
+
+    def probe(self, bound: float) -> ModuleType:
+        """Return the probe, running with a threshold that is low enough."""
+        if self._running is not None and bound < self._threshold:
+            self.stop()
+        if self._running is None:
+            running = _probe()
+            self._threshold = min(bound, self.threshold)
+            running.start(threshold=self._threshold, sink=self.sink)
+            running.settle()
+            self._running = running
+        return self._running
+
+    def stop(self) -> None:
+        """Stop the probe, if it runs."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
 
 
 _WATCH = pytest.StashKey[HubWatch]()
+_SESSION = pytest.StashKey[_Session]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -127,6 +174,21 @@ def pytest_configure(config: pytest.Config) -> None:
         f"gblock(max_block={_BOUND}, allow=()): fail the test if it blocks the gevent hub for "
         "longer than so many seconds, but for calls of the names in allow",
     )
+    config.stash[_SESSION] = _Session()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Find the least bound: one probe serves all tests."""
+    bounds = [item.get_closest_marker("gblock") for item in session.items]
+    least = [mark.kwargs.get("max_block") for mark in bounds if mark is not None]
+    numbers = [each for each in least if isinstance(each, int | float) and 0 < each < math.inf]
+    session.config.stash[_SESSION].threshold = min(numbers, default=math.inf)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the probe at the end of the session."""
+    if _SESSION in config.stash:
+        config.stash[_SESSION].stop()
 
 
 @pytest.fixture
@@ -140,7 +202,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Find out whether the test is to be watched, before any fixture is set up."""
     bound = _bound(item)
     if bound is not None:
-        item.stash[_WATCH] = HubWatch(bound)
+        item.stash[_WATCH] = HubWatch(bound, item.config.stash[_SESSION].sites)
 
 
 pytest_runtest_setup = pytest.hookimpl(tryfirst=True)(pytest_runtest_setup)
@@ -152,30 +214,35 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     watch = item.stash.get(_WATCH, None)
     if watch is None:
         return (yield)
-    probe = _probe()
+    session = item.config.stash[_SESSION]
+    probe = session.probe(watch.bound.seconds)
     # Blocks are turns of the hub, so it has to turn before the test and after it: otherwise one in
     # the test's first or last turn would have no beginning or no end.
-    probe.start(threshold=watch.bound.seconds, sink=watch.take)
-    probe.settle()
+    probe.turn()
+    watch.began, session.watch = time.time(), watch
+    started = time.perf_counter()
     try:
         result = yield
     except BaseException:
-        _stop(probe)
+        _end(session, probe, started)
         # The test's own failure stands; what blocked may be the reason for it.
         if text := watch.explained():
             item.add_report_section("call", "gblock", text)
         raise
-    _stop(probe)
+    _end(session, probe, started)
     if text := watch.explained():
         pytest.fail(text, pytrace=False)
     return result
 
 
-def _stop(probe: ModuleType) -> None:
+def _end(session: _Session, probe: ModuleType, started: float) -> None:
+    """Let the probe see the end of a test that lasted long enough to block for too long."""
+    watch = session.watch
     try:
-        probe.settle()
+        if watch is not None and time.perf_counter() - started >= watch.bound.seconds:
+            probe.settle()
     finally:
-        probe.stop()
+        session.watch = None
 
 
 def _bound(item: pytest.Item) -> Bound | None:

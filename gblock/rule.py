@@ -42,9 +42,11 @@ class Rule:
 
 
 def effect(found: Found) -> str:
-    """What the call of a blocker does to the hub, as the second half of a message."""
+    """Return what the call of a blocker does to the hub, as the second half of a message."""
+    if found.blocker.kind == "spawns":
+        return "starts greenlets that block the hub"
     if found.wait.forever:
-        return "blocks the hub, if need be for ever: no timeout bounds the wait"
+        return "blocks the hub without a bound: it has no timeout"
     if found.wait.seconds is not None:
         return f"blocks the hub for up to {found.wait.seconds:g} s"
     return "blocks the hub until it returns"
@@ -60,6 +62,8 @@ class Wording(NamedTuple):
     related: tuple[Related, ...] = ()
     blocker: str | None = None
     symbol: str | None = None
+    cause: str = ""
+    """What one change would mend; by default the place itself."""
 
 
 class ProcessRule(Rule):

@@ -12,8 +12,10 @@ import os
 import sys
 
 from gblock.probing import settings as _settings
+from gblock.probing.clocks import Collections
 from gblock.probing.record import Recorder
-from gblock.probing.sampler import Collections, Library, Sampler
+from gblock.probing.sampler import Sampler
+from gblock.probing.stacks import Library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     Sink = Callable[[dict[str, object]], object]
 
-__all__ = ["settle", "start", "stop"]
+__all__ = ["settle", "start", "stop", "turn"]
 
 _GUARD = 2.0
 """Seconds between two looks of the hub at its monitor thread."""
@@ -62,6 +64,8 @@ class _Watch:
             hub = self.hub()
             samples, seen = self.sampler.samples, self.seen
             self.seen = samples
+            if self.probe.owns_monitor and self.probe.host_asks():
+                self.probe.give_back()
             if hub is None or samples != seen or self.sampler.disabled is not None:
                 return
             if not self._lives():
@@ -108,6 +112,8 @@ class _Watch:
         if self.monitor is monitor:
             return
         self.monitor = monitor
+        if self.probe.owns_monitor and self.probe.host_asks():
+            self.probe.give_back()
         if self.probe.owns_monitor:
             _quieten(monitor)
         self.at_pace(self.probe.settings.period)
@@ -153,6 +159,7 @@ class _Probe:
         self.config = gevent.config
         self.owns_monitor = settings.owns_monitor or not self.config.monitor_thread
         self.max_blocking_time: float | None = None
+        self.own_period = float(settings.period)
         self.watchdog: Any = None
         self.started: Any = None
 
@@ -162,11 +169,12 @@ class _Probe:
 
         self.started = events.PeriodicMonitorThreadStartedEvent
         self.hold_back()
-        self.config.monitor_thread = True
         if self.owns_monitor:
             # gevent's thread sleeps so long before its first look; without a number it fails.
             self.max_blocking_time = self.config.max_blocking_time
-            self.config.max_blocking_time = self.settings.period
+            # Values of its own: what the host sets later is told from them by identity.
+            self.config.settings["monitor_thread"].value = 1
+            self.config.settings["max_blocking_time"].value = self.own_period
         self._spare_the_warning()
         if self.settings.watchdog:
             from gblock.probing.watchdog import Watchdog
@@ -175,6 +183,7 @@ class _Probe:
         events.subscribers.append(self.on_event)
         gc.callbacks.append(self.collections)
         atexit.register(self.at_exit)
+        self.end_with_uwsgi()
         running = get_hub_if_exists()
         if isinstance(running, hub.Hub) and running:
             # It runs already; otherwise it starts its monitor thread once it runs. To start it
@@ -182,6 +191,43 @@ class _Probe:
             monitor = running.start_periodic_monitoring_thread()
             if monitor is not None:
                 self.adopt(monitor)
+
+    def host_asks(self) -> bool:
+        """Return whether the host has turned gevent's own monitor on since the probe began."""
+        return (
+            self.config.monitor_thread is True
+            or self.config.max_blocking_time is not self.own_period
+        )
+
+    def give_back(self) -> None:
+        """Leave gevent's verdict to the host; runs in the thread of a hub."""
+        from gevent._monitor import GreenletTracer, get_thread_ident
+
+        self.owns_monitor = False
+        if self.config.max_blocking_time is self.own_period:
+            self.config.max_blocking_time = self.max_blocking_time
+        for watch in self.watches.values():
+            monitor, hub = watch.monitor, watch.hub()
+            if monitor is None or hub is None or hub.thread_ident != get_thread_ident():
+                continue
+            entry = monitor._monitoring_functions[0]  # noqa: SLF001 - there is no public way
+            if entry.function is _nothing:
+                monitor._greenlet_tracer = GreenletTracer()  # noqa: SLF001
+                entry.function = monitor.monitor_blocking
+
+    def end_with_uwsgi(self) -> None:
+        """Write the end in uWSGI's workers, too: they run no functions of `atexit`."""
+        uwsgi: Any = sys.modules.get("uwsgi")
+        if uwsgi is None:
+            return
+        before = getattr(uwsgi, "atexit", None)
+
+        def at_exit() -> None:
+            self.at_exit()
+            if before is not None:
+                before()
+
+        uwsgi.atexit = at_exit
 
     def hold_back(self) -> None:
         """Keep the monitor thread out of uWSGI's master.
@@ -269,6 +315,8 @@ class _Probe:
                 self.watchdog.after_fork()
 
     def at_exit(self) -> None:
+        if self.watchdog is not None and self.recorder.pid == os.getpid():
+            self.watchdog.stop()  # what the host does at its end may last
         self.end("exit")
 
     def end(self, reason: str) -> None:
@@ -306,6 +354,13 @@ def start(
         settings.threshold = threshold
     settings.sink = sink
     _start(settings)
+
+
+def turn() -> None:
+    """Let the hub turn once: what has blocked it is over, and what blocks it now begins."""
+    import gevent
+
+    gevent.sleep(0)
 
 
 def settle() -> None:

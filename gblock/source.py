@@ -14,6 +14,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from gblock.diagnostics import Location
+from gblock.files import relative_name
+from gblock.project.calls.cooperation import Remedy
 from gblock.project.calls.repetition import goes_round, handled, repeated
 from gblock.project.calls.sites import Found, Site, Sites
 from gblock.project.names.expressions import Place, last_name
@@ -149,7 +151,7 @@ class Source:
             for number, node in enumerate(finder.found):
                 row = self._positions[node][0].row
                 here = number not in taken and start <= row <= end
-                if here and _called_name(node) == last_name(call.expression[1]):
+                if here and _called_name(node) == last_name(call.expression.callee):
                     taken.add(number)
                     self._matched[node] = call
                     break
@@ -185,12 +187,23 @@ class Source:
         """The blockers that a site hands over to another thread."""
         return self.finder.handed(site.handover) if site.handover else []
 
+    def doubt(self, found: Found) -> Remedy | None:
+        """Return what makes a blocker cooperative under a condition alone."""
+        cooperation = self.finder.cooperation
+        if cooperation.lacking(found.blocker, self.path):
+            return None
+        return cooperation.doubt(found.blocker, self.path)
+
     def lack(self, found: Found) -> str:
-        """For a message: which processes lack what makes a blocker cooperative in others."""
+        """Return which processes lack what makes a blocker cooperative in others, for a message."""
         cooperation = self.finder.cooperation
         lacking = cooperation.lacking(found.blocker, self.path)
         if not lacking:
-            return ""
+            doubt = self.doubt(found)
+            if doubt is None:
+                return ""
+            where = f"{relative_name(doubt.path)}:{doubt.row}"
+            return f", unless `{doubt.condition}`: only then {doubt.symbol} is called ({where})"
         names = list(dict.fromkeys(process.name for process in lacking))
         more = len(names) - _FEW
         named = " and ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
@@ -204,7 +217,7 @@ class Source:
         if call is None:
             return set()
         place = Place(self.path, call.scope, call.path)
-        return self.finder.inference.callee_symbols(call.expression[1], place)
+        return self.finder.inference.callee_symbols(call.expression.callee, place)
 
     def is_immediate(self, node: cst.Call) -> bool:
         """Whether a call is known to come back at once, without giving the hub a turn."""
@@ -245,6 +258,14 @@ class Source:
             if call is not None:
                 return call.statement
         return span[0].row, span[1].row
+
+    def place(self, node: cst.CSTNode) -> Place | None:
+        """Return where a call stands in the project, None for what is no call."""
+        call = self._matched.get(node)
+        for kind in ("call", "with", "for"):
+            if call is None and node in self._positions:
+                call = self._calls.get((*self._positions[node], kind))
+        return Place(self.path, call.scope, call.path) if call is not None else None
 
     def handed_to_greenlet(self, site: Site) -> bool:
         """Whether a call stands in a lambda that ``false-offload`` reports as a whole."""

@@ -27,8 +27,11 @@ _MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
 
 
 def check(paths, config: Config, **options: object) -> Report:
-    """Check some paths; the options are fields of a request."""
-    return engine.check(engine.Request(paths, config, **options))
+    """Check some paths; the options are fields of a request.
+
+    Most snippets say nothing of gevent: they are judged as if they ran on it.
+    """
+    return engine.check(engine.Request(paths, config, **{"assume_gevent": True, **options}))
 
 
 def expected(text: str) -> list[tuple[int, str]]:

@@ -91,13 +91,23 @@ class Probed:
         return {site["symbol"] for _, site in self.blocks() if site}
 
 
-def run(script, tmp_path, *, python=(), timeout=60, prelude=PRELUDE, probe=True, **settings):
+def run(
+    script,
+    tmp_path,
+    *,
+    python=(),
+    timeout=60,
+    prelude=PRELUDE,
+    probe=True,
+    executable=sys.executable,
+    **settings,
+):
     """Run a script with the probe and return what came of it."""
     path = tmp_path / "script.py"
     path.write_text(prelude + textwrap.dedent(script), encoding="utf-8")
     records = tmp_path / "records"
     done = subprocess.run(
-        [sys.executable, *python, str(path)],
+        [str(executable), *python, str(path)],
         env=environment(records if probe else None, **settings),
         capture_output=True,
         text=True,

@@ -29,7 +29,9 @@ def waits(tmp_path, call, timeout=None, unless=()):
         block["timeout"] = timeout
     inference = inferring(tmp_path, {"main.py": f"{HEAD}{call}"})
     summary = inference.modules.summary(str(tmp_path / "main.py"))
-    found = next(c for c in summary.calls if c.expression[1] == ("name", "f"))
+    found = next(
+        c for c in summary.calls if c.node == "call" and c.expression.callee == ("name", "f")
+    )
     place = Place(summary.filename, found.scope, found.path)
     return wait(msgspec.convert(block, Blocker), found.expression, place, inference)
 
@@ -118,6 +120,12 @@ FLAGS = {"position": 0, "keyword": "flags", "flags": ["a.NB"]}
         (False, "f(a.NB if x else a.EX)", FLAGS),
         (False, "f(g())", FLAGS),
         (False, "f()", FLAGS),
+        (True, "f(6)", {**FLAGS, "mask": 4}),
+        (True, "n = 4\nf(n)", {**FLAGS, "mask": 4}),
+        (True, "f(a.NB)", {**FLAGS, "mask": 4}),
+        (False, "f(2)", {**FLAGS, "mask": 4}),
+        (False, "f('6')", {**FLAGS, "mask": 4}),
+        (False, "f(6)", FLAGS),
     ],
 )
 def test_an_argument_can_make_a_call_immediate(tmp_path, excused, call, condition):

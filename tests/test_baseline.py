@@ -16,7 +16,13 @@ ONE = 'import os\nos.system("sync")\n'
 
 @pytest.fixture
 def known(tree):
-    root = tree({"app.py": ONE, "gblock.toml": "baseline = 'known.json'\n"})
+    root = tree(
+        {
+            "app.py": ONE,
+            "gblock.toml": "baseline = 'known.json'\n",
+            "requirements.txt": "gevent\n",
+        }
+    )
     assert main(["check", "-q", "--write-baseline", "known.json"]) == 0
     return root
 

@@ -38,8 +38,9 @@ def test_blockers_stand_in_the_order_of_their_ids():
 def test_the_catalog_is_as_broad_as_it_claims():
     measured = [blocker for blocker in BUILT_IN.blockers if blocker.evidence.measured]
 
-    assert len(BUILT_IN.blockers) >= 200
-    assert len(measured) >= 170
+    assert len(BUILT_IN.blockers) >= 650
+    assert len(measured) >= 620
+    assert len({blocker.distribution for blocker in BUILT_IN.blockers}) >= 190
 
 
 @pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
@@ -104,6 +105,29 @@ def test_the_threadpool_is_offered_only_where_it_helps(blocker):
         offers = re.search(r"(?<!not )(?:in|use|with) (?:the hub's )?threadpool", blocker.instead)
 
         assert not (offers and "does not" not in blocker.instead), blocker.instead
+
+
+@pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
+def test_a_remedy_names_the_function_that_was_called(blocker):
+    for name in re.findall(r"threadpool\.apply\(([\w.]+)", blocker.instead):
+        last = name.rpartition(".")[2]
+        own = {symbol.rpartition(".")[2] for symbol in blocker.symbols}
+
+        assert last in ("f", "work", "next") or own <= {last, "__exit__"} or last in blocker.id
+    assert "{call}" not in blocker.remedy("hash")
+
+
+@pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
+def test_a_remedy_can_be_pasted_and_weakens_nothing(blocker):
+    assert "gevent.sleep()" not in blocker.instead, "without a figure a loop spins"
+    assert not re.search(r"getrandbits|random\.random|itertools\.count", blocker.instead)
+
+
+@pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
+def test_the_headline_and_the_reason_agree(blocker):
+    """Of a call that returns at once it is not said that it blocks until it returns."""
+    if re.search(r"returns at once|background thread|although nobody calls", blocker.why):
+        assert blocker.kind == "spawns"
 
 
 def test_no_symbol_stands_in_two_blocks():

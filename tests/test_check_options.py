@@ -18,7 +18,9 @@ from gblock.diagnostics import Diagnostic, Location, Severity
 from gblock.engine import ignores
 
 BAD = 'import os\nos.system("sync")\n'
+GEVENT = {"requirements.txt": "gevent\n"}
 FILES = {
+    **GEVENT,
     "gblock.toml": 'exclude = ["old/"]\n',
     "a.py": BAD,
     "old/b.py": BAD,
@@ -85,7 +87,7 @@ class TestFiles:
 
 class TestRules:
     def test_a_selection_is_extended(self, tree, capsys):
-        tree({"a.py": HANDLED})
+        tree({"a.py": HANDLED, **GEVENT})
         only = codes(capsys, "a.py", "--select", "cpu-bound-call")
         assert "blocking-call" not in only
         assert codes(capsys, "a.py") == ["blocking-call"]
@@ -98,7 +100,7 @@ class TestRules:
         assert codes(capsys, "a.py", "--extend-ignore", "blocking-call") == []
 
     def test_all_is_written_in_any_case(self, tree, capsys):
-        root = tree({"a.py": HANDLED})
+        root = tree({"a.py": HANDLED, **GEVENT})
         expected = codes(capsys, "a.py", "--select", "all")
         assert "cpu-bound-call" in expected
         assert codes(capsys, "a.py", "--select", "ALL") == expected

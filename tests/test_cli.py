@@ -433,7 +433,7 @@ class TestProcess:
         env = {"PYTHONIOENCODING": "ascii"}
         run = process("check", ".", "--output-format", "concise", cwd=root, env=env)
         assert run.returncode == 1
-        assert run.stdout.startswith(b"\\u6f22.py:3:1: error[blocking-call]")
+        assert run.stdout.startswith(b"\\u6f22.py:3:1: warning[blocking-call]")
 
     def test_on_a_terminal_there_is_colour(self, tree):
         root = tree({"a.py": self.SOURCE})
@@ -451,7 +451,7 @@ class TestProcess:
         os.close(follower)
         os.close(leader)
         assert run.returncode == 1
-        assert first.startswith(b"\x1b[1ma.py:3:1\x1b[0m: \x1b[1;31merror")
+        assert first.startswith(b"\x1b[1ma.py:3:1\x1b[0m: \x1b[1;33mwarning")
 
     def test_a_clean_file_needs_nothing_heavy(self, tree):
         root = tree({"a.py": "print()\n"})

@@ -36,6 +36,67 @@ def test_what_is_no_remedy_covers_nothing(tmp_path, text):
     assert [2, 3] == [d.location.row for d in report_of(tmp_path, COMMIT).diagnostics]
 
 
+CONDITIONS = {
+    "options.fast": "if options.fast:\n    patch_psycopg()\n",
+    "not options.slow": "if options.slow:\n    pass\nelse:\n    patch_psycopg()\n",
+    "os.environ.get('X') and n > 1": "if os.environ.get('X'):\n    if n > 1:\n"
+    "        patch_psycopg()\n",
+    "ready": "ready and patch_psycopg()\n",
+    "options.x": "def setup():\n    with a:\n        if options.x:\n            patch_psycopg()\n",
+    "not options.y": "z = None if options.y else patch_psycopg()\n",
+}
+UNCONDITIONAL = {
+    "in a try": "try:\n    patch_psycopg()\nexcept ImportError:\n    pass\n",
+    "if gevent runs": "if 'gevent' in worker_class:\n    patch_psycopg()\n",
+    "if it is patched": "if is_module_patched('socket'):\n    patch_psycopg()\n",
+    "in the script": "if __name__ == '__main__':\n    patch_psycopg()\n",
+    "in the function of a condition": "if x:\n    def f():\n        patch_psycopg()\n",
+    "elsewhere, too": "if options.x:\n    patch_psycopg()\npatch_psycopg()\n",
+    "the condition itself": "if patch_psycopg():\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_remedy_under_a_condition_is_a_doubt(tmp_path, condition):
+    text = f"from psycogreen.gevent import patch_psycopg\n{CONDITIONS[condition]}"
+    (tmp_path / "green.py").write_text(text)
+    found = report_of(tmp_path, COMMIT).diagnostics
+
+    assert [(2, "warning"), (3, "warning")] == [(d.location.row, d.severity.label) for d in found]
+    for one in found:
+        assert (
+            f", unless `{condition}`: only then psycogreen.gevent.patch_psycopg is" in one.message
+        )
+
+
+@pytest.mark.parametrize("text", UNCONDITIONAL.values(), ids=UNCONDITIONAL)
+def test_a_remedy_whose_condition_is_gevent_itself_is_none(tmp_path, text):
+    (tmp_path / "green.py").write_text(f"from psycogreen.gevent import patch_psycopg\n{text}")
+
+    assert_exactly(tmp_path, COMMIT)
+
+
+def test_a_doubt_of_one_process_is_told_of_the_driver_and_of_its_calls(tree):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent web:app\n",
+            "web.py": "import sys\nfrom sqlalchemy import create_engine\nimport psycopg2\n"
+            "from psycogreen.gevent import patch_psycopg\n"
+            "if sys.argv[1:]:\n    patch_psycopg()\n"
+            "engine = create_engine('postgresql://db/shop')\n"
+            "def app(environ, start_response): psycopg2.connect('')\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert [(7, "blocking-driver"), (9, "blocking-call")] == [
+        (d.location.row, d.code) for d in found
+    ]
+    assert {"warning"} == {d.severity.label for d in found}
+    assert all("unless `sys.argv[1:]`: only then" in d.message for d in found)
+    assert all("(web.py:6)" in d.message for d in found)
+
+
 def test_a_remedy_in_a_test_covers_nothing(tmp_path):
     (tmp_path / "test_green.py").write_text(REMEDIES["called"])
 
@@ -78,7 +139,8 @@ def project(root, files):
     """Write a project, and check it."""
     for name, text in files.items():
         (root / name).write_text(text)
-    return check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    return check([str(root)], config, min_severity="note")
 
 
 PATCH = "from gevent import monkey\nmonkey.patch_all()\n"

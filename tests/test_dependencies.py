@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -12,8 +13,13 @@ from gblock import catalog, cli, measurements, outline
 from gblock.config import Config
 from gblock.packages import dependencies
 from gblock.packages import environment as environments
-from gblock.packages.verdicts import Verdicts, unknown
+from gblock.packages.unknown import outline as unknown
+from gblock.packages.verdicts import Verdicts
 
+ROOT = Path(__file__).parent.parent
+_SPEC = importlib.util.spec_from_file_location("harmless", ROOT / "benchmarks" / "harmless.py")
+harmless = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(harmless)
 DOCUMENTS = Path(__file__).parent.parent
 SO = "cpython-311-x86_64-linux-gnu.so"
 FIELDS = {
@@ -125,7 +131,9 @@ class TestVerdicts:
         ]
 
         assert "cooperative" == one.kind
-        assert [("psycogreen.gevent.patch_psycopg", str(root / "wsgi.py"), 3)] == list(one.remedies)
+        assert [("psycogreen.gevent.patch_psycopg", str(root / "wsgi.py"), 3)] == [
+            remedy[:3] for remedy in one.remedies
+        ]
         assert "psycopg2-connect" not in {blocker.id for blocker in one.left}
         assert not one.matters
 
@@ -339,6 +347,8 @@ class TestCommand:
 
 
 class TestHarmless:
+    """The yardstick is that of the benchmark, which measures them."""
+
     ALL = measurements.load().harmless
 
     def test_they_stand_in_alphabetical_order_each_once(self):
@@ -363,7 +373,7 @@ class TestHarmless:
         assert one.why.endswith(".")
         assert one.evidence.version
         assert one.evidence.call
-        assert one.evidence.max_gap < 0.02
+        assert one.evidence.reference or one.evidence.elapsed < harmless.limit(one)
 
 
 class TestUnknownBlocks:

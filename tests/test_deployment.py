@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gblock.project.processes import deployment, formats
 from gblock.project.processes.deployment import (
     Deployment,
     dockerfile,
@@ -19,6 +21,7 @@ from gblock.project.processes.deployment import (
 )
 from gblock.project.processes.deployment.command import UnreadableError
 from gblock.project.processes.deployment.shell import Script
+from gblock.project.reading.tree import Tree
 
 BROKEN = Path(__file__).parent / "fixtures" / "deployments" / "broken"
 
@@ -435,3 +438,40 @@ def test_a_chart_whose_values_are_broken_is_read_without_them(tree):
         {"values.yaml": 'a: "x\n', "templates/a.yaml": "command: [gunicorn, {{ .Values.a }}]"}
     )
     assert ["gunicorn $x"] == [command.text for command in Deployment(str(root)).commands]
+
+
+# -- the table of formats
+
+READERS = Path(deployment.__file__).parent
+"""Where the readers stand."""
+
+
+def test_every_reader_is_in_the_table_of_formats():
+    readers = {path.stem for path in READERS.glob("*.py") if "\nEXAMPLE = " in path.read_text()}
+
+    assert readers == {one.reader for one in formats.FORMATS}
+
+
+@pytest.mark.parametrize("reader", sorted({one.reader for one in formats.FORMATS}))
+def test_the_example_of_a_format_is_found_and_read(tmp_path, reader):
+    module = importlib.import_module(f"{deployment.__name__}.{reader}")
+    name, text = module.EXAMPLE
+    (tmp_path / name).write_text(text)
+
+    assert formats.mention(Tree(str(tmp_path)), (b"gevent",))
+    assert any("gevent" in command.text for command in Deployment(str(tmp_path)).commands)
+
+
+@pytest.mark.parametrize("form", formats.FORMATS)
+def test_a_reader_understands_whatever_its_format_lets_through(form):
+    module = importlib.import_module(f"{deployment.__name__}.{form.reader}")
+
+    assert module.read("", "anything") == []
+
+
+def test_a_file_that_only_looks_like_a_format_is_not_read(tmp_path):
+    (tmp_path / "notes.yaml").write_text("title: gevent\n")
+    (tmp_path / "Dockerfile.dockerignore").write_text("CMD gunicorn\n")
+    (tmp_path / "LICENSE").write_text("web: gunicorn\n")
+
+    assert [] == Deployment(str(tmp_path)).commands

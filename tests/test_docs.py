@@ -72,7 +72,7 @@ def test_every_blocker_is_explained():
         page = explain.blocker_page(blocker, known)
 
         assert page.startswith(f"# {blocker.id}\n")
-        assert blocker.instead in page
+        assert blocker.remedy() in page
         assert "Measured with" in page or "Not measured." in page
 
 

@@ -13,9 +13,178 @@ from test_summary import PROGRAMS
 
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, dotted, is_passed, last_name, passed, same
+from gblock.project.reading.summary import AttributeExpr, InnerExpr, NameExpr, call_of
 
 HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
 FLUSH = "confluent_kafka.Producer.flush"
+
+
+GIVEN = [
+    "class Base:\n    def __init__(self, client): self.client = client\nclass D(Base):\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
+    "class Base:\n    def __init__(self, client): self.client = client\nclass D(Base):\n    def __init__(self, c): super().__init__(c)\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
+    "def f(x):\n    if isinstance(x, Producer):\n        x.flush()",
+    "def f(x):\n    if isinstance(x, (str, Producer)):\n        x.flush()",
+    "def f(x):\n    assert isinstance(x, Producer)\n    x.flush()",
+    "def f(x):\n    if not isinstance(x, Producer):\n        raise TypeError\n    x.flush()",
+    "class A:\n    def f(self):\n        assert isinstance(self.x, Producer)\n        self.x.flush()",  # noqa: E501
+    "def f(x):\n    if isinstance(x, str): pass\n    elif isinstance(x, Producer): x.flush()",
+    "def f(x):\n    if x and isinstance(x, Producer): x.flush()",
+    "def f(x):\n    while isinstance(x, Producer): x.flush()",
+    "def make(): return Producer({})\nclass A:\n    factory = staticmethod(make)\n    def f(self): self.factory().flush()",  # noqa: E501
+    "def make(): return Producer({})\nclass A:\n    factory = staticmethod(make)\n    def __init__(self, c=None): self.c = c or self.factory()\n    def f(self): self.c.flush()",  # noqa: E501
+    "class A:\n    factory = Producer\n    def __init__(self, c=None): self.c = c or self.factory({})\n    def f(self): self.c.flush()",  # noqa: E501
+    "class A:\n    factory = staticmethod(lambda: Producer({}))\n    def f(self): self.factory().flush()",  # noqa: E501
+    "class A:\n    p = Producer({})\n    def call(self, x): return self.p\n    get = functools.partialmethod(call, 1)\n    def f(self): self.get().flush()",  # noqa: E501
+    "class A:\n    make = functools.partial(Producer, {})\n    def f(self): self.make().flush()",
+    "class A:\n    def __init__(self): self.make = functools.partial(Producer, {})\n    def f(self): self.make().flush()",  # noqa: E501
+    "class A:\n    def __init__(self): self._p = Producer({})\n    def __getattr__(self, name): return getattr(self._p, name)\nA().flush()",  # noqa: E501
+    "class A:\n    def __init__(self, p): self._p = p\n    def __getattr__(self, name):\n        attr = getattr(self._p, name)\n        return attr\nA(Producer({})).flush()",  # noqa: E501
+    "class A:\n    def __init__(self, p): self.__dict__['_p'] = p\n    def __getattr__(self, name): return getattr(self._p, name)\nA(Producer({})).flush()",  # noqa: E501
+    "class Base:\n    def __init__(self, client): self._client = client\n    @property\n    def client(self): return self._client\nclass D(Base):\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
+    "class A: pass\na = A()\nsetattr(a, 'x', Producer({}))\na.x.flush()",
+    "p = Producer({})\nflush = p.flush\nflush()",
+    "class A:\n    def __init__(self):\n        self.p = Producer({})\n        self.flush = self.p.flush\n    def go(self): self.flush()",  # noqa: E501
+    "p = Producer({})\ngetattr(p, 'flush')()",
+    "import dataclasses\n@dataclasses.dataclass\nclass A:\n    p: object\nA(Producer({})).p.flush()",  # noqa: E501
+    "def f(x):\n    if isinstance(p := x, Producer): p.flush()",
+    "def is_p(x): return isinstance(x, Producer)\ndef f(x):\n    if is_p(x): x.flush()",
+    "class A:\n    @functools.cached_property\n    def p(self): return Producer({})\n    def go(self): self.p.flush()",  # noqa: E501
+    "p = None\ndef init():\n    global p\n    p = Producer({})\ndef go(): p.flush()",
+    "def get(): \n    if not hasattr(get, 'p'):\n        get.p = Producer({})\n    return get.p\nget().flush()",  # noqa: E501
+    "@functools.lru_cache(maxsize=None)\ndef get(): return Producer({})\nget().flush()",
+    "class A:\n    def __init__(self, **kw): self.p = kw['p']\n    def go(self): self.p.flush()\nA(p=Producer({}))",  # noqa: E501
+    "class A:\n    def __init__(self, **kw): self.p = kw.get('p')\n    def go(self): self.p.flush()\nA(p=Producer({}))",  # noqa: E501
+    "class A:\n    def __init__(self, *a): self.p = a[0]\n    def go(self): self.p.flush()\nA(Producer({}))",  # noqa: E501
+    "class A:\n    def __init__(self, p): self.p = p\ndef make(*a, **k): return A(*a, **k)\nmake(Producer({})).p.flush()",  # noqa: E501
+    "def retry(f):\n    @functools.wraps(f)\n    def inner(*a): return f(*a)\n    return inner\n@retry\ndef get(): return Producer({})\nget().flush()",  # noqa: E501
+    "class B:\n    def make(self): return Producer({})\nclass C(B):\n    def go(self): super().make().flush()",  # noqa: E501
+    "class B:\n    def make(self): raise NotImplementedError\n    def go(self): self.make().flush()\nclass C(B):\n    def make(self): return Producer({})",  # noqa: E501
+    "class M(type): pass\nclass A(metaclass=M):\n    p = Producer({})\nA.p.flush()",
+    "H = {'a': Producer, 'b': Consumer}\nH[name]({}).flush()",
+    "import typing\nclass T(typing.NamedTuple):\n    p: Producer\ndef f(t: T): t.p.flush()",
+    "def f(a): return Producer({}) if a else None\nx = f(1)\nif x is not None: x.flush()",
+    "def f(a):\n    if a: return None\n    return Producer({})\nx = f(1)\nif x is None: raise E\nx.flush()",  # noqa: E501
+    "import contextvars\nv = contextvars.ContextVar('v')\nv.set(Producer({}))\nv.get().flush()",
+    "import threading\nl = threading.local()\nl.p = Producer({})\ndef f(): l.p.flush()",
+    "from flask import g\ndef get():\n    if 'p' not in g: g.p = Producer({})\n    return g.p\nget().flush()",  # noqa: E501
+    "class A:\n    p = None\n    @classmethod\n    def get(cls):\n        if cls.p is None: cls.p = Producer({})\n        return cls.p\nA.get().flush()",  # noqa: E501
+    "class A:\n    _i = None\n    def __new__(cls):\n        if cls._i is None:\n            cls._i = super().__new__(cls)\n            cls._i.p = Producer({})\n        return cls._i\nA().p.flush()",  # noqa: E501
+    "def g(): yield Producer({})\nnext(g()).flush()",
+    "for p in map(Producer, [{}]): p.flush()",
+    "def mk(c): return Producer(c)\nfor p in map(mk, [{}]): p.flush()",
+    "for p in filter(None, [Producer({})]): p.flush()",
+    "max([Producer({})], key=len).flush()",
+    "d = {'a': Producer({})}\nfor k, p in sorted(d.items()): p.flush()",
+    "ps = [Producer({}) for _ in range(3)]\nps[0].flush()",
+    "import random\nrandom.choice([Producer({})]).flush()",
+    "ps = [Producer({})]\nps[1:][0].flush()",
+    "ps = [] + [Producer({})]\nps[0].flush()",
+    "ps = []\nps += [Producer({})]\nps[0].flush()",
+    "import queue\nq = queue.Queue()\nq.put(Producer({}))\nq.get().flush()",
+    "d = dict(a=Producer({}))\nd['a'].flush()",
+    "import collections\nd = collections.defaultdict(lambda: Producer({}))\nd['a'].flush()",
+    "def f(p, q): p.flush()\nargs = (Producer({}), 1)\nf(*args)",
+    "def f(p, q): p.flush()\nkw = {'p': Producer({}), 'q': 1}\nf(**kw)",
+]
+"""Ways in which an object gets to where it is used."""
+
+
+@pytest.mark.parametrize("text", GIVEN)
+def test_an_object_is_followed_through_classes_tests_and_containers(tmp_path, text):
+    head = HEAD + "import dataclasses, datetime, functools, redis\n"
+    inference = inferring(tmp_path, {"main.py": head + text})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert FLUSH in found
+
+
+BASE = """
+class Base:
+    def __init__(self, client, name=""):
+        self.client = client
+    def get(self):
+        return self.client
+"""
+DERIVED = {
+    "constructor": "Sender(Producer({}))\nOther(redis.Redis())",
+    "keyword": "Sender(client=Producer({}))\nOther(client=redis.Redis())",
+    "unpacked": "Sender(*[Producer({})])\nOther(**{'client': redis.Redis()})",
+    "other file": "from senders import *\nSender(Producer({}))\nOther(redis.Redis())",
+}
+
+
+@pytest.mark.parametrize("call", ["self.client.flush()", "self.get().flush()"])
+@pytest.mark.parametrize("made", DERIVED.values(), ids=DERIVED)
+@pytest.mark.parametrize(
+    "own",
+    [
+        "",
+        "    def __init__(self, client): super().__init__(client, 'x')\n",
+        "    def __init__(self, client): Base.__init__(self, client)\n",
+        "    def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)\n",
+    ],
+)
+def test_what_a_base_class_is_given_belongs_to_each_derived_class(tmp_path, call, made, own):
+    text = (
+        f"{HEAD}import redis\n{BASE}"
+        f"class Sender(Base):\n{own}    def go(self): {call}\n"
+        f"class Other(Base):\n{own}    def go(self): {call}\n"
+    )
+    senders = tmp_path / "senders.py"
+    there = made if made.startswith("from") else ""
+    head = f"{HEAD}import redis\n"
+    files = {"senders.py": text + ("" if there else made), "main.py": head + there}
+    inference = inferring(tmp_path, files)
+    flushed = [(row, one) for row, one in symbols(inference, senders) if "flush" in str(one)]
+
+    assert [[FLUSH], ["redis.Redis.flush"]] == [one for _, one in flushed]
+
+
+NARROWED = {
+    "else": "if isinstance(x, Producer):\n    pass\nelse:\n    x.flush()",
+    "not": "if not isinstance(x, Producer):\n    x.flush()",
+    "return": "if isinstance(x, Producer):\n    return\nx.flush()",
+    "is None": "if x is None:\n    x.flush()",
+    "is not None": "if x is not None:\n    return\nx.flush()",
+    "other": "assert isinstance(x, str)\nx.flush()",
+    "type": "if type(x) is Consumer:\n    x.flush()",
+    "or": "if not isinstance(x, Consumer) or y:\n    return\nx.flush()",
+    "function": "if not is_other(x):\n    return\nx.flush()",
+}
+
+
+@pytest.mark.parametrize("text", NARROWED.values(), ids=NARROWED)
+def test_a_test_rules_out_what_an_object_cannot_be(tmp_path, text):
+    head = HEAD + "def is_other(x): return isinstance(x, Consumer)\n"
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    inference = inferring(tmp_path, {"main.py": f"{head}def f(x, y):\n{body}f(Producer({{}}), 1)"})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert FLUSH not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if isinstance(x, str):\n    x = Producer({})\n    x.flush()",
+        "if isinstance(x, str):\n    pass\nx.flush()",
+        "if x is None:\n    x = Producer({})\nx.flush()",
+        "while isinstance(x, str):\n    x = y\nx.flush()",
+        "if isinstance(x, str) and y:\n    return\nx.flush()",
+        "if isinstance(x, str) or y:\n    x.flush()",
+        "if isinstance(y, str):\n    x.flush()",
+        "if isinstance(x, unknown):\n    x.flush()",
+        "if is_something(x, y):\n    x.flush()",
+        "if is_new(x):\n    x.flush()",
+    ],
+)
+def test_a_test_rules_out_nothing_where_it_says_nothing(tmp_path, text):
+    head = HEAD + "def is_new(x): return x.is_new\n"
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    inference = inferring(tmp_path, {"main.py": f"{head}def f(x, y):\n{body}f(Producer({{}}), 1)"})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert FLUSH in found
 
 
 def called(tmp_path, text, **files):
@@ -232,7 +401,7 @@ def test_constants_are_one_where_a_reader_says_so(one, other, equal):
     assert equal == same(one, other)
 
 
-NAME = ("name", "a")
+NAME = NameExpr("name", "a")
 
 
 @pytest.mark.parametrize(
@@ -240,25 +409,25 @@ NAME = ("name", "a")
     [
         ((NAME,), (), True, NAME),
         ((), (("k", NAME),), True, NAME),
-        ((("star", NAME),), (), True, None),
+        ((InnerExpr("star", NAME),), (), True, None),
         ((None,), (), True, None),
         ((), ((None, NAME),), False, None),
         ((), (), False, None),
     ],
 )
 def test_arguments_are_found_by_position_and_by_name(positional, keywords, given, found):
-    call = ("call", NAME, positional, keywords)
+    call = call_of(NAME, positional, keywords)
 
     assert given == is_passed(call, 0, "k")
     assert found == passed(call, 0, "k")
 
 
 def test_names_of_expressions():
-    chain = ("attribute", ("attribute", NAME, "b"), "c")
+    chain = AttributeExpr("attribute", AttributeExpr("attribute", NAME, "b"), "c")
 
     assert dotted(chain) == "a.b.c"
     assert last_name(chain) == "c"
-    assert dotted(("attribute", ("call", NAME, (), ()), "c")) is None
+    assert dotted(AttributeExpr("attribute", call_of(NAME, ()), "c")) is None
     assert dotted(None) is None
     assert last_name(None) == ""
 

@@ -194,7 +194,7 @@ class TestCheck:
             monkeypatch.setattr("gblock.project.reading.modules._HUGE", 0)
         monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
         monkeypatch.setattr("gblock.engine.plan._FEW", 0)
-        alone, together = both(["."], root)
+        alone, together = both(["."], root, min_severity="note", all_contexts=True)
         assert alone == together
         assert len(together.diagnostics) >= 10
         assert together.files_tests == 2

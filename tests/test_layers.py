@@ -15,7 +15,7 @@ PACKAGE = Path(gblock.__file__).parent
 LAYERS = (
     {"__init__", "errors", "lean", "suggestion", "decoding", "distribution"},
     {"diagnostics", "patterns", "outline", "writing"},
-    {"files", "config", "catalog", "metrics"},
+    {"files", "config", "catalog", "metrics", "native"},
     {"observations", "measurements", "trial", "pytest_plugin"},
     {"project"},
     {"codebase"},

@@ -25,7 +25,7 @@ RECORDS = [
     heartbeat(T + 60),
     end(T + 70),
 ]
-SITE = "/app/orders/worker.py:17 confluent_kafka.Consumer.poll"
+SITE = "worker.run confluent_kafka.Consumer.poll"
 
 
 def test_prometheus_counts_at_the_scrape():
@@ -42,6 +42,43 @@ def test_prometheus_counts_at_the_scrape():
     assert 1 == value("gblock_blocks_total", {"site": "none", "class": "starved"})
     assert 1 == value("gblock_blocks_total", {"site": "other", "class": "waits"})
     assert T + 60 == value("gblock_probe_heartbeat_timestamp_seconds")
+
+
+def test_prometheus_says_how_busy_the_hub_is():
+    registry = prometheus_client.CollectorRegistry()
+    sink = metrics.Prometheus(registry)
+    value = registry.get_sample_value
+    prometheus_client.generate_latest(registry)
+    assert value("gblock_hub_lag_seconds_bucket", {"le": "0.1"}) is None
+    lags = [80, 5, 5, 0, 4, 3, 2, 1, 0, 0, 0]
+    for busy, samples in ((10, 100), (100, 200), (5, 50)):
+        sink(heartbeat(T, samples=samples, busy=busy, lags=lags, hub="Hub-1"))
+        prometheus_client.generate_latest(registry)
+        expected = {100: 0.1, 200: 0.9, 50: 0.1}[samples]
+        assert expected == value("gblock_hub_busy_ratio")
+    sink(heartbeat(T, samples=50, busy=5, lags=lags, hub="Hub-2"))
+    sink(heartbeat(T, lags=[1], hub="Hub-3"))
+    prometheus_client.generate_latest(registry)
+
+    assert 2 * 97 == value("gblock_hub_lag_seconds_bucket", {"le": "0.1"})
+    assert 200 == value("gblock_hub_lag_seconds_bucket", {"le": "+Inf"})
+
+
+def test_a_sites_label_survives_a_moved_checkout_and_a_shifted_line():
+    user = {"file": "/a/worker.py", "line": 17, "function": "run", "module": "orders.worker"}
+    moved = {**user, "file": "/b/worker.py", "line": 99}
+    registry = prometheus_client.CollectorRegistry()
+    sink = metrics.Prometheus(registry)
+    for number, place in ((1, user), (2, moved)):
+        sink({**POLL, "site": number, "user": place})
+        sink(block(T, 1.0, number))
+    sink({"type": "site", "site": 3, "user": None, "symbol": None})
+    sink(block(T, 1.0, 3))
+    prometheus_client.generate_latest(registry)
+
+    label = {"site": "orders.worker.run confluent_kafka.Consumer.poll", "class": "waits"}
+    assert 2 == registry.get_sample_value("gblock_site_blocked_seconds_total", label)
+    assert 1 == registry.get_sample_value("gblock_blocks_total", {"site": "?", "class": "waits"})
 
 
 def test_the_first_scrape_shows_what_was_noted():
@@ -182,3 +219,9 @@ def test_nothing_of_it_is_imported_by_importing_it():
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert "set()" == run.stdout.strip(), run.stderr
+
+
+def test_the_probe_counts_lags_by_the_bounds_that_are_exported():
+    from gblock.probing import sampler
+
+    assert metrics.LAGS == sampler.LAGS

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -398,11 +401,11 @@ def test_no_file_is_a_traceback(tmp_path_factory, lines):
     data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     path.write_bytes(b"\n".join(data))
     seen = observed(path.parent)
-    found = records.read([str(path)])
+    found = [record for source in records.sources([str(path)]) for record in source]
 
     assert seen.verdict in ("blocked", "nothing", "off", "died")
     # Every line is a record, or is counted.
-    known = sum(len(one.records) for one in found)
+    known = len(found)
     counted = sum(one.garbage + one.truncated for one in seen.unread)
     # A made-up line may hold line feeds of its own, and an empty one is nothing.
     assert known + counted == sum(bool(line.strip()) for line in path.read_bytes().split(b"\n"))
@@ -413,21 +416,84 @@ def test_no_file_is_a_traceback(tmp_path_factory, lines):
 
 @settings(max_examples=30, deadline=None)
 @given(st.text())
-def test_nothing_that_a_record_says_is_html(text):
+def test_nothing_that_a_record_says_is_html(tmp_path_factory, text):
     site = {**POLL, "symbol": text, "user": {"file": f"<script>{text}", "line": 1}}
     lines = [start(argv=[f"<em>{text}"], host=f"<i>{text}"), site, block(T, 1.0, kind=f"<u>{text}")]
-    found = [records.converted(line) for line in lines]
-    read = records.Read(f"<s>{text}", ("x",), tuple(filter(None, found)), ())
-    page = html(observations.merged([read], CATALOG, T))
+    folder = tmp_path_factory.mktemp("r")
+    write(folder / "<s>-1-1.jsonl", *lines)
+    page = html(observed(folder))
 
     assert not [tag for tag in ("<em>", "<i>", "<u>", "<s>") if tag in page]
     assert 1 == page.count("<script>")
 
 
-def test_a_record_in_the_process_is_the_same_as_in_a_file():
-    assert records.decoded(json.dumps(POLL).encode()) == records.converted(POLL)
-    assert records.converted({"type": object()}) is None
-    assert records.converted(7) is None
+def total(t, count, seconds, longest, site=1, kind="waits"):
+    return {
+        "type": "total",
+        "t": t,
+        "site": site,
+        "class": kind,
+        "count": count,
+        "exact": count,
+        "seconds": seconds,
+        "max": longest,
+        "histogram": [0] * 11,
+    }
+
+
+class TestTotals:
+    def test_what_has_no_record_of_its_own_is_in_the_figures(self, tmp_path):
+        blocks = [block(T + i, 0.5) for i in range(3)]
+        lines = [start(), POLL, *blocks, total(T + 60, 10, 8.0, 2.5), heartbeat(T + 60, 10)]
+        seen = written(tmp_path, *lines, block(T + 70, 0.5), end(T + 80))
+        (site,) = seen.sites
+
+        assert (11, 8.5, 2.5, 0.5) == (site.times, site.total, site.longest, site.median)
+        assert (11, 8.5, 0) == (
+            seen.processes[0].blocks,
+            seen.processes[0].blocked,
+            seen.processes[0].uncounted,
+        )
+
+    def test_totals_are_cumulative_and_the_last_one_counts(self, tmp_path):
+        lines = [start(), POLL, total(T + 60, 10, 8.0, 2.5), total(T + 120, 30, 20.0, 3.0)]
+        (site,) = written(tmp_path, *lines).sites
+
+        assert (30, 20.0, 3.0) == (site.times, site.total, site.longest)
+
+    def test_counts_that_begin_anew_are_added(self, tmp_path):
+        lines = [start(), POLL, total(T + 60, 10, 8.0, 2.5), end(T + 61)]
+        lines += [start(T + 62), POLL, total(T + 120, 2, 1.0, 0.5), end(T + 121)]
+        (site,) = written(tmp_path, *lines).sites
+
+        assert (12, 9.0, 2.5) == (site.times, site.total, site.longest)
+
+    def test_a_site_that_only_totals_name_is_reported(self, tmp_path):
+        (site,) = written(tmp_path, start(), POLL, total(T + 60, 4, 2.0, 1.0)).sites
+
+        assert (17, 4, 0.5) == (site.line, site.times, site.median)
+
+    def test_a_window_takes_the_difference_of_totals(self, tmp_path):
+        lines = [start(), POLL, block(T + 1, 1.0), total(T + 60, 10, 8.0, 2.5)]
+        lines += [block(T + 61, 1.0), total(T + 120, 30, 20.0, 3.0), block(T + 130, 9.0)]
+        write(tmp_path / "a-1-1.jsonl", *lines)
+        seen = observations.read([str(tmp_path)], CATALOG, T + 140, since=T + 60.5, until=T + 125)
+        (site,) = seen.sites
+
+        assert (20, 12.0, 3.0) == (site.times, site.total, site.longest)
+
+
+def test_a_process_of_this_host_that_is_gone_is_told_from_one_that_runs(tmp_path):
+    host = re.sub(r"[^\w.-]", "_", os.uname().nodename)
+    now = time.time()
+    gone = start(now, host=host, pid=2**22 + 1)
+    mine = start(now + 9e8, host=host, pid=os.getpid())
+    write(tmp_path / "a-1-1.jsonl", gone, progress(now + 3, 3.0))
+    write(tmp_path / "a-2-1.jsonl", mine)
+    seen = observed(tmp_path, now=now + 4)
+
+    assert ["silent", "running"] == [one.state for one in seen.processes]
+    assert "it was killed" in seen.processes[0].reason
 
 
 def test_named_files_are_read_whatever_they_are_called(tmp_path):

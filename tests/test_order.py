@@ -9,8 +9,10 @@ import sys
 import textwrap
 
 import pytest
-from harness import CATALOG, inferring
+from harness import CATALOG, check, inferring
 
+from gblock.config import Config
+from gblock.output import json as json_output
 from gblock.project.processes.processes import Processes
 from gblock.project.remarks.order import Order
 
@@ -239,3 +241,33 @@ def test_what_imports_keep_is_an_original():
     assert list(CATALOG.imports) == sorted(CATALOG.imports)
     assert list(CATALOG.originals) == sorted(CATALOG.originals)
     assert all(bool(one.keeps) != one.patches for one in CATALOG.imports.values())
+
+
+def test_every_late_import_is_named_with_the_processes_that_run_it(tree):
+    root = tree(
+        {
+            "Procfile": "web: python web.py\nworker: python worker.py\n",
+            "web.py": "import requests\nimport keeper\nimport green\n",
+            "worker.py": "import urllib3\nimport keeper\nimport green\n",
+            "keeper.py": "from time import sleep\n",
+            "green.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        }
+    )
+    report = check([str(root)], Config(root=str(root), filename=str(root / "x")))
+    (late,) = [one for one in report.diagnostics if one.code == "late-monkey-patch"]
+    related = [(one.filename, one.location.row, one.message) for one in late.related]
+
+    assert "2 more such imports" in late.message
+    assert 1 == sum(
+        name == "web.py" and row == 1 and text.endswith("imported here, in python web.py")
+        for name, row, text in related
+    )
+    assert 1 == sum(
+        name == "worker.py" and row == 1 and text.endswith("imported here, in python worker.py")
+        for name, row, text in related
+    )
+    assert ("keeper.py", 1, "`time.sleep` is kept here") in related
+    assert related == [
+        (one["filename"], one["location"]["row"], one["message"])
+        for one in json.loads(json_output.render(report))[0]["related"]
+    ]

@@ -144,6 +144,10 @@ def test_json_has_the_fields_of_the_contract():
             }
         ],
         "observed": None,
+        "context": None,
+        "path": [],
+        "paths": [],
+        "cause": None,
         "fix": None,
         "url": "https://github.com/gblock/gblock/blob/main/docs/rules.md#false-offload",
         "blocker_url": "https://github.com/gblock/gblock/blob/main/docs/blockers.md"

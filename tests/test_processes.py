@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from gblock.output.processes import table
 from gblock.project.names.inference import Inference
 from gblock.project.processes.processes import Processes
 from gblock.project.reading.modules import Modules
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 SHOP = Path(__file__).parent / "fixtures" / "deployments" / "shop"
 
@@ -52,6 +58,151 @@ def judged(processes):
 
 def named(processes, name):
     return next(process for process in processes.all() if process.name == name)
+
+
+def missing_of(processes, name):
+    return named(processes, name).missing
+
+
+# -- a main guard
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        'from gevent import monkey\nif __name__ == "__main__":\n    monkey.patch_all()\n',
+        'if __name__ == "__main__":\n    from gevent import monkey\n    monkey.patch_all()\n',
+        "if '__main__' == __name__:\n    import gevent.monkey as m\n    m.patch_all()\n",
+        "from gevent.monkey import patch_all\ndef main():\n    patch_all()\n"
+        'if __name__ == "__main__":\n    main()\n',
+        "from gevent.monkey import patch_all\ndef green():\n    patch_all()\n"
+        'if __name__ == "__main__":\n    green()\n',
+        'import demo\nif __name__ == "__main__":\n    import patches\n',
+    ],
+)
+def test_the_main_guard_of_an_imported_module_patches_nothing(project, helper):
+    processes = project(
+        {
+            "Procfile": "web: python main.py\n",
+            "main.py": "from gevent import monkey\nmonkey.patch_all(thread=False)\nimport helper\n",
+            "helper.py": helper,
+            "demo.py": "",
+            "patches.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        }
+    )
+
+    assert "partial" == named(processes, "python main.py").patched
+    assert ("threading",) == missing_of(processes, "python main.py")
+    assert processes.has_native_threads(str(Path(processes.root) / "helper.py"))
+
+
+def test_the_main_guard_of_the_started_module_patches(project):
+    guarded = 'if __name__ == "__main__":\n    from gevent import monkey\n    monkey.patch_all()\n'
+    for command, path in (
+        ("python main.py", "main.py"),
+        ("python -m main", "main.py"),
+        ("python -m app", "app/__main__.py"),
+    ):
+        processes = project({"Procfile": f"web: {command}\n", path: guarded, "app/__init__.py": ""})
+        assert ("yes", "complete") == judged(processes)[command]
+
+
+def test_a_server_that_imports_a_module_does_not_run_its_main_guard(project):
+    guarded = 'if __name__ == "__main__":\n    from gevent import monkey\n    monkey.patch_all()\n'
+    processes = project({"Procfile": "web: gunicorn main:app\n", "main.py": guarded})
+
+    assert ("no", "none") == judged(processes)["gunicorn main:app"]
+
+
+def test_a_file_that_is_started_by_its_path_runs_no_package(project):
+    files = {
+        "Procfile": "web: python app/tool.py\nother: python -m app.other\n",
+        "app/__init__.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        "app/tool.py": "import time\n",
+        "app/other.py": "import time\n",
+    }
+    processes = project(files)
+
+    assert ("no", "none") == judged(processes)["python app/tool.py"]
+    assert ("yes", "complete") == judged(processes)["python -m app.other"]
+
+
+# -- demos
+
+
+SERVES = (
+    "from gevent.pywsgi import WSGIServer\ndef app(environ, start):\n    return []\n"
+    'if __name__ == "__main__":\n    WSGIServer(("", 80), app).serve_forever()\n'
+)
+
+
+def demos(processes):
+    return [process.name for process in processes.all() if process.demo]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SERVES,
+        'import gevent\nif __name__ == "__main__":\n    gevent.spawn(print).join()\n',
+        "import gevent\ndef demo():\n    gevent.sleep(1)\n"
+        'if __name__ == "__main__":\n    from gevent import monkey; monkey.patch_all(); demo()\n',
+    ],
+)
+def test_the_demo_of_a_library_is_no_deployment(project, text):
+    processes = project(
+        {"lib/__init__.py": "from lib import pool\n", "lib/pool.py": text, "setup.py": ""}
+    )
+
+    assert ["python lib/pool.py"] == demos(processes)
+    assert not processes.has_gevent
+    assert [] == processes.incomplete
+    assert [] == processes.on_gevent(str(Path(processes.root) / "lib" / "pool.py"))
+
+
+def test_a_demo_does_not_stand_in_for_the_deployed_process(project):
+    processes = project(
+        {
+            "Procfile": "web: python web.py\n",
+            "web.py": "from gevent import monkey\nmonkey.patch_all(thread=False)\nimport helper\n",
+            "helper.py": SERVES,
+        }
+    )
+    helper = str(Path(processes.root) / "helper.py")
+
+    assert ["python helper.py"] == demos(processes)
+    assert ["python web.py"] == [process.name for process in processes.on_gevent(helper)]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"server.py": SERVES},
+        {"app/__init__.py": "", "app/__main__.py": SERVES},
+        {"app/__init__.py": "", "app/web.py": SERVES, "Procfile": "web: python -m app.web\n"},
+        {
+            "app/__init__.py": "",
+            "app/web.py": SERVES,
+            "setup.py": "entry = 'console_scripts'\n"
+            "setup(entry_points={'console_scripts': ['web = app.web:app']})\n",
+        },
+        {
+            "app.py": "from gevent import monkey\nmonkey.patch_all()\nimport views\n" + SERVES,
+            "views.py": "import app\n",
+        },
+        {
+            "app/__init__.py": "",
+            "app/web.py": SERVES.replace(
+                '__":\n', '__":\n    import gevent.monkey as m; m.patch_all()\n'
+            ),
+        },
+    ],
+)
+def test_what_is_started_or_stands_alone_is_no_demo(project, files):
+    processes = project(files)
+
+    assert [] == demos(processes)
+    assert processes.has_gevent
 
 
 APP = {"app/__init__.py": "", "app/main.py": "import app.views\n", "app/views.py": ""}
@@ -367,10 +518,16 @@ def test_tests_prove_nothing(project):
     assert not found.only_without_gevent(str(Path(found.root) / "app/views.py"))
 
 
-def test_a_project_without_gevent_has_none(project):
+def test_what_is_deployed_without_gevent_alone_runs_without_it(project):
     found = project({**APP, "Procfile": "web: gunicorn app.main:app\n"})
     assert not found.has_gevent
-    assert not found.only_without_gevent(str(Path(found.root) / "app/main.py"))
+    assert found.only_without_gevent(str(Path(found.root) / "app/main.py"))
+
+
+def test_a_main_guard_alone_does_not_say_that_a_project_has_no_gevent(project):
+    found = project({"app.py": 'if __name__ == "__main__":\n    print()\n'})
+    assert not found.has_gevent
+    assert not found.only_without_gevent(str(Path(found.root) / "app.py"))
 
 
 def test_a_broken_file_leaves_the_others(project):
@@ -810,3 +967,24 @@ def test_the_command_looks_at_the_directory_in_which_it_runs(tmp_path, monkeypat
 
     assert 0 == main(["processes"])
     assert "gunicorn" in capsys.readouterr().out
+
+
+# -- one deployment, in the ways in which people write it
+
+SPELLINGS = tomllib.loads((SHOP.parent / "spellings.toml").read_text(encoding="utf-8"))["case"]
+
+
+@pytest.mark.parametrize("case", [pytest.param(one, id=one["name"]) for one in SPELLINGS])
+def test_what_a_deployment_starts_is_found_however_it_is_written(tree, blockers, case):
+    root = tree(case["files"])
+    processes = processes_of(root, blockers)
+
+    assert case["processes"] == [
+        [
+            process.name,
+            process.runs_on_gevent,
+            [str(Path(path).relative_to(root)) for path in sorted(processes.modules_of(process))],
+        ]
+        for process in processes.all()
+    ]
+    assert [] == processes.notes

@@ -7,7 +7,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 CONFTEST = """
-import sys, types
+import sys, time, types
 import pytest
 
 probe = types.ModuleType("gblock.runtime_probe")
@@ -20,10 +20,13 @@ def start(*, threshold, sink):
 def settle():
     probe.calls.append("settle")
 
+def turn():
+    probe.calls.append("turn")
+
 def stop():
     probe.calls.append("stop")
 
-probe.start, probe.settle, probe.stop = start, settle, stop
+probe.start, probe.settle, probe.turn, probe.stop = start, settle, turn, stop
 sys.modules["gblock.runtime_probe"] = probe
 
 @pytest.fixture
@@ -34,7 +37,8 @@ def blocks():
                     "stack": [{"file": "pytest.py", "line": 1, "function": "main"},
                               {"file": "app.py", "line": 7, "function": "login", "user": True},
                               {"file": "lib.py", "line": 9, "function": "deep"}]})
-        probe.sink({"type": "block", "t": 1.0, "duration": seconds, "class": kind, "site": 1})
+        probe.sink({"type": "block", "t": time.time(), "duration": seconds, "class": kind,
+                    "site": 1})
     return blocks
 
 def pytest_terminal_summary(terminalreporter):
@@ -80,7 +84,7 @@ def test_a_test_that_blocks_too_long_fails_with_what_was_seen(run):
             "    lib.py:9 in deep",
             "  catalog: bcrypt-hashpw",
             "  instead: *",
-            "probe: [[]0.1, 'settle', 'settle', 'stop'[]]",
+            "probe: [[]0.1, 'settle', 'turn'[]]",
         ]
     )
 
@@ -90,6 +94,28 @@ def test_a_test_that_blocks_too_long_fails_with_what_was_seen(run):
 )
 def test_what_is_short_or_nobodys_fault_is_no_failure(run, call):
     run(MARKED.format("", call or "pass")).assert_outcomes(passed=1)
+
+
+def test_one_probe_with_the_least_bound_serves_all_tests(run):
+    code = (
+        "import pytest, time\n"
+        "@pytest.mark.gblock(max_block=0.3)\ndef test_long(blocks):\n    blocks(0.25)\n"
+        "@pytest.mark.gblock(max_block=0.02)\ndef test_slow(blocks):\n    time.sleep(0.03)\n"
+        "def test_other():\n    pass\n"
+    )
+    result = run(code)
+
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["probe: [[]0.02, 'settle', 'turn', 'turn', 'settle'[]]"])
+
+
+def test_a_block_of_the_test_before_is_not_this_tests(run):
+    code = (
+        "import pytest, time\n@pytest.mark.gblock\ndef test_it():\n"
+        "    import gblock.runtime_probe as probe\n"
+        "    probe.sink({'type': 'block', 't': time.time() - 1, 'duration': 0.9, 'class': 'cpu'})\n"
+    )
+    run(code).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(("names", "passed"), [("'bcrypt.*'", 1), ("['x.y']", 1), ("['z.*']", 0)])
@@ -134,7 +160,7 @@ def test_a_failure_of_the_tests_own_stands_and_is_explained(run):
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "*bcrypt.hashpw blocked the hub*"])
-    result.stdout.fnmatch_lines(["probe: [[]0.1, 'settle', 'settle', 'stop'[]]"])
+    result.stdout.fnmatch_lines(["probe: [[]0.1, 'settle', 'turn'[]]"])
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,21 @@ import pytest
 from hypothesis import given, settings
 from test_summary import PROGRAMS
 
-from gblock.project.names.definitions import END, reaching
+from gblock.project.names.definitions import END, Definitions
 from gblock.project.reading.summary import summarize
 
 
 def rows(text):
     """The rows that bind `x` and are seen where `use(x)` stands."""
     summary = summarize("module.py", textwrap.dedent(text).lstrip("\n"))
-    call = next(c for c in summary.calls if c.expression[1] == ("name", "use"))
+    call = next(
+        c for c in summary.calls if c.node == "call" and c.expression.callee == ("name", "use")
+    )
     scope = call.scope
     while "x" not in summary.scopes[scope].bindings:
         scope = summary.scopes[scope].parent
     use = call.path if scope == call.scope else END
-    return sorted(binding.row for binding in reaching(summary, scope, "x", use))
+    return sorted(binding.row for binding in Definitions().reaching(summary, scope, "x", use))
 
 
 @pytest.mark.parametrize(
@@ -71,5 +73,5 @@ def test_every_use_in_any_program_is_answered_from_the_names_own_bindings(text):
     for call in summary.calls:
         for name, bindings in summary.scopes[call.scope].bindings.items():
             for use in (call.path, END):
-                found = reaching(summary, call.scope, name, use)
+                found = Definitions().reaching(summary, call.scope, name, use)
                 assert set(map(id, found)) <= set(map(id, bindings))

@@ -7,9 +7,7 @@ import json
 import os
 import tracemalloc
 
-import pytest
-
-from gblock.probing import record, sampler
+from gblock.probing import record
 from gblock.probing.settings import Settings
 from gblock.probing.watchdog import Watchdog
 
@@ -49,7 +47,7 @@ def test_a_million_blocks_at_a_million_places_cost_bounded_memory_and_disk(tmp_p
     finally:
         tracemalloc.stop()
     run(140_000, 1_000_000)
-    recorder.heartbeat(1, 0.0, "idle", "Hub")
+    recorder.heartbeat({"samples": 1, "state": "idle", "hub": "Hub"})
 
     assert after - before < 50_000
     files = list(tmp_path.iterdir())
@@ -99,20 +97,3 @@ def test_the_stacks_of_a_host_that_freezes_often_stay_bounded(tmp_path):
         assert 0 == path.stat().st_size
     finally:
         watchdog.stop()
-
-
-@pytest.mark.skipif(not sampler._COUNTS_WAITS, reason="the system does not count waits")
-@pytest.mark.parametrize(
-    ("late", "waits", "held", "let_go"),
-    [
-        (0.4, 82, True, False),  # re.match that never comes back: one wait a switch interval
-        (0.4, 5_700, True, True),  # Celery sends 3,000 tasks
-        (0.4, 1, False, False),  # the process was stopped
-        (0.02, 9, None, False),
-    ],
-)
-def test_who_is_woken_far_more_often_than_it_asks_was_kept_out_by_short_calls(
-    late, waits, held, let_go
-):
-    assert held is sampler._is_held(late, waits)
-    assert let_go is sampler._is_let_go(late, waits)

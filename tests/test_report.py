@@ -10,6 +10,8 @@ from harness import CATALOG
 from probing import ACME, POLL, T, block, end, fleet, heartbeat, start, write
 
 from gblock import catalog, cli, observations, outline
+from gblock.config import Config
+from gblock.observations import moments
 from gblock.observations.drafts import drafts
 from gblock.output import report
 from gblock.output.seconds import moment, seconds
@@ -154,7 +156,7 @@ class TestCommand:
         code, out, err = run(capsys, "report", "probe", "--project", ".")
 
         assert 1 == code
-        assert "check: error[blocking-call] orders/worker.py:17:9" in out
+        assert "check: warning[blocking-call] orders/worker.py:17:9" in out
         assert "check: reports nothing of this line" in out
         assert "warning: web-1:72: its probe fell silent" in err
 
@@ -165,7 +167,7 @@ class TestCommand:
         at(T + 5)
         _, out, _ = run(capsys, "report", "probe")
 
-        assert "check: error[blocking-call] app/worker.py:17:9" in out
+        assert "check: warning[blocking-call] app/worker.py:17:9" in out
 
     def test_the_directory_of_the_environment_is_read(self, records, at, capsys, monkeypatch):
         at(records)
@@ -340,3 +342,128 @@ def test_the_documentation_shows_what_the_commands_print(records, at, capsys, re
         path.write_text(f"{before}{head}{out}\n{err}{after}", encoding="utf-8")
 
     assert f"{head}{out}\n{err}{after}" in path.read_text(encoding="utf-8"), "run pytest --update"
+
+
+def test_services_without_a_common_project_are_read_one_by_one(tree, at, capsys, monkeypatch):
+    root = tree({"one/app.py": WORKER, "two/app.py": WORKER, "one/setup.py": ""})
+    sites = []
+    for number, name in enumerate(("one", "two"), 1):
+        user = {"file": str(root / name / "app.py"), "line": 17, "function": "run"}
+        sites += [{**POLL, "site": number, "user": user}, block(T + number, 1.0, number)]
+    write(root / "probe" / "a-1-1.jsonl", start(), *sites)
+    (root / "probe" / "chart.yaml").write_text("spec: {{ .Values.spec }}\n", encoding="utf-8")
+    at(T + 5)
+    asked = []
+    monkeypatch.setattr("gblock.cli._config_of", lambda path: asked.append(path) or Config())
+    code, out, _ = run(capsys, "report", "probe")
+
+    assert 1 == code
+    assert [str(root / name / "app.py") for name in ("one", "two")] == asked
+    assert 2 == out.count("check: warning[blocking-call]")
+
+
+def test_a_chart_at_the_root_of_the_file_system_has_no_settings():
+    from gblock.project.processes.deployment import Deployment
+
+    class Root:
+        root = "/"
+
+        def __contains__(self, name):
+            return False
+
+    deployment = object.__new__(Deployment)
+    deployment.tree, deployment._charts = Root(), {}
+    assert {} == deployment.chart("/app/chart/web.yaml")
+
+
+class TestWindow:
+    def test_only_blocks_of_the_window_are_reported(self, records, at, capsys):
+        at(records)
+        _, whole, _ = run(capsys, "report", "probe", "-q")
+        code, out, _ = run(
+            capsys, "report", "probe", "-q", "--since", "2025-11-21T04:57", "--until", str(T + 1025)
+        )
+
+        assert 1 == code
+        assert "blocked 22 times" in whole
+        assert out.startswith("The hub was blocked once at 1 call site, 310 ms in all")
+        code, out, _ = run(capsys, "report", "probe", "-q", "--since", "1m")
+        assert (0, True) == (code, out.startswith("Nothing blocked the hub"))
+
+    @pytest.mark.parametrize("text", ["soon", "2025-13-01", "3 weeks", ""])
+    def test_what_is_no_time_is_an_error(self, records, at, capsys, text):
+        at(records)
+        code, _, err = run(capsys, "report", "probe", "--since", text or "?")
+
+        assert 2 == code
+        assert "is no time" in err
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [("2025-11-21T04:40:00Z", T), (str(T), T), ("2025-11-21T05:40:00+01:00", T), ("2h", T + 1)],
+    )
+    def test_times_are_read_as_people_write_them(self, text, expected):
+        assert expected == moments.moment(text, T + 7201)
+
+    def test_a_table_by_hour_or_host(self, records, at, capsys):
+        at(records)
+        _, hours, _ = run(capsys, "report", "probe", "-q", "--by", "hour")
+        _, hosts, _ = run(capsys, "report", "probe", "-q", "--by", "host")
+
+        assert re.search(r"2025-11-21 04:00 +22 +51.9 s\n$", hours)
+        assert re.search(r"web-1 +22 +51.4 s\nweb-2 +1 +600 ms\n$", hosts)
+        page = json.loads(run(capsys, "report", "probe", "-q", "--format", "json")[1])
+        assert [22] == [hour["count"] for hour in page["hours"]]
+
+    def test_a_host_without_a_block_has_no_table(self, tree, at, capsys):
+        write(tree({}) / "probe" / "a-1-1.jsonl", start())
+        at(T)
+        assert run(capsys, "report", "probe", "-q", "--by", "hour")[1].endswith(
+            "watched for 0 ms.\n\n"
+        )
+
+
+class TestCompare:
+    @pytest.fixture
+    def folders(self, tree, at):
+        root = tree({})
+        moved = {**POLL, "user": {"file": "/srv/v2/worker.py", "line": 99, "function": "run"}}
+        slow = {**ACME, "site": 3, "user": {"file": "/app/x.py", "line": 1, "function": "slow"}}
+        even = {**ACME, "site": 4, "user": {"file": "/app/x.py", "line": 2, "function": "even"}}
+        less = {**ACME, "site": 5, "user": {"file": "/app/x.py", "line": 3, "function": "less"}}
+        write(
+            root / "old" / "a-1-1.jsonl",
+            start(), POLL, ACME, even, less,
+            block(T, 1.0), block(T + 1, 1.0, 2), block(T + 2, 1.0, 4), block(T + 3, 1.0, 5),
+            end(T + 3600),
+        )  # fmt: skip
+        write(
+            root / "new" / "a-1-1.jsonl",
+            start(), moved, slow, even, less,
+            block(T, 5.0), block(T + 6, 1.0, 3), block(T + 8, 2.2, 4), block(T + 11, 0.5, 5),
+            end(T + 7200),
+        )  # fmt: skip
+        at(T + 7201)
+
+    def test_sites_are_new_worse_better_and_gone_by_their_rates(self, folders, capsys):
+        code, out, _ = run(capsys, "report", "new", "--compare", "old", "-q")
+
+        assert 1 == code
+        words = [line.split()[0] for line in out.splitlines() if re.match(r"(new|w|b|g)", line)]
+        assert ["blocked", "new", "worse", "better", "gone"] == words
+        assert "worse      1.00 s     2.50 s  /srv/v2/worker.py:99 in run" in out
+        assert "calls: confluent_kafka.Consumer.poll" in out
+        assert out.endswith("1 more as before.\n")
+
+    def test_json_has_every_site(self, folders, capsys):
+        page = json.loads(
+            run(capsys, "report", "new", "--compare", "old", "-q", "--format", "json")[1]
+        )
+
+        assert ["new", "worse", "better", "gone", "same"] == [one["change"] for one in page]
+        assert (1.0, 2.5) == (page[1]["before"], page[1]["after"])
+
+    def test_nothing_changed_is_said(self, folders, capsys):
+        out = run(capsys, "report", "old", "--compare", "old", "-q")[1]
+
+        assert "No call site blocks the hub for more or less time than before.\n" == out

@@ -169,7 +169,9 @@ def test_loops_and_with_blocks_call_without_a_call():
 def test_an_awaited_call_is_known_as_such():
     calls = read("async def a():\n    await f(g())").calls
 
-    assert [("g", False), ("f", True)] == [(c.expression[1][1], c.awaited) for c in calls]
+    assert [("g", False), ("f", True)] == [
+        (c.expression.callee.identifier, c.awaited) for c in calls
+    ]
 
 
 def test_only_old_pythons_get_positions_in_strings_wrong():

@@ -13,12 +13,13 @@ import pytest
 from harness import check
 from ways import Ways
 
-from gblock import explain, measurements, observations
+from gblock import explain, measurements
 from gblock.codebase import Codebase
 from gblock.config import Config
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
 from gblock.engine.wanted import Wanted
+from gblock.observations import gathering
 from gblock.observations.records import SiteSeen
 from gblock.packages.environment import Distribution
 from gblock.packages.verdicts import Verdicts
@@ -126,7 +127,7 @@ def test_explain_has_a_page_for_each_symbol_and_alias(monkeypatch):
 def test_a_record_of_the_probe_is_matched_by_each_symbol_and_alias():
     for name, ids in _names():
         site = SiteSeen(site=1, symbol=name)
-        symbol = observations._symbol(site, KNOWN)
+        symbol = gathering._symbol(site, KNOWN)
         assert ids == {blocker.id for blocker in KNOWN.lookup(symbol)}, name
 
 

@@ -79,7 +79,7 @@ def test_each_call_of_the_catalog_is_told_by_its_words(unpatched):
     [
         ("import confluent_kafka\nconfluent_kafka.Producer({}).flush()\n", True),
         ("import os\nos.system('x')\n", True),
-        ("input()\n", True),
+        ("breakpoint()\n", True),
         ("def system(): 'poll, flush and put'\n", False),
         ("basket.append(1)\n", False),
     ],

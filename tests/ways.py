@@ -22,8 +22,8 @@ _USES = {
     "__exit__": "with {0}: pass",
 }
 """How code calls what has no name of its own."""
-_DOCUMENTED = ("opentelemetry.exporter.otlp.proto.grpc._log_exporter", "pymssql._mssql")
-"""Modules that their documentation names although they begin with an underscore."""
+_DOCUMENTED = ("_queue", "opentelemetry.exporter.otlp.proto.grpc._log_exporter", "pymssql._mssql")
+"""Modules that code imports although their names begin with an underscore."""
 
 
 class Way(NamedTuple):
@@ -122,7 +122,7 @@ class Ways:
         """The lines of a function that goes a way and then uses the object."""
         lines = [f"import {way.module}", ""] if way.module else []
         depth, before, is_async = 1, "", False
-        body = ["    for _ in items:"]
+        body = ["    for _ in things:"]
         for number, step in enumerate(way.steps):
             after = f"o{number}"
             line = step.format(before, after).replace("builtins.", "")
@@ -131,7 +131,7 @@ class Ways:
             is_async |= step.startswith("async")
             before = after
         body.append("    " * (depth + 1) + use.format(before))
-        return [*lines, f"{'async ' if is_async else ''}def handle(items, *args):", *body]
+        return [*lines, f"{'async ' if is_async else ''}def handle(things, *args):", *body]
 
     def call(self, symbol):
         """The code that calls a symbol, None where no public name leads to it."""
@@ -203,8 +203,8 @@ class Ways:
         ):
             if target in self.methods:
                 blocker, name = self.methods[target]
-                body = ["    for _ in items:", f"        {self.use(name).format('one')}"]
-                head = [f"import {self.module(alias)}", "", f"def handle(items, one: {alias}):"]
+                body = ["    for _ in things:", f"        {self.use(name).format('one')}"]
+                head = [f"import {self.module(alias)}", "", f"def handle(things, one: {alias}):"]
                 yield blocker, alias, [*head, *body]
             elif blockers := known.by_symbol.get(target):
                 owner = alias.rpartition(".")[0]

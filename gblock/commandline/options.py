@@ -28,7 +28,7 @@ class Options:
         self.show_files = False
         self.show_settings = False
         self.add_ignore = False
-        self.since: str | None = None
+        self.revision: str | None = None
         self.min_severity: str | None = None
         self.baseline: str | None = None
         self.write_baseline: str | None = None
@@ -38,6 +38,10 @@ class Options:
         self.show_unresolved = False
         self.force_exclude = False
         self.all_processes = False
+        self.assume_gevent = False
+        self.all_contexts = False
+        self.show_paths = False
+        self.sort = "weight"
         # How many processes work at a time; 0 for as many as there are CPUs.
         self.jobs = 0
         self.color = "auto"
@@ -49,10 +53,18 @@ class Options:
         # `report`: where to write to, what to check beside it, and whether to draft entries.
         self.output: str | None = None
         self.project: str | None = None
+        self.since: str | None = None
+        self.until: str | None = None
+        self.by: str | None = None
+        self.compare: str | None = None
         self.suggest = False
         # The environment whose packages are looked at; what `deps` lists beside what matters.
         self.python: str | None = None
         self.all = False
+        # Packages whose machine code is read, none for all; two wheels that are compared.
+        self.native: list[str] | None = None
+        self.wheels: list[str] | None = None
+        self.no_cache = False
         # Whose processes are listed.
         self.directory = "."
         # What `explain` explains; the shell of `completion`; the command of `help`.

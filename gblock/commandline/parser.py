@@ -119,12 +119,16 @@ def _check(parser: _Parser) -> None:
     known.add_argument("--baseline", metavar="FILE", help="hide what this file knows")
     known.add_argument("--write-baseline", metavar="FILE", help="write it, and hide all of it")
     since = "report only what is new since a git revision, from where the branches part"
-    add("--since", metavar="REV", help=since)
+    add("--since", dest="revision", metavar="REV", help=since)
     hide = "add a # gblock: ignore comment to each line that is reported"
     add("--add-ignore", action="store_true", help=hide)
     add("--show-files", action="store_true", help="list the files that would be checked")
     add("--show-settings", action="store_true", help="show the settings that would be used")
+    add("--show-paths", action="store_true", help="show every way to a call, not the shortest only")
+    add("--sort", choices=("weight", "path"), help="the order in text: weight")
+    add("--all-contexts", action="store_true", help="report also commands, migrations and tests")
     add("--all-processes", action="store_true", help="report also what never runs on gevent")
+    add("--assume-gevent", action="store_true", help="judge a project that never names gevent")
     add("--force-exclude", action="store_true", help="exclude also what is named as a PATH")
     seen = "mark what probes saw in production: files and directories of records"
     add("--observed", action="append", metavar="DIR", help=seen)
@@ -145,6 +149,11 @@ def _report(parser: _Parser) -> None:
     add("--format", dest="output_format", choices=REPORT_FORMATS, help="how it is written")
     add("--output", metavar="FILE", help="write to this file")
     add("--project", metavar="DIR", help="check this project, to tell what gblock check reports")
+    moment = "2026-11-22, 2026-11-22T14:00 (UTC), epoch seconds, or 90m, 6h, 2d ago"
+    add("--since", metavar="TIME", help=f"leave out blocks that began before: {moment}")
+    add("--until", metavar="TIME", help="leave out blocks that began later")
+    add("--by", choices=("hour", "host"), help="add a table of blocked seconds by hour or host")
+    add("--compare", metavar="BEFORE", help="say what is new, worse, better and gone since these")
     add("--suggest", action="store_true", help="write catalog entries for what it does not know")
     add("--exit-zero", action="store_true", help="exit 0 even if the hub was blocked")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
@@ -164,6 +173,14 @@ def _deps(parser: _Parser) -> None:
     add("--python", metavar="PATH", help=installed)
     listed = "list also what is harmless, not compiled or not imported"
     add("--all", action="store_true", help=listed)
+    native = "say what the machine code of these packages does; of all compiled ones by default"
+    add("--native", nargs="*", metavar="PACKAGE", help=native)
+    compared = "with --native: say what is new in the newer of two wheels"
+    add("--compare", dest="wheels", nargs=2, metavar=("OLD", "NEW"), help=compared)
+    drafted = "with --native: write catalog entries for waits that the catalog does not know"
+    add("--suggest", action="store_true", help=drafted)
+    cache = "with --native: read all modules again, and keep nothing"
+    add("--no-cache", action="store_true", help=cache)
     add("--output-format", choices=("text", "json"), help="how it is written")
     add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
     add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")

@@ -34,6 +34,11 @@ __all__ = ["Check", "Request", "check", "confirmed", "processes"]
 
 _UNUSED = "unused-ignore"
 _INVALID = "invalid-syntax"
+_NO_PROCESS = "no process is known to run on gevent"
+_NO_GEVENT = (
+    "nothing here runs on gevent: no code imports it, nothing requires or starts it; "
+    "--assume-gevent judges the code all the same"
+)
 
 
 class Check:
@@ -79,6 +84,8 @@ class Check:
                         sorted_out.add(path, inspection)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
+                if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
+                    notes += self._judged_by_processes(sorted_out, inspection)
         finally:
             self._plan.close()
         problems, invalid = codebase.problems(), codebase.invalid()
@@ -115,6 +122,7 @@ class Check:
             baselined=sum(one.reason == "baseline" for one in hidden),
             older=sum(one.reason == "since" for one in hidden),
             elsewhere=sorted_out.elsewhere,
+            idle=sorted_out.idle,
             below_severity=len(diagnostics) - len(shown),
             files_checked=len(codebase.reported) - len(codebase.troubled),
             files_dropped=len(codebase.reported) - len(codebase.troubled.union(inspected)),
@@ -127,7 +135,30 @@ class Check:
             observed_elsewhere=unchecked,
             hidden=tuple(sorted(hidden, key=lambda one: order(one.diagnostic))),
             own_blockers=self._wanted.outlines.own_ids,
+            by_path=request.by_path,
         )
+
+    def _judged_by_processes(self, sorted_out: _Sorted, inspection: Inspection) -> list[str]:
+        """Return what is noted where no process on gevent is known; without gevent, hide all."""
+        request = self._request
+        if request.assume_gevent or request.all_processes or request.observed is not None:
+            return []
+        found = inspection.presence
+        if found is None:
+            return []
+        if found and not sorted_out.reported:
+            return []
+        if found:
+            return [f"{_NO_PROCESS}, but {found}: declare what is deployed, with `processes`"]
+        count = len(sorted_out.reported) + sorted_out.idle
+        sorted_out.reported, sorted_out.idle = [], 0
+        sorted_out.elsewhere += count
+        return [_NO_GEVENT]
+
+    @property
+    def all_contexts(self) -> bool:
+        """Whether code is reported, too, that no greenlet of a service runs."""
+        return self._request.all_contexts
 
     def rows(self, diagnostic: Diagnostic) -> tuple[int, int] | None:
         """Return the rows of a reported diagnostic's statement, on which a comment hides it."""
@@ -234,6 +265,7 @@ class _Sorted:
         self.rows: dict[tuple[object, ...], tuple[int, int]] = {}
         """The first and the last row of the statements in which something was found."""
         self.elsewhere = 0
+        self.idle = 0
 
     def add(self, path: str, inspection: Inspection) -> None:
         """Sort what was found in one file."""
@@ -244,7 +276,15 @@ class _Sorted:
         comments = self._comments(path)
         ignored = self._check.ignored(path)
         for candidate in (*candidates, *inspection.remarked(path)):
-            self._sort(candidate, ignored, comments)
+            reason = self._reason_to_hide(candidate, ignored, comments)
+            if reason is not None:
+                self.suppressed.append(Hidden(candidate.diagnostic, reason))
+                continue
+            diagnostic = inspection.in_context(candidate)
+            if inspection.is_idle(diagnostic) and not self._check.all_contexts:
+                self.idle += 1
+            else:
+                self.reported.append(diagnostic)
         if (
             comments is not None
             and _UNUSED not in ignored
@@ -270,20 +310,20 @@ class _Sorted:
         )
         row = diagnostic.location.row
         candidate = Candidate(diagnostic, (row, row))
-        self._sort(candidate, self._check.ignored(path), self._comments(path))
+        reason = self._reason_to_hide(candidate, self._check.ignored(path), self._comments(path))
+        if reason is None:
+            self.reported.append(diagnostic)
+        else:
+            self.suppressed.append(Hidden(diagnostic, reason))
 
-    def _sort(
+    def _reason_to_hide(
         self,
         candidate: Candidate,
         ignored: frozenset[str | None],
         comments: Suppressions | None,
-    ) -> None:
+    ) -> str | None:
         self.rows[_place_of(candidate.diagnostic)] = candidate.rows
-        reason = _reason_to_hide(candidate, ignored, comments)
-        if reason is None:
-            self.reported.append(candidate.diagnostic)
-        else:
-            self.suppressed.append(Hidden(candidate.diagnostic, reason))
+        return _reason_to_hide(candidate, ignored, comments)
 
     def _comments(self, path: str) -> Suppressions | None:
         modules = self._check.codebase.modules
@@ -359,10 +399,13 @@ def processes(directory: str, config: Config) -> Processes:
 
     from gblock import catalog, files
     from gblock.project.names.inference import Inference
+    from gblock.project.processes import surroundings
     from gblock.project.processes.processes import Processes
     from gblock.project.reading.modules import Modules
 
     root = os.path.abspath(directory)
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
-    return Processes(Inference(Modules(root, found, config.src), known), exclude=config.exclude)
+    modules = Modules(root, found, config.src)
+    around = surroundings.of_project(modules, config)
+    return Processes(Inference(modules, known), around=around)

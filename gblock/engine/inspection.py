@@ -6,12 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
-from gblock.diagnostics import Candidate, Location, Related
+from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Severity
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
+from gblock.project.calls.contexts import IDLE, NOTED, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
-from gblock.project.calls.sites import Site, Sites
+from gblock.project.calls.sites import Site, Sites, Unresolved
 from gblock.project.names.inference import Inference
 from gblock.project.reading.modules import TOO_DEEP, Trouble
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
+    from gblock.project.calls.contexts import Step
     from gblock.project.processes.processes import Processes
     from gblock.project.processes.surroundings import Surroundings
     from gblock.project.remarks import Remarks
@@ -76,8 +78,11 @@ class Inspection:
         self.selection = wanted.selection
         self.is_project = codebase.is_project
         """Whether the files have processes of their own: loose files may run anywhere."""
+        self._has_marks = codebase.has_marks
         self._all_processes = request.all_processes or not self.is_project
+        self._assumes_gevent = request.assume_gevent or request.observed is not None
         self._begin = around
+        self._show_paths = request.show_paths
         self._outlines, self._unpatched = wanted.outlines, wanted.unpatched
         self._remarked: dict[str, list[tuple[str, Remark]]] = {}
         self._unresolved: dict[str, list[Related]] = {}
@@ -169,7 +174,11 @@ class Inspection:
 
     def runs_elsewhere(self, path: str) -> bool:
         """Return whether only processes without gevent run a file, which the request leaves out."""
-        return not self._all_processes and self.processes.only_without_gevent(path)
+        if self._all_processes:
+            return False
+        if self._assumes_gevent:
+            return self.processes.has_gevent and self.processes.only_without_gevent(path)
+        return self.presence == "" or self.processes.only_without_gevent(path)
 
     def remarked(self, path: str) -> list[Candidate]:
         """Return what the rules about processes report of a file."""
@@ -178,8 +187,50 @@ class Inspection:
             span = remark.span
             rows = remark.statement or (span.row, span.end_row)
             (rule,) = rules.load_process_rules([name])
-            found.append(Candidate(rule.diagnostic(remark, relative_name), rows))
+            diagnostic = rule.diagnostic(remark, relative_name)
+            found.append(Candidate(diagnostic, rows, remark.place))
         return found
+
+    def in_context(self, candidate: Candidate) -> Diagnostic:
+        """Return a diagnostic with who runs its call, what caused it, and how bad that is."""
+        diagnostic = candidate.diagnostic
+        diagnostic = diagnostic._replace(cause=diagnostic.cause or self._cause(diagnostic))
+        if candidate.place is None:
+            return diagnostic
+        reached = self._contexts.of(candidate.place)
+        severity = diagnostic.severity
+        if reached.context in NOTED:
+            severity = Severity.NOTE
+        elif not reached.is_proven:
+            severity = min(severity, Severity.WARNING)
+        called = Related(diagnostic.filename, diagnostic.location, _called(diagnostic))
+        ways = tuple((*map(_related, way.steps), called) for way in reached.ways)
+        return diagnostic._replace(
+            severity=severity,
+            context=reached.context,
+            path=ways[0] if ways else (),
+            paths=ways if self._show_paths else (),
+        )
+
+    def _cause(self, diagnostic: Diagnostic) -> str:
+        """Return what one change would mend: a recipe that is missing, or one file's calls."""
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        if blocker is None:
+            row = diagnostic.location.row
+            return f"{diagnostic.code}:{diagnostic.filename}:{row}"
+        if blocker.cooperative_after:
+            return f"without {blocker.cooperative_after[0]}"
+        package = blocker.id if blocker.distribution == "stdlib" else blocker.distribution
+        return f"{diagnostic.code}:{package}:{diagnostic.filename}"
+
+    def is_idle(self, diagnostic: Diagnostic) -> bool:
+        """Return whether no greenlet of a service runs a call."""
+        return diagnostic.context in IDLE
+
+    @cached_property
+    def _contexts(self) -> Contexts:
+        processes = (lambda: self.processes) if self.is_project else None
+        return Contexts(self._sites.inference, self._sites.offloading, processes)
 
     def unresolved(self, paths: list[str]) -> list[Related]:
         """Return the calls in some files that could not be judged."""
@@ -200,6 +251,24 @@ class Inspection:
         if "processes" not in vars(self):
             return []
         return [f"{relative_name(n.filename)}: {n.message}" for n in self.processes.notes]
+
+    @cached_property
+    def presence(self) -> str | None:
+        """What says that gevent is used, where no process is known to run on it.
+
+        It is empty where nothing does, and None where some process may run on gevent, or the files
+        are no project.
+        """
+        from gblock.project.processes import presence
+
+        if not self.is_project:
+            return None
+        around = self._around.result()
+        if around.speaks_of_gevent and self.processes.may_have_gevent:
+            return None
+        if not (self._has_marks or presence.is_deployable(around.deployment)):
+            return None
+        return presence.presence(self.modules, around.deployment)
 
     # -- the parts
 
@@ -248,7 +317,7 @@ class Inspection:
         sites = finder.of(path, self._triage.names(path))
         unresolved = self._sites.unresolved[before:]
         if unresolved:
-            self._unresolved[path] = [_unresolved(*call) for call in unresolved]
+            self._unresolved[path] = [_unresolved(call) for call in unresolved]
         if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
             return []
         return sites
@@ -278,6 +347,15 @@ class Inspection:
         return [one for rule in looking for one in rule.candidates]
 
 
-def _unresolved(path: str, row: int, column: int, name: str) -> Related:
-    message = f"what {name} is called on cannot be told"
-    return Related(relative_name(path), Location(row, column + 1), message)
+def _unresolved(call: Unresolved) -> Related:
+    message = f"`{call.name}()` is called on {call.cause}"
+    return Related(relative_name(call.path), Location(call.row, call.column + 1), message)
+
+
+def _related(step: Step) -> Related:
+    return Related(relative_name(step.path), Location(step.row, 1), step.text)
+
+
+def _called(diagnostic: Diagnostic) -> str:
+    """Return the last two names of what is called: ``Producer.flush()``."""
+    return f"{'.'.join((diagnostic.symbol or '').split('.')[-2:])}()"

@@ -198,9 +198,14 @@ class Plan:
         """Whether a file that may start a process names what runs on gevent."""
         if not self._codebase.is_project:
             return False
-        from gblock.project.processes.hints import mention
+        from gblock.project.processes.formats import mention
+        from gblock.project.reading.tree import Tree
 
-        return mention(self._codebase.root, self._request.config.exclude, _GEVENT)
+        config = self._request.config
+        declared = " ".join(config.processes).encode()
+        if any(word in declared for word in _GEVENT):
+            return True
+        return mention(Tree(self._codebase.root, config.exclude), _GEVENT) is not None
 
     def _may_call_unpatched(self) -> bool:
         """Return whether a file that was named may call what blocks only without the patch."""
@@ -292,8 +297,8 @@ class Plan:
         """Begin to read what starts processes, in another process where one is free."""
         from gblock.project.processes import surroundings
 
-        modules, exclude = self._modules, self._request.config.exclude
-        return self._jobs.add(lambda: surroundings.read(modules, modules.root, exclude))
+        modules, config = self._modules, self._request.config
+        return self._jobs.add(lambda: surroundings.of_project(modules, config))
 
     # -- whether a file can be read
 

@@ -41,6 +41,15 @@ class Request(NamedTuple):
     """What probes saw in production: it marks diagnostics, and hides none."""
     all_processes: bool = False
     """Whether to report files, too, that only processes without gevent run."""
+    assume_gevent: bool = False
+    """Whether to judge a project in which nothing imports, requires or starts gevent."""
+    all_contexts: bool = False
+    """Whether to report calls, too, in commands, migrations, tests, native threads and other
+    processes."""
+    show_paths: bool = False
+    """Whether to keep all ways to a call, and not only the shortest."""
+    by_path: bool = False
+    """Whether people get the order of files instead of that of weight."""
     python: str | None = None
     """The environment whose packages are looked at, instead of the configuration's."""
     jobs: int = 1

@@ -58,10 +58,10 @@ class Wanted:
 
     def _unknown_packages(self, python: str | None) -> Outline:
         from gblock import catalog
-        from gblock.packages import environment, verdicts
+        from gblock.packages import environment, unknown
 
         known = catalog.parse_all(self.outlines)
-        return verdicts.unknown(environment.read(python), known)
+        return unknown.outline(environment.read(python), known)
 
     def _verify(self, request: Request) -> None:
         """Make sure that what was named exists."""

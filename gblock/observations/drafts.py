@@ -11,21 +11,27 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gblock.catalog import Catalog
-    from gblock.observations import Observations, Site
+    from gblock.observations import Observations, ObservedSite
 
 _KINDS = {"waits": ("waits", "error"), "cpu": ("cpu", "warning"), "gil": ("cpu", "warning")}
 _SYMBOL = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
-def drafts(observed: Observations, known: Catalog) -> str:
-    """TOML for a file of the user's own, which `extend-catalog` names.
+def drafts(observed: Observations, known: Catalog, read: Callable[[str], str] | None = None) -> str:
+    """Return TOML for a file of the user's own, which `extend-catalog` names.
 
     Blockers in order of their ids, then what cannot be drafted, as comments.
+
+    Args:
+        observed: What probes saw.
+        known: The catalog.
+        read: Returns what the machine code of a symbol's package says of it, a sentence, or
+            nothing; None where that is not asked.
     """
-    by_symbol: dict[str, list[Site]] = {}
+    by_symbol: dict[str, list[ObservedSite]] = {}
     unnamed = 0
     unpatched: set[str] = set()
     for site in observed.blamed:
@@ -40,8 +46,8 @@ def drafts(observed: Observations, known: Catalog) -> str:
     blocks: dict[str, str] = {}
     for symbol, sites in sorted(by_symbol.items()):
         taken = known.by_id.keys() | blocks.keys()
-        name = _id(symbol, taken)
-        blocks[name] = _block(name, symbol, sites)
+        name = identifier(symbol, taken)
+        blocks[name] = _block(name, symbol, sites, read(symbol) if read is not None else "")
     parts = [_HEAD] if blocks else []
     parts += [blocks[name] for name in sorted(blocks)]
     if unnamed:
@@ -62,7 +68,8 @@ _HEAD = """\
 """
 
 
-def _id(symbol: str, taken: Iterable[str]) -> str:
+def identifier(symbol: str, taken: Iterable[str]) -> str:
+    """Return an id for an entry about a symbol, which none of some others has."""
     words = re.findall(r"[a-z0-9]+", symbol.lower())
     base = name = "-".join(words) or "blocker"
     number = 2
@@ -72,7 +79,7 @@ def _id(symbol: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _block(name: str, symbol: str, sites: list[Site]) -> str:
+def _block(name: str, symbol: str, sites: list[ObservedSite], said: str) -> str:
     worst = max(sites, key=lambda site: site.longest)
     kind, level = _KINDS[max(sites, key=lambda site: site.times).kind]
     count = sum(site.times for site in sites)
@@ -96,26 +103,28 @@ def _block(name: str, symbol: str, sites: list[Site]) -> str:
     times = "once" if count == 1 else f"{count:,} times, {total:.3g} s in all"
     seen = f"seen {times}{places}: median {worst.median:.3g} s, p95 {worst.p95:.3g} s"
     evidence = [
-        f"call = {_text(seen)}",
+        f"call = {text(seen)}",
         f"elapsed = {worst.longest:.4f}",
         f"max_gap = {worst.longest:.4f}",
     ]
+    if said:
+        evidence.append(f"found = {text(said)}")
     if worst.unfinished:
         evidence.append("returned = false")
     evidence += [
-        f"{key} = {_text(value)}"
+        f"{key} = {text(value)}"
         for key, value in (("python", worst.python), ("gevent", worst.gevent))
         if value
     ]
     return (
         "[[blocker]]\n"
-        f"id = {_text(name)}\n"
-        f"distribution = {_text(_distribution(symbol))}\n"
-        f"symbols = [{_text(symbol)}]\n"
+        f"id = {text(name)}\n"
+        f"distribution = {text(_distribution(symbol))}\n"
+        f"symbols = [{text(symbol)}]\n"
         f'kind = "{kind}"\n'
         f'level = "{level}"\n'
-        f"why = {_text(why)}\n"
-        f"instead = {_text(instead)}\n"
+        f"why = {text(why)}\n"
+        f"instead = {text(instead)}\n"
         f"{gil}"
         "[blocker.evidence]\n" + "\n".join(evidence) + "\n"
     )
@@ -131,7 +140,7 @@ def _distribution(symbol: str) -> str:
     return next(iter(packages_distributions().get(top, ())), top)
 
 
-def _text(value: str) -> str:
-    """A TOML string: JSON's escapes are TOML's, but for what is not printed anyway."""
+def text(value: str) -> str:
+    """Return a TOML string: JSON's escapes are TOML's, but for what is not printed anyway."""
     clean = "".join(c if c.isprintable() else "?" for c in value)
     return json.dumps(clean, ensure_ascii=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ _Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
+_CHUNK = 1 << 18
 _LONGEST = 1 << 20
 """Bytes: a longer line is no record, and is never held in memory whole."""
 
@@ -57,6 +58,12 @@ class BlockEnd(_Record, frozen=True, tag="block"):
     syscall: str | None = None
     native: tuple[str, ...] = ()
     confidence: str | None = None
+    candidates: tuple[str, ...] = ()
+    """What may have blocked, where the confidence is ``near``."""
+    patched: str | None = None
+    """Whether gevent had patched ``all``, ``some`` or ``none`` of its modules at that time."""
+    original: bool = False
+    """Whether the call's own module was patched, so that an original was called."""
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -91,6 +98,19 @@ class Progress(_Record, frozen=True, tag="progress"):
     site: int | None = None
 
 
+class Total(_Record, frozen=True, tag="total"):
+    """All blocks of a class at a site since the process began."""
+
+    t: _Time
+    site: int | None = None
+    kind: str = msgspec.field(name="class", default="unknown")
+    count: _Count = 0
+    exact: _Count = 0
+    seconds: _Seconds = 0.0
+    longest: _Seconds = msgspec.field(name="max", default=0.0)
+    histogram: tuple[_Count, ...] = ()
+
+
 class Heartbeat(_Record, frozen=True, tag="heartbeat"):
     """The probe lives; the counts are those since its start."""
 
@@ -99,6 +119,10 @@ class Heartbeat(_Record, frozen=True, tag="heartbeat"):
     blocked: _Seconds = 0.0
     dropped: _Count = 0
     samples: _Count | None = None
+    busy: _Count | None = None
+    """Looks that found the hub at work."""
+    lags: tuple[_Count, ...] = ()
+    """Looks by the lag of the hub; `gblock.probing.sampler.LAGS` are the bounds."""
     loop_lag_max: _Seconds = 0.0
     state: str | None = None
 
@@ -111,7 +135,7 @@ class End(_Record, frozen=True, tag="end"):
     error: str | None = None
 
 
-Record = Start | BlockEnd | SiteSeen | Progress | Heartbeat | End
+Record = Start | BlockEnd | SiteSeen | Progress | Heartbeat | Total | End
 
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
@@ -128,17 +152,33 @@ class Unread(NamedTuple):
     """Why the file could not be read to its end."""
 
 
-class Read(NamedTuple):
-    """The records of one process, and what else stood in its files."""
+class Source:
+    """The files of one process: its records one after another, and then what else stood there."""
 
-    name: str
-    files: tuple[str, ...]
-    records: tuple[Record, ...]
-    unread: tuple[Unread, ...]
+    def __init__(self, name: str, files: tuple[str, ...]) -> None:
+        """Open nothing yet.
+
+        Args:
+            name: The files' common name.
+            files: Their paths, the oldest first.
+        """
+        self.name = name
+        self.files = files
+        self.unread: list[Unread] = []
+        """What could not be read, once all records were."""
+
+    def __iter__(self) -> Iterator[Record]:
+        """Read the records; none is kept."""
+        for path in self.files:
+            lines = _Lines(path)
+            yield from lines
+            missed = Unread(path, lines.garbage, lines.truncated, lines.error)
+            if missed != Unread(path):
+                self.unread.append(missed)
 
 
 def found(paths: Iterable[str]) -> list[str]:
-    """The files of records under some paths, sorted, each once; what is named is taken as it is."""
+    """Return the files of records under some paths, sorted, each once, and those that are named."""
     files: dict[str, None] = {}
     for path in paths:
         if not os.path.isdir(path):
@@ -152,8 +192,8 @@ def found(paths: Iterable[str]) -> list[str]:
 _PART = re.compile(r"(?P<name>.+)\.jsonl(?:\.(?P<age>\d+|old))?", re.DOTALL)
 
 
-def read(paths: Iterable[str]) -> Iterator[Read]:
-    """Read the files of records, those of a process together and the oldest first."""
+def sources(paths: Iterable[str]) -> Iterator[Source]:
+    """Return the files of records, those of a process together and the oldest first."""
     groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for path in found(paths):
         folder, base = os.path.split(path)
@@ -162,52 +202,64 @@ def read(paths: Iterable[str]) -> Iterator[Read]:
         number = 1 if age == "old" else int(age[:9])
         groups.setdefault((folder, name), []).append((-number, path))
     for (_, name), members in groups.items():
-        files = tuple(path for _, path in sorted(members))
-        records: list[Record] = []
-        unread = []
-        for path in files:
-            missed = _lines(path, records)
-            if missed != Unread(path):
-                unread.append(missed)
-        yield Read(name, files, tuple(records), tuple(unread))
+        yield Source(name, tuple(path for _, path in sorted(members)))
 
 
-def _lines(path: str, records: list[Record]) -> Unread:
-    """Add a file's records to a list and return what is none."""
-    garbage = 0
-    try:
-        with open(path, "rb") as file:
-            whole = True
-            while line := file.readline(_LONGEST):
-                ends = line.endswith(b"\n")
-                if not whole:  # the rest of a line that was too long
-                    whole = ends
-                    continue
-                record = decoded(line)
+class _Lines:
+    """The records of one file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.garbage = 0
+        self.truncated = False
+        self.error: str | None = None
+
+    def __iter__(self) -> Iterator[Record]:
+        try:
+            with open(self._path, "rb") as file:
+                rest, chunk = b"", b"\n"
+                while chunk:
+                    chunk = file.read(_CHUNK)
+                    head, end, rest = (rest + chunk).rpartition(b"\n")
+                    if end:
+                        yield from self._decoded(head)
+                    if len(rest) > _LONGEST:
+                        rest = self._skip(file)
+                if rest.strip():
+                    record = decoded(rest)
+                    self.truncated = record is None
+                    if record is not None:
+                        yield record
+        except OSError as error:
+            self.error = error.strerror or str(error)
+
+    def _decoded(self, data: bytes) -> list[Record]:
+        """Return the records of whole lines; all at once where none is garbage."""
+        try:
+            return _DECODER.decode_lines(data)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            records = []
+            for line in data.split(b"\n"):
+                record = decoded(line) if len(line) <= _LONGEST else None
                 if record is not None:
                     records.append(record)
-                elif line.strip() and not ends and len(line) < _LONGEST:
-                    return Unread(path, garbage, truncated=True)
                 elif line.strip():
-                    garbage += 1
-                whole = ends
-    except OSError as error:
-        return Unread(path, garbage, error=error.strerror or str(error))
-    return Unread(path, garbage)
+                    self.garbage += 1
+            return records
+
+    def _skip(self, file: BinaryIO) -> bytes:
+        """Pass over the rest of a line that is too long, and return what stands behind it."""
+        self.garbage += 1
+        while chunk := file.read(_CHUNK):
+            _, end, tail = chunk.partition(b"\n")
+            if end:
+                return tail
+        return b""
 
 
 def decoded(line: bytes) -> Record | None:
-    """One line's record, or None where it is none."""
+    """Return one line's record, or None where it is none."""
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-
-
-def converted(record: object) -> Record | None:
-    """The same for a record that was handed over in the process and not written."""
-    try:
-        # Decoder and converter are one for every field, so a sink sees what a file would say.
-        return decoded(msgspec.json.encode(record))
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return None

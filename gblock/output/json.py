@@ -8,7 +8,7 @@ from gblock.output import urls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.diagnostics import Diagnostic, Location, Observed, Report
+    from gblock.diagnostics import Diagnostic, Location, Observed, Related, Report
 
 
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
@@ -28,19 +28,24 @@ def _object(diagnostic: Diagnostic, report: Report) -> dict[str, object]:
         "filename": diagnostic.filename,
         "location": _place(diagnostic.location),
         "end_location": _place(diagnostic.end_location),
-        "related": [
-            {
-                "filename": related.filename,
-                "location": _place(related.location),
-                "message": related.message,
-            }
-            for related in diagnostic.related
-        ],
+        "related": [_related(related) for related in diagnostic.related],
         "observed": _observed(diagnostic.observed),
+        "context": diagnostic.context or None,
+        "path": [_related(step) for step in diagnostic.path],
+        "paths": [[_related(step) for step in path] for path in diagnostic.paths],
+        "cause": diagnostic.cause or None,
         # ruff's field for what gblock does not offer, so that its readers find it.
         "fix": None,
         "url": urls.of_rule(diagnostic.code),
         "blocker_url": urls.of_blocker(diagnostic, report),
+    }
+
+
+def _related(related: Related) -> dict[str, object]:
+    return {
+        "filename": related.filename,
+        "location": _place(related.location),
+        "message": related.message,
     }
 
 

@@ -78,7 +78,7 @@ def _row(process: Process, processes: Processes, root: str) -> tuple[str, ...]:
         )
     return (
         process.name,
-        process.kind,
+        "demo" if process.demo else process.kind,
         process.runs_on_gevent,
         _patched(process),
         str(len(processes.modules_of(process))),
@@ -104,6 +104,7 @@ def _described(process: Process, processes: Processes, root: str) -> dict[str, o
     return {
         "process": process.name,
         "kind": process.kind,
+        "demo": process.demo,
         "runs_on_gevent": process.runs_on_gevent,
         "why": process.why,
         "patched": process.patched,

@@ -18,6 +18,7 @@ def summary(report: Report) -> str:
         (report.baselined, "baselined"),
         (report.older, "not new"),
         (report.elsewhere, "in processes without gevent"),
+        (report.idle, "in commands, migrations and tests"),
         (report.below_severity, "below --min-severity"),
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]
@@ -25,7 +26,10 @@ def summary(report: Report) -> str:
     # Nothing found is said only where everything was looked at and nothing hidden.
     is_whole = not (hidden or report.problems or report.files_unreadable)
     nothing = "No blocking calls found" if is_whole else "Nothing to report"
-    found = f"Found {first}" if reported else nothing
+    places = len(report.diagnostics)
+    grouped = len({one.cause or str(number) for number, one in enumerate(report.diagnostics)})
+    of_causes = f" of {counted(grouped, 'cause')}" if grouped < places else ""
+    found = f"Found {first}{of_causes}" if reported else nothing
     return f"{'; '.join([found, *hidden])}. {_files(report)}."
 
 

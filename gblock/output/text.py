@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gblock.output.causes import Cause, causes
 from gblock.output.excerpt import excerpt
 from gblock.output.place import place, printable
 from gblock.output.seconds import observed_sentence
@@ -14,17 +15,21 @@ if TYPE_CHECKING:
 
 # How much of a source line stands in a report that no terminal wraps.
 _PLAIN_ROOM = 120
+_MOST = 8
+"""The further places of a cause that are listed."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def render(report: Report, source_of: Callable[[str], str | None], width: int | None) -> str:
     """Return the whole report: coloured for a terminal of that width, plain without one."""
     lines_of = _Sources(source_of)
+    if report.by_path:
+        shown = [Cause(one, ()) for one in report.diagnostics]
+    else:
+        shown = causes(report.diagnostics)
     if width is None:
-        return "".join(_plain(diagnostic, lines_of) for diagnostic in report.diagnostics)
-    if not report.diagnostics:
-        return ""
-    return _coloured(report, lines_of, width)
+        return "".join(_plain(one, lines_of) for one in shown)
+    return _coloured(shown, lines_of, width) if shown else ""
 
 
 class _Sources:
@@ -53,7 +58,11 @@ def _excerpt(diagnostic: Diagnostic, sources: _Sources, room: int) -> tuple[str,
     return excerpt(line, column - 1, end, room)
 
 
-def _sentences(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
+def _sentences(cause: Cause) -> Iterator[tuple[str, str]]:
+    diagnostic = cause.first
+    for path in diagnostic.paths or (diagnostic.path,):
+        if len(path) > 1:
+            yield "path", printable(" → ".join(step.message for step in path))
     if diagnostic.why:
         yield "why", printable(diagnostic.why)
     if diagnostic.help:
@@ -62,9 +71,14 @@ def _sentences(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
         yield "observed", observed_sentence(diagnostic.observed)
     for related in diagnostic.related:
         yield "see", f"{place(related.filename, related.location)}: {printable(related.message)}"
+    for other in cause.others[:_MOST]:
+        yield "also", f"{place(other.filename, other.location)}: {printable(other.message)}"
+    if len(cause.others) > _MOST:
+        yield "also", f"{len(cause.others) - _MOST} more places; --output-format concise lists them"
 
 
-def _plain(diagnostic: Diagnostic, sources: _Sources) -> str:
+def _plain(cause: Cause, sources: _Sources) -> str:
+    diagnostic = cause.first
     where = place(diagnostic.filename, diagnostic.location)
     kind = f"{diagnostic.severity.label}[{diagnostic.code}]"
     lines = [f"{where}: {kind} {printable(diagnostic.message)}"]
@@ -72,17 +86,18 @@ def _plain(diagnostic: Diagnostic, sources: _Sources) -> str:
     shown = _excerpt(diagnostic, sources, _PLAIN_ROOM)
     if shown is not None:
         lines += [f"{gutter} | {shown[0]}", f"{'':>{len(gutter)}} | {shown[1]}"]
-    lines += [f"{label:>10}: {text}" for label, text in _sentences(diagnostic)]
+    lines += [f"{label:>10}: {text}" for label, text in _sentences(cause)]
     return "\n".join(lines) + "\n\n"
 
 
-def _coloured(report: Report, sources: _Sources, width: int) -> str:
+def _coloured(shown_causes: list[Cause], sources: _Sources, width: int) -> str:
     from rich.text import Text
 
     from gblock.output.terminal import Page
 
     page = Page(width)
-    for diagnostic in report.diagnostics:
+    for cause in shown_causes:
+        diagnostic = cause.first
         style = _STYLES[diagnostic.severity.label]
         label = diagnostic.severity.label
         title = Text.assemble(
@@ -100,7 +115,7 @@ def _coloured(report: Report, sources: _Sources, width: int) -> str:
             carets = Text.assemble((f"{'':>{len(gutter)}} | ", "blue"), (shown[1], style))
             page.line(line)
             page.line(carets)
-        for name, sentence in _sentences(diagnostic):
+        for name, sentence in _sentences(cause):
             page.wrapped(Text(sentence), f"{name:>10}: ")
         page.line()
     return page.text

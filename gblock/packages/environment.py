@@ -54,6 +54,10 @@ class Distribution(NamedTuple):
     """The distributions that it needs, normalized; not those of its extras."""
     source: str | None = None
     """The checkout from which an editable install runs."""
+    base: str = ""
+    """The directory below which the paths of its files start."""
+    python: tuple[str, ...] = ()
+    """Its Python files, below `base`."""
 
     @property
     def key(self) -> str:
@@ -220,7 +224,9 @@ def _listed(found: metadata.Distribution, notes: list[str]) -> _Listed | None:
     recorded = _recorded(found)
     source = _source(found)
     if source is not None:
-        names = [*recorded, *_editable(recorded, base, source, _top_level(found))]
+        roots = _roots(recorded, base, source)
+        names = [*recorded, *_editable(roots, _top_level(found))]
+        base = roots[0] if roots else base
     elif recorded:
         names = recorded
     else:
@@ -228,7 +234,7 @@ def _listed(found: metadata.Distribution, notes: list[str]) -> _Listed | None:
         names += (_text(found, "native_libs.txt") or "").splitlines()  # of an egg in a ZIP file
     names = [path for path in names if not path.startswith("..")]
     native = [path for path in names if path.endswith(_COMPILED) or _LIBRARY.search(path)]
-    libraries = [p for p in native if _LIBRARY_FOLDER.search(p) or _LIBRARY.search(p)]
+    libraries = [path for path in native if is_library(path)]
     distribution = Distribution(
         name,
         version,
@@ -236,8 +242,15 @@ def _listed(found: metadata.Distribution, notes: list[str]) -> _Listed | None:
         tuple(sorted(set(libraries))),
         requires=requires,
         source=source,
+        base=base,
+        python=tuple(sorted({path for path in names if path.endswith(".py")})),
     )
     return _Listed(distribution, frozenset(map(_module, filter(_is_module, names))))
+
+
+def is_library(path: str) -> bool:
+    """Return whether a compiled file is a shared library, and no module that Python imports."""
+    return bool(_LIBRARY_FOLDER.search(path) or _LIBRARY.search(path))
 
 
 def _place(found: metadata.Distribution) -> str:
@@ -313,8 +326,8 @@ def _source(found: metadata.Distribution) -> str | None:
     return path if is_editable else None
 
 
-def _editable(recorded: list[str], base: str, source: str, top: list[str]) -> Iterator[str]:
-    """The files of a checkout, below where it is imported from."""
+def _roots(recorded: list[str], base: str, source: str) -> list[str]:
+    """The directories that an editable install is imported from."""
     roots = [
         path
         for name in recorded
@@ -324,6 +337,11 @@ def _editable(recorded: list[str], base: str, source: str, top: list[str]) -> It
     if not roots:
         roots = [os.path.join(source, name) for name in ("src", "python")] + [source]
         roots = [path for path in roots if os.path.isdir(path)][:1]
+    return roots
+
+
+def _editable(roots: list[str], top: list[str]) -> Iterator[str]:
+    """The files of a checkout, below where it is imported from."""
     for root in roots:
         yield from _walked(root, top or _packages(root))
 

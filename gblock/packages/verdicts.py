@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from gblock.catalog import Blocker, Catalog, Harmless
 from gblock.distribution import normalized
-from gblock.outline import Outline
 from gblock.packages.environment import Distribution, Environment
 
 
@@ -96,33 +95,11 @@ def is_single(blocker: Blocker) -> bool:
     return blocker.level != "opt-in" and blocker.kind != "costly"
 
 
-def unknown(environment: Environment, catalog: Catalog) -> Outline:
-    """The compiled distributions that the catalog is silent on, as blocks of a catalog.
-
-    Each is one blocker that stands for all calls into its modules.
-    """
+def unknown(environment: Environment, catalog: Catalog) -> list[Distribution]:
+    """Return the compiled distributions that the catalog is silent on."""
     verdicts = Verdicts(catalog)
-    blocks = [
-        _block(one)
+    return [
+        one
         for one in environment.distributions
         if one.modules and verdicts.of(one).kind == "unknown"
     ]
-    return Outline("".join(blocks).encode(), environment.name)
-
-
-def _block(distribution: Distribution) -> str:
-    symbols = ", ".join(f'"{module}.**"' for module in distribution.modules)
-    name = distribution.name
-    return f"""
-[[blocker]]
-id = "unknown-native-call-{distribution.key}"
-distribution = "{name}"
-symbols = [{symbols}]
-kind = "unknown"
-level = "opt-in"
-why = "{name} has compiled modules, and the catalog knows nothing of them."
-instead = "Measure the call with `gblock trial`; name {name} in a block [[harmless]] of a file \
-in extend-catalog if it comes back at once, or describe the call in a block [[blocker]]."
-[blocker.evidence]
-reference = "{distribution.version}"
-"""

@@ -81,7 +81,7 @@ _ALIASES = {
 
 _OPTIMIZED, _VARIABLES = 0x01, {"locals", "vars", "dir", "eval", "exec", "globals"}
 _SNAPSHOTS = sys.version_info < (3, 13)
-_CALLS = {
+CALLS = {
     "CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD", "CALL_FUNCTION_EX",
     "PRECALL",
 }  # fmt: skip
@@ -95,8 +95,10 @@ _TYPE_NAME = type.__dict__["__qualname__"].__get__
 _TYPE_DICT = type.__dict__["__dict__"].__get__
 _MODULE_DICT = vars(types.ModuleType)["__dict__"].__get__
 _RESUME = dis.opmap.get("RESUME")
-_MISSING = object()
-_PYTHON = ""
+MISSING = object()
+"""Stands for a value that cannot be known."""
+PYTHON = ""
+"""Stands for a function of Python, which has a frame of its own while it runs."""
 # What may stand on a class and is what it seems.
 _PLAIN = frozenset(
     {
@@ -116,13 +118,98 @@ def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
     if expression is None:
         return None, is_call
     name = _name(expression, frame)
-    return (None, False) if name == _PYTHON else (name, is_call)
+    return (None, False) if name == PYTHON else (name, is_call)
 
 
 def begins(frame: types.FrameType) -> bool:
-    """Tell whether a frame stands where its function is entered and has done nothing yet."""
+    """Return whether a frame stands where its function is entered and has done nothing yet."""
     last = frame.f_lasti
     return last < 0 or (_RESUME is not None and frame.f_code.co_code[last] == _RESUME)
+
+
+def instructions(code: types.CodeType) -> list[dis.Instruction]:
+    """Return the instructions of a function, without inline caches and prefixes."""
+    return [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+
+
+def index_at(listed: Sequence[dis.Instruction], last: int) -> int:
+    """Return the index of the instruction at an offset, or -1 before the first."""
+    at = -1
+    for index, instruction in enumerate(listed):
+        if instruction.offset > last:
+            break
+        at = index
+    return at
+
+
+def called(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> str | None:
+    """Return the name of what a call in a frame calls, by what the frame's names mean now.
+
+    Returns:
+        `PYTHON` for a function of Python, None for what cannot be known.
+    """
+    expression = _called(listed, at)
+    return None if expression is None else _name(expression, frame)
+
+
+def called_object(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> object:
+    """Return what a call in a frame calls, `MISSING` where that cannot be known."""
+    expression = _called(listed, at)
+    if expression is None or expression[0] == "super":
+        return MISSING
+    return _evaluate(expression, frame)
+
+
+def arguments(listed: Sequence[dis.Instruction], at: int) -> tuple[int, int]:
+    """Return where the instructions of a call's arguments begin and end."""
+    if listed[at].opname not in CALLS:
+        return at, at
+    end, argument = at, listed[at].arg or 0
+    name = listed[at].opname
+    if name == "PRECALL":
+        argument, name = listed[at + 1].arg or 0, listed[at + 1].opname
+    elif at and listed[at - 1].opname == "PRECALL":
+        end = at - 1
+    before = skipped(listed, end - 1, _arguments(name, argument))
+    if before is None:
+        before = _beginning(listed, at)
+    return before + 1, end
+
+
+def value_at(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> object:
+    """Return what the name or attribute that an instruction loads means in a frame now.
+
+    Returns:
+        An object that stands for nothing (`MISSING`) where it cannot be known.
+    """
+    if listed[at].opname == "LOAD_CONST":
+        return listed[at].argval
+    expression = _value(listed, at)
+    return MISSING if expression is None else _evaluate(expression, frame)
+
+
+def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> bool:
+    """Return whether reading an attribute runs no code of the host's and computes nothing."""
+    base = _value(listed, at - 1)
+    owner = MISSING if base is None else _evaluate(base, frame)
+    name = listed[at].argval
+    if owner is MISSING or not isinstance(name, str):
+        return False
+    if type(owner) is types.ModuleType:
+        return _attribute(owner, name) is not MISSING
+    meta = owner if _is_class(owner) else type(owner)
+    for base_class in STATIC_MRO(type(owner)):
+        own = _TYPE_DICT(base_class)
+        if type(own.get("__getattribute__")) is types.FunctionType:
+            return False
+        # ctypes keeps what its `__getattr__` has found; others may compute there.
+        if "__getattr__" in own and _module_of(base_class) != "ctypes":
+            return False
+    for base_class in STATIC_MRO(meta):
+        found = _TYPE_DICT(base_class).get(name, MISSING)
+        if found is not MISSING and type(found) not in _PLAIN and _has(type(found), "__get__"):
+            return type(found) in (types.MemberDescriptorType, types.GetSetDescriptorType)
+    return _attribute(owner, name) is not MISSING
 
 
 def function_name(frame: types.FrameType) -> str:
@@ -136,8 +223,8 @@ def function_name(frame: types.FrameType) -> str:
     plain = f"{module}.{_text(getattr(code, 'co_qualname', code.co_name))}".replace(".<locals>", "")
     if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
         return plain
-    owner = _local(frame, code.co_varnames[0])
-    if owner is _MISSING:
+    owner = local(frame, code.co_varnames[0])
+    if owner is MISSING:
         return plain
     cls = owner if _is_class(owner) else type(owner)
     package = module.partition(".")[0]
@@ -177,42 +264,42 @@ def _plan(code: types.CodeType, last: int) -> tuple[bool, Expression | None]:
 
 
 def _decoded(code: types.CodeType, last: int) -> tuple[bool, Expression | None]:
-    listed = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
-    at = -1
-    for index, instruction in enumerate(listed):
-        if instruction.offset > last:
-            break
-        at = index
+    listed = instructions(code)
+    at = index_at(listed, last)
     if at < 0:
         return False, None
-    name, argument = listed[at].opname, listed[at].arg or 0
+    name = listed[at].opname
     if name in ("BEFORE_WITH", "SETUP_WITH"):
         context = _value(listed, at - 1)
         return True, context and ("attr", context, "__enter__")
     if name == "FOR_ITER" and at and listed[at - 1].opname == "GET_ITER":
         iterable = _value(listed, at - 2)
         return True, iterable and ("attr", iterable, "__next__")
-    if name not in _CALLS:
-        return False, None
+    return (True, _called(listed, at)) if name in CALLS else (False, None)
+
+
+def _called(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
+    """Return the expression that a call calls."""
+    name, argument = listed[at].opname, listed[at].arg or 0
     if name == "PRECALL":
         at, argument = at + 1, listed[at + 1].arg or 0
         name = listed[at].opname
     if listed[at - 1].opname == "PRECALL":  # 3.11 alone: it takes the arguments away first
         at -= 1
-    before = _skip(listed, at - 1, _arguments(name, argument))
+    before = skipped(listed, at - 1, _arguments(name, argument))
     if before is not None and "JUMP" not in listed[before].opname:
-        return True, _value(listed, before)
-    return True, _value(listed, _beginning(listed, at))
+        return _value(listed, before)
+    return _value(listed, _beginning(listed, at))
 
 
 def _arguments(name: str, argument: int) -> int:
-    """How many values a call takes off the stack above what is called."""
+    """Return how many values a call takes off the stack above what is called."""
     if name == "CALL_FUNCTION_EX":
         return 1 + (argument & 1)
     return argument + (name in ("CALL_KW", "CALL_FUNCTION_KW"))
 
 
-def _skip(listed: Sequence[dis.Instruction], at: int, values: int) -> int | None:
+def skipped(listed: Sequence[dis.Instruction], at: int, values: int) -> int | None:
     """Return the last instruction before those that pushed so many values."""
     while values > 0:
         if at < 0:
@@ -295,18 +382,44 @@ def _name(expression: Expression, frame: types.FrameType) -> str | None:
         if base == ("super",):
             return _super_name(frame, attribute)
         owner = _evaluate(base, frame)
-        if owner is _MISSING:
+        if owner is MISSING:
             return None
         if attribute in ("__enter__", "__next__"):
             return _method_name(type(owner), attribute) or _method_name(type(owner), "__iter__")
         found = _attribute(owner, attribute)
     else:
         found = _evaluate(expression, frame)
-    if type(found) is types.MethodType:
-        found = found.__func__
-    if type(found) is types.FunctionType:
-        return _PYTHON
-    return None if found is _MISSING else described(found)
+    if found is MISSING:
+        return None
+    return PYTHON if _is_python(found) else described(found)
+
+
+def _is_python(value: object) -> bool:
+    """Return whether to call a value runs a function of Python that has a frame of its own."""
+    for _ in range(10):
+        cls = type(value)
+        if cls is types.MethodType:
+            value = value.__func__  # type: ignore[attr-defined]
+        elif _text(_TYPE_NAME(cls)) == "partial" and _module_of(cls) == "functools":
+            value = value.func  # type: ignore[attr-defined]
+        else:
+            break
+    if type(value) is types.FunctionType:
+        return True
+    if _is_class(value):
+        return any(_is_function(value, name) for name in ("__init__", "__new__")) or _is_function(
+            type(value), "__call__"
+        )
+    return _is_function(type(value), "__call__")
+
+
+def _is_function(cls: object, name: str) -> bool:
+    """Return whether a class has its method from Python code."""
+    for base in STATIC_MRO(cls):
+        found = _unwrapped(_TYPE_DICT(base).get(name, MISSING))
+        if found is not MISSING:
+            return type(found) is types.FunctionType
+    return False
 
 
 def _evaluate(expression: Expression, frame: types.FrameType) -> object:
@@ -314,35 +427,36 @@ def _evaluate(expression: Expression, frame: types.FrameType) -> object:
     if kind == "attr":
         base, name = expression[1], expression[2]
         if not isinstance(base, tuple) or not isinstance(name, str) or base == ("super",):
-            return _MISSING
+            return MISSING
         owner = _evaluate(base, frame)
-        return _MISSING if owner is _MISSING else _attribute(owner, name)
+        return MISSING if owner is MISSING else _attribute(owner, name)
     if kind == "super":
-        return _MISSING
+        return MISSING
     name = expression[1]
     if not isinstance(name, str):
-        return _MISSING
+        return MISSING
     if kind in ("fast", "name"):
-        found = _local(frame, name)
-        if found is not _MISSING or kind == "fast":
+        found = local(frame, name)
+        if found is not MISSING or kind == "fast":
             return found
-    found = dict.get(frame.f_globals, name, _MISSING)  # they may be of a class of the host's
-    return dict.get(frame.f_builtins, name, _MISSING) if found is _MISSING else found
+    found = dict.get(frame.f_globals, name, MISSING)  # they may be of a class of the host's
+    return dict.get(frame.f_builtins, name, MISSING) if found is MISSING else found
 
 
-def _local(frame: types.FrameType, name: str) -> object:
+def local(frame: types.FrameType, name: str) -> object:
+    """Return a local variable of a frame, `MISSING` where reading it would leave traces."""
     code = frame.f_code
     if not code.co_flags & _OPTIMIZED:  # a module or the body of a class
         space = frame.f_locals
-        return space.get(name, _MISSING) if type(space) is dict else _MISSING
+        return space.get(name, MISSING) if type(space) is dict else MISSING
     if not _SNAPSHOTS:
-        return frame.f_locals.get(name, _MISSING)
+        return frame.f_locals.get(name, MISSING)
     # Reading makes a snapshot that keeps the host's objects alive, so it is emptied again, unless
     # the host itself may hold it.
     if frame.f_trace is not None or not _VARIABLES.isdisjoint(code.co_names):
-        return _MISSING
+        return MISSING
     space = frame.f_locals
-    found = space.get(name, _MISSING)
+    found = space.get(name, MISSING)
     space.clear()
     return found
 
@@ -350,7 +464,7 @@ def _local(frame: types.FrameType, name: str) -> object:
 def _super_name(frame: types.FrameType, attribute: str) -> str | None:
     if not frame.f_code.co_argcount:
         return None
-    here, owner = _local(frame, "__class__"), _local(frame, frame.f_code.co_varnames[0])
+    here, owner = local(frame, "__class__"), local(frame, frame.f_code.co_varnames[0])
     cls = owner if _is_class(owner) else type(owner)
     mro = STATIC_MRO(cls)
     passed = False
@@ -362,7 +476,7 @@ def _super_name(frame: types.FrameType, attribute: str) -> str | None:
 
 
 def _is_class(value: object) -> bool:
-    """Tell whether a value is a class, without asking the value."""
+    """Return whether a value is a class, without asking the value."""
     return type in STATIC_MRO(type(value))
 
 
@@ -370,31 +484,31 @@ def _attribute(owner: object, name: str) -> object:
     """Look an attribute up as `object.__getattribute__` would, but run no descriptor."""
     if _is_class(owner):
         for base in STATIC_MRO(owner):
-            found = _TYPE_DICT(base).get(name, _MISSING)
-            if found is not _MISSING:
+            found = _TYPE_DICT(base).get(name, MISSING)
+            if found is not MISSING:
                 return _unwrapped(found)
-        return _MISSING
+        return MISSING
     cls = type(owner)
-    on_type: object = _MISSING
+    on_type: object = MISSING
     for base in STATIC_MRO(cls):
-        on_type = _TYPE_DICT(base).get(name, _MISSING)
-        if on_type is not _MISSING:
+        on_type = _TYPE_DICT(base).get(name, MISSING)
+        if on_type is not MISSING:
             break
     kind = type(on_type)
     if kind is types.MemberDescriptorType:  # a slot: C code reads it
         try:
             return on_type.__get__(owner, cls)  # type: ignore[attr-defined]
         except AttributeError:
-            return _MISSING
-    runs_code = on_type is not _MISSING and kind not in _PLAIN and _has(kind, "__get__")
+            return MISSING
+    runs_code = on_type is not MISSING and kind not in _PLAIN and _has(kind, "__get__")
     if runs_code and _has(kind, "__set__"):
-        return _MISSING  # a property, or something like it
+        return MISSING  # a property, or something like it
     own = own_dict(owner)
     if own is not None:
-        found = own.get(name, _MISSING)
-        if found is not _MISSING:
+        found = own.get(name, MISSING)
+        if found is not MISSING:
             return found
-    return _MISSING if runs_code else _unwrapped(on_type)
+    return MISSING if runs_code else _unwrapped(on_type)
 
 
 def _has(cls: type, name: str) -> bool:
@@ -407,11 +521,11 @@ def own_dict(owner: object) -> dict[str, object] | None:
         found = _MODULE_DICT(owner)
         return found if type(found) is dict else None
     for base in STATIC_MRO(type(owner)):
-        descriptor = _TYPE_DICT(base).get("__dict__", _MISSING)
+        descriptor = _TYPE_DICT(base).get("__dict__", MISSING)
         if type(descriptor) is types.GetSetDescriptorType:
             found = descriptor.__get__(owner, type(owner))
             return found if type(found) is dict else None
-        if descriptor is not _MISSING:
+        if descriptor is not MISSING:
             return None
     return None
 

@@ -1,6 +1,7 @@
 """What the kernel says about a thread of this process: Linux only, and only where it allows it.
 
-Nothing here is ever imported or asked before a block is under way, but `schedule` once in a while.
+To read a file releases the GIL, and what the hub does then is lost to the look that reads. So the
+short files of `/proc` are read through `ctypes.PyDLL`, which keeps the GIL, where that is possible.
 """
 
 from __future__ import annotations
@@ -8,6 +9,21 @@ from __future__ import annotations
 import os
 import re
 import sys
+
+try:
+    import ctypes
+
+    _libc = ctypes.PyDLL(None)
+    _open, _load, _close = _libc.open, _libc.read, _libc.close
+    _open.argtypes = (ctypes.c_char_p, ctypes.c_int)
+    _load.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
+    _load.restype = ctypes.c_ssize_t
+    _close.argtypes = (ctypes.c_int,)
+    _BUFFER = ctypes.create_string_buffer(4096)
+    KEEPS_GIL = sys.platform.startswith("linux")
+    """Whether the counts of a thread are read without releasing the GIL."""
+except Exception:  # noqa: BLE001 - a system without libffi, or one that forbids what it needs
+    KEEPS_GIL = False
 
 try:  # `os.open` and its like are patched, these are not
     import posix as _system
@@ -36,6 +52,8 @@ _WORD = 8
 # What is on every stack, and the hash that auditwheel puts into names.
 _ORDINARY = re.compile(r"(lib(c|m|dl|pthread|python[\d.]+|stdc\+\+|gcc_s)[-.\d]*\.so|ld-)")
 _OURS = re.compile(rb"/(gevent|greenlet)/[^/]*(/[^/]*)?$")
+_PYTHON = re.compile(rb"/libpython[\d.]+[a-z]*\.so")
+_MACHINE = os.uname().machine if hasattr(os, "uname") else ""
 _HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
 LINUX = sys.platform.startswith("linux")
 
@@ -43,10 +61,17 @@ LINUX = sys.platform.startswith("linux")
 class Schedule:
     """What a thread was given since it began."""
 
-    __slots__ = ("turns", "waiting")
+    __slots__ = ("ran", "turns", "waiting")
 
-    def __init__(self, waiting: float, turns: int) -> None:
-        """Say how many seconds it waited for a processor, and how often it was put on one."""
+    def __init__(self, ran: float, waiting: float, turns: int) -> None:
+        """Keep the kernel's figures.
+
+        Args:
+            ran: Seconds on a processor.
+            waiting: Seconds for which it waited for a processor.
+            turns: How often it was put on one.
+        """
+        self.ran = ran
         self.waiting = waiting
         self.turns = turns
 
@@ -57,21 +82,23 @@ class Thread:
     def __init__(self, number: int) -> None:
         """Say which."""
         self._folder = f"/proc/self/task/{number}/"
+        self._schedule = os.fsencode(self._folder + "schedstat")
+        self._stat = os.fsencode(self._folder + "stat")
         machine = os.uname().machine if LINUX else ""
         self._names = _NAMES.get(machine, {})
 
     def schedule(self) -> Schedule | None:
         """Return what it was given so far, or None where the kernel does not tell."""
-        text = _text(self._folder + "schedstat", 128)
+        text = _short(self._schedule)
         try:
-            _, waiting, turns = text.split()[:3]
-            return Schedule(int(waiting) / 1e9, int(turns))
+            ran, waiting, turns = map(int, text.split()[:3])
+            return Schedule(ran / 1e9, waiting / 1e9, turns)
         except ValueError:
             return None
 
     def state(self) -> str:
         """Return R for running or ready, S or D for asleep, and nothing where it is unknown."""
-        text = _text(self._folder + "stat", 512)
+        text = _short(self._stat)
         return text.rpartition(b")")[2].strip()[:1].decode("ascii", "replace")
 
     def syscall(self) -> tuple[str | None, int]:
@@ -87,30 +114,75 @@ class Thread:
 
 
 def native_modules(pointer: int) -> list[str]:
-    """Return the libraries that a stack's words point into, innermost first.
+    """Return the libraries that the innermost C call of a stack has called, innermost first.
 
-    A word may be left over from a call that has long returned, so this is a hint.
+    Only words that follow a call instruction count, up to the first that returns into the
+    interpreter: what lies beyond belongs to other calls. A word of a call that has long returned
+    may still lie between them, so this is a hint.
     """
     spans = []
+    interpreter = _interpreter()
     for line in _text("/proc/self/maps", 4_000_000).splitlines():
         words = line.split(None, 5)
-        if len(words) == 6 and b"x" in words[1] and b".so" in words[5]:
-            first, _, last = words[0].partition(b"-")
-            spans.append((int(first, 16), int(last, 16), words[5]))
+        if len(words) == 6 and b"x" in words[1]:
+            path = words[5].strip()
+            is_python = path == interpreter or _PYTHON.search(path) is not None
+            if is_python or b".so" in path:
+                first, _, last = words[0].partition(b"-")
+                spans.append((int(first, 16), int(last, 16), path, is_python))
     memory = _read("/proc/self/mem", _STACK, pointer)
     found: list[str] = []
     for place in range(0, len(memory) - _WORD + 1, _WORD):
         word = int.from_bytes(memory[place : place + _WORD], sys.byteorder)
         if word < 4096:
             continue
-        for start, end, path in spans:
+        for start, end, path, is_python in spans:
             if start <= word < end:
+                if not _follows_call(word):
+                    break
+                if is_python:
+                    return found
                 name = os.path.basename(path).decode("ascii", "replace")
                 name = _HASH.sub("", name)
                 if name not in found and not _ORDINARY.match(name) and not _OURS.search(path):
                     found.append(name)
                 break
     return found[:8]
+
+
+def _interpreter() -> bytes:
+    try:
+        return os.fsencode(_system.readlink("/proc/self/exe"))
+    except OSError:
+        return b""
+
+
+def _follows_call(address: int) -> bool:
+    """Return whether the instruction before an address is a call, so that one may return there."""
+    code = _read("/proc/self/mem", 8, address - 8)
+    if len(code) < 8:
+        return False
+    if _MACHINE == "x86_64":
+        # call rel32; call r/m64 in its lengths, with and without a prefix.
+        return code[3] == 0xE8 or any(
+            code[-size] == 0xFF and code[1 - size] & 0x38 == 0x10 for size in (2, 3, 4, 6, 7)
+        )
+    if _MACHINE == "aarch64":
+        word = int.from_bytes(code[4:], "little")
+        return word >> 26 == 0b100101 or word & 0xFFFFFC1F == 0xD63F0000
+    return True
+
+
+def _short(path: bytes) -> bytes:
+    """Return what stands in a short file of `/proc`, empty where it cannot be read."""
+    if not KEEPS_GIL:
+        return _read(os.fsdecode(path), 512, None)
+    handle = _open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if handle < 0:
+        return b""
+    size = _load(handle, _BUFFER, 512)
+    _close(handle)
+    return _BUFFER.raw[: max(size, 0)]
 
 
 def _text(path: str, size: int) -> bytes:

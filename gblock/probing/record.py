@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import time
+from bisect import bisect_left
 from contextlib import suppress
 
 from gblock import __version__
@@ -24,7 +25,7 @@ except ImportError:  # pragma: no cover - no POSIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from gblock.probing.settings import Settings
 
@@ -34,8 +35,22 @@ if TYPE_CHECKING:
 VERSION = 1
 OTHER = 0
 """The number of the site that stands for all above the limit."""
+BUCKETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Seconds: the upper bounds of a total's histogram; longer blocks stand in one more place."""
+_PROGRESS, _SHARE = 0.5, 0.05
+"""A block that lasts is recorded again after so many seconds, or this share of its time: a process
+that is killed within it has lost no more than that, and an hour costs 150 lines."""
+_SAID = (1.0, 5.0, 30.0, 300.0, 3600.0)
+"""On stderr it is said after so many seconds only."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0)
+# Options of servers whose values are names and numbers.
+_HARMLESS = frozenset(
+    "-A -B -E -P -Q -b -c -f -k -l -m -n -w --app --bind --concurrency --config --host --loglevel"
+    " --pool --port --queues --worker-class --workers".split()
+)
+_ADDRESS = re.compile(r"(\w+://)?([^/?#\s]*@)?([^?#]*).*", re.DOTALL)
+_SWITCHING = ("gevent.", "greenlet.", "_greenlet.", "_gevent", "grpc.", "uwsgi.")
 _NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.stacks\.txt)")
 
 
@@ -58,18 +73,31 @@ class Site:
         """The frames are those that spawned the greenlet: its target is the callable itself."""
         self.native: list[str] | None = None
 
-    def without_call(self) -> Site:
-        """Return the same place, where nothing is known of what it calls."""
-        site = self.without_entry()
-        site.callable, site.entered = None, self.entered
+    def without_callable(self) -> Site:
+        """Return the same place, where nothing is known of what it calls but the package."""
+        site = self.without_names()
+        site.entered = self.entered
         return site
 
-    def without_entry(self) -> Site:
-        """Return the same place, as if no package had been entered there."""
+    def without_names(self) -> Site:
+        """Return the same place, where nothing is known of what it calls."""
         site = Site()
-        site.callable, site.frames, site.user = self.callable, self.frames, self.user
+        site.frames, site.user = self.frames, self.user
         site.spawned, site.native = self.spawned, self.native
         return site
+
+    def of_caller(self) -> Site:
+        """Return the place from which the innermost function was called."""
+        site = Site()
+        site.frames = self.frames[:-1]
+        site.user = next((frame for frame in reversed(site.frames) if frame[4]), None)
+        return site
+
+    @property
+    def is_of_gevent(self) -> bool:
+        """Whether the call may have switched greenlets, so that another one's time is in it."""
+        name = self.callable or self.entered
+        return name is not None and name.startswith(_SWITCHING)
 
     @property
     def symbol(self) -> str | None:
@@ -83,6 +111,26 @@ class Site:
     def key(self) -> object:
         """What makes two sites the same."""
         return self.user, tuple(self.frames[-1:]), self.callable, self.entered
+
+
+class _Total:
+    """All blocks of one class at one site since the process began."""
+
+    __slots__ = ("count", "exact", "histogram", "longest", "seconds")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.exact = 0
+        self.seconds = 0.0
+        self.longest = 0.0
+        self.histogram = [0] * (len(BUCKETS) + 1)
+
+    def add(self, seconds: float, *, is_exact: bool) -> None:
+        self.count += 1
+        self.exact += is_exact
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
+        self.histogram[bisect_left(BUCKETS, seconds)] += 1
 
 
 class Recorder:
@@ -109,6 +157,8 @@ class Recorder:
         self._starts: dict[int, Record] = {}
         self._sites: dict[object, Site] = {}
         self._written: set[int] = set()
+        self._totals: dict[tuple[int | None, str], _Total] = {}
+        self._changed: set[tuple[int | None, str]] = set()
         self._minute = 0.0
         self._this_minute = 0
         self.blocks = 0
@@ -167,6 +217,13 @@ class Recorder:
         assert isinstance(duration, float)
         self.blocks += 1
         self.blocked += duration
+        number = site.number if site is not None else None
+        key = (number, str(line["class"]))
+        total = self._totals.get(key)
+        if total is None:
+            total = self._totals[key] = _Total()
+        total.add(duration, is_exact=line.get("confidence") == "exact")
+        self._changed.add(key)
         now = time.time()
         if not 0 <= now - self._minute < 60:
             self._minute, self._this_minute = now, 0
@@ -176,33 +233,43 @@ class Recorder:
             return
         if self.path is None and self._settings.sink is None:
             self._say(_told(line, site))
-        else:
-            self._hand([*self._unwritten(site), {**line, "site": site.number if site else None}])
+        elif not self._hand([*self._unwritten(site), {**line, "site": number}]):
+            self._say(_told(line, site))  # stderr is there where the directory is not
+
+    def is_due(self, elapsed: float, last: float) -> bool:
+        """Return whether it is time to record that a block lasts.
+
+        Args:
+            elapsed: For how many seconds it lasts.
+            last: The same at the last record of it, 0.0 if there is none.
+        """
+        if self.path is None:
+            return any(last < each <= elapsed for each in _SAID)
+        return elapsed >= max(_SAID[0], last + max(_PROGRESS, _SHARE * elapsed))
 
     def progress(self, elapsed: float, site: Site) -> None:
         """Record that a block lasts."""
         if self.path is None:
-            self._say(f"still blocked after {elapsed:.1f} s{_place(site)}")
+            if self._settings.sink is None:
+                self._say(f"still blocked after {elapsed:.1f} s{_place(site)}")
             return
         line: Record = {"type": "progress", "t": time.time(), "site": site.number}
         self._write([*self._unwritten(site), {**line, "elapsed": round(elapsed, 6)}])
 
-    def heartbeat(self, samples: int, lag: float, state: str, hub: str) -> None:
+    def heartbeat(self, details: Record) -> None:
         """Record that the probe lives, and what it counted so far."""
         if self.path is not None or self._settings.sink is not None:
             self._hand(
                 [
+                    *self._told_totals(self._changed),
                     {
                         "type": "heartbeat",
                         "t": time.time(),
                         "blocks": self.blocks,
                         "blocked": round(self.blocked, 6),
                         "dropped": self.dropped,
-                        "samples": samples,
-                        "loop_lag_max": round(lag, 6),
-                        "state": state,
-                        "hub": hub,
-                    }
+                        **details,
+                    },
                 ]
             )
 
@@ -216,8 +283,31 @@ class Recorder:
         """Say one line on stderr."""
         self._say(text)
 
-    def _hand(self, lines: list[Record]) -> None:
-        """Give records to who asked for them in this process, and write them to the file."""
+    def _told_totals(self, keys: Iterable[tuple[int | None, str]]) -> list[Record]:
+        """Return the cumulative lines of some sites, after those of the sites themselves."""
+        lines: list[Record] = []
+        by_number = {site.number: site for site in self._sites.values()}
+        for key in sorted(keys, key=str):
+            total, number = self._totals[key], key[0]
+            if number is not None and number not in self._written:
+                lines += self._unwritten(by_number.get(number) or Site())
+            lines.append(
+                {
+                    "type": "total",
+                    "t": time.time(),
+                    "site": number,
+                    "class": key[1],
+                    "count": total.count,
+                    "exact": total.exact,
+                    "seconds": round(total.seconds, 6),
+                    "max": round(total.longest, 6),
+                    "histogram": list(total.histogram),
+                }
+            )
+        return lines
+
+    def _hand(self, lines: list[Record]) -> bool:
+        """Give records to the sink and write them to the file; return whether they are written."""
         sink = self._settings.sink
         for line in lines if sink is not None else ():
             try:
@@ -226,8 +316,7 @@ class Recorder:
                 self._settings.sink = None
                 self._say(f"the probe's sink failed and is left out: {type(error).__name__}")
                 break
-        if self.path is not None:
-            self._write(lines)
+        return self.path is None or self._write(lines)
 
     def _unwritten(self, site: Site | None) -> list[Record]:
         if site is None or site.number in self._written:
@@ -245,7 +334,13 @@ class Recorder:
                 "site": site.number,
                 "symbol": site.symbol,
                 "callable": site.callable,
-                "user": user and {"file": user[0], "line": user[2], "function": user[3]},
+                "user": user
+                and {
+                    "file": user[0],
+                    "module": user[1],
+                    "line": user[2],
+                    "function": user[3],
+                },
                 "stack": [
                     {"file": file, "module": module, "line": line, "function": name, "user": own}
                     for file, module, line, name, own in site.frames
@@ -254,23 +349,28 @@ class Recorder:
             }
         ]
 
-    def _write(self, lines: list[Record]) -> None:
-        """Append lines; nobody ever waits here for long, and what cannot be written is counted."""
+    def _write(self, lines: list[Record]) -> bool:
+        """Append lines and return whether that was possible; no caller waits here for long."""
         lock = self._lock
         if not lock.acquire(True, 0.5):  # type: ignore[attr-defined]
             self.dropped += len(lines)
-            return
+            return True  # another hub's records are on their way
         try:
             self._append(lines)
+            self._changed.difference_update(
+                (line["site"], line["class"]) for line in lines if line["type"] == "total"
+            )
         except OSError as error:
             self.dropped += len(lines)
             self._written.clear()  # a site may be among what was lost
             if not self._has_failed:
                 self._has_failed = True
                 reason = error.strerror or str(error)
-                self._say(f"{self.path} cannot be written: {reason}; what is lost is counted")
+                self._say(f"{self.path} cannot be written: {reason}; blocks are reported here")
+            return False
         finally:
             lock.release()  # type: ignore[attr-defined]
+        return True
 
     def _append(self, lines: list[Record]) -> None:
         assert self.path is not None
@@ -293,6 +393,7 @@ class Recorder:
                 told: list[Record] = []
                 for site in sites:
                     told += self._unwritten(site)
+                told += self._told_totals(self._totals)
                 again = {json.dumps(line) for line in lines}
                 told = [line for line in told if json.dumps(line) not in again]
                 data = _encoded([*self._starts.values(), *told]) + data
@@ -355,9 +456,20 @@ def _encoded(lines: list[Record]) -> bytes:
 
 
 def _argv() -> list[str]:
-    """The first words of the command, without what may be a secret: values after `=`."""
-    words = [word for word in getattr(sys, "argv", []) if isinstance(word, str)]
-    return [word.partition("=")[0][:200] for word in words[:3]]
+    """Return the first words of the command, without what may be a secret.
+
+    An option's value is left out, unless the option is known to take a name or a number, and of an
+    address its scheme and host stay alone.
+    """
+    words = [word for word in getattr(sys, "argv", []) if isinstance(word, str)][:3]
+    kept = []
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else ""
+        if before.startswith("-") and "=" not in before and before not in _HARMLESS:
+            kept.append(word.partition("=")[0][:200] if word.startswith("-") else "*")
+        else:
+            kept.append(_ADDRESS.sub(r"\1\3", word.partition("=")[0])[:200])
+    return kept
 
 
 def _package(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Looks at one hub from gevent's monitor thread and tells what blocked it, and for how long.
+"""Looks at one hub from gevent's monitor thread and measures what blocks it.
 
 No hook is installed: a look reads the loop's cached time and count of turns, the frame of the
 hub's thread, and the clocks. When a turn of the loop lasts, the loop is asked to call back
@@ -8,21 +8,14 @@ The thread never imports anything and never waits for a lock that a greenlet may
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
+from bisect import bisect_left
+from typing import NamedTuple
 
-try:
-    from resource import RUSAGE_THREAD, getrusage
-
-    _COUNTS_WAITS = True
-except ImportError:  # pragma: no cover - Linux alone counts a thread's waits
-    _COUNTS_WAITS = False
-
-from gblock.probing import callee, kernel
+from gblock.probing import clocks, kernel, patched, stacks, verdict
+from gblock.probing.clocks import Mark, perf_counter
 from gblock.probing.frameless import Frameless
-from gblock.probing.record import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,31 +23,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gblock.probing.frameless import Line
-    from gblock.probing.record import Frame, Recorder
+    from gblock.probing.clocks import Collections
+    from gblock.probing.record import Recorder
     from gblock.probing.settings import Settings
+    from gblock.probing.stacks import Library, Spot, Stack
 
     # Seconds: of the hub's thread on a processor, of all threads, of garbage collection.
     Clocks = tuple[float, float, float]
 
-# Bound now: patching replaces attributes of modules, and `time.sleep` is one of them.
-_perf_counter, _time, _process_time = time.perf_counter, time.time, time.process_time
-_thread_time = time.thread_time
-_frames = sys._current_frames  # noqa: SLF001 - there is no other way to see a thread's frame
-_PROGRESS = (1.0, 5.0, 30.0)
-_LOOKS = 32
-"""So many different stacks are told apart during one block."""
-_DEPTH = 64
-_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-"""All of gblock: what of it runs in a host is never the host's own code."""
+LAGS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""Seconds: the upper bounds of the histogram of the hub's lag at each look."""
 _ERRORS = 10
 _TURNING = 8
 """So many turns of the loop follow a block at once, beside those that are usual between two looks:
 if there were more, it cannot have been blocked all the time."""
-_SCHEDULE_EVERY, _SCHEDULE_IDLE = 0.1, 1.0
-"""Seconds between two looks at how long the hub's thread has waited for a processor."""
+_COUNT_EVERY, _COUNT_IDLE = 0.1, 1.0
+"""Seconds between two looks at what the kernel counts of the hub's thread."""
 _LATE = 0.02
 """Seconds: a look that comes later than that was kept from coming."""
+_DELAYED = 0.002
+"""Seconds of delays after which the kernel's counts are read anew."""
+_WAKES = 3
+"""So often a thread is put on a processor after one wait at most: for its end, and by the loop."""
+_IN_A_ROW = 5
+"""Looks that find a thread at one call, the GIL free, and no thread that waited in between."""
+_LONG_ENOUGH = 0.00003
+"""Seconds for which the GIL must be kept from a thread to see that it works without."""
 _WORKED = 0.005
 """Seconds on a processor that no loop needs to wake up."""
 _POLLS = {
@@ -63,111 +57,97 @@ _POLLS = {
     "select": ("select", "pselect6"),
 }
 """How each of libev's backends waits: by any other system call it is a callback that waits."""
-_SPOTS = 4
-"""So many instructions of one stack are told apart."""
-_ELSEWHERE = -2
-"""Stands for all others."""
 
 
-class Collections:
-    """Measures garbage collection, by `gc.callbacks`."""
+class _Sight(NamedTuple):
+    """What one look sees before it decides anything."""
 
-    def __init__(self) -> None:
-        """Start at nothing."""
-        self.seconds = 0.0
-        self._began = 0.0
+    now: float
+    wall: float
+    since: float
+    """When the look before began."""
+    late: float
+    waits: int | None
+    """How often this thread waited since the look before, its sleep included; None if unknown."""
+    others_waits: int | None
+    """The same of all other threads of the process."""
+    stamp: float
+    """The loop's cached time."""
+    turn: int | None
+    turns: int
+    clocks: Clocks
+    frame: types.FrameType | None
+    """The innermost frame of the hub's thread that is not gblock's."""
+    is_idle: bool
+    is_turned: bool
+    has_company: bool
 
-    def __call__(self, phase: str, details: dict[str, int]) -> None:
-        """Take note; this runs in whatever thread collects."""
-        if details["generation"] == 0:
-            return
-        if phase == "start":
-            self._began = _perf_counter()
-        elif self._began:
-            self.seconds += _perf_counter() - self._began
-            self._began = 0.0
-
-
-class _Mark:
-    """What the loop calls when it turns again; it does next to nothing."""
-
-    __slots__ = ("at", "cpu")
-
-    def __init__(self) -> None:
-        self.at = 0.0
-        self.cpu = 0.0
-
-    def __call__(self) -> None:
-        self.cpu = _thread_time()
-        self.at = _perf_counter()
+    @property
+    def is_clean(self) -> bool:
+        """Whether the GIL was free when this thread woke."""
+        return self.waits is not None and self.waits <= 1
 
 
-class _Spot:
-    """One instruction at which a stack was seen, and for how long."""
+class _Count(NamedTuple):
+    """What the kernel had counted of the hub's thread at a time."""
 
-    __slots__ = ("begins", "is_call", "seconds", "site")
-
-    def __init__(self, site: Site, *, is_call: bool, begins: bool) -> None:
-        self.site = site
-        self.is_call = is_call
-        self.begins = begins
-        self.seconds = 0.0
-
-
-class _Look:
-    """One stack that was seen during a block, and for how long."""
-
-    __slots__ = ("now", "root", "seconds", "spots")
-
-    def __init__(self, root: str, last: int, spot: _Spot) -> None:
-        self.root = root
-        self.now = spot
-        """Where it was seen last."""
-        self.spots = {last: spot}
-        self.seconds = 0.0
-
-    def add(self, seconds: float) -> None:
-        """Count time for where it was seen last."""
-        self.seconds += seconds
-        self.now.seconds += seconds
-
-    def spot(self, kind: str) -> _Spot:
-        """Return where the time went, without a call if it went into the function itself.
-
-        A thread that waits does so at the place where it was seen for most of the time. One that
-        works moves on between the calls that it makes, and none of them is the long one.
-        """
-        most = max(self.spots.values(), key=lambda each: each.seconds)
-        share = 0.5 if kind == "waits" else 0.9
-        if len(self.spots) == 1 or most.seconds >= share * self.seconds:
-            return most
-        return _Spot(most.site.without_call(), is_call=False, begins=False)
+    at: float
+    schedule: kernel.Schedule | None
 
 
 class _Incident:
     """A turn of the loop that lasts."""
 
-    def __init__(self, began: float, before: Clocks, *, in_poll: bool = False) -> None:
+    def __init__(
+        self, began: float, before: Clocks, opened: float, base: _Count, *, in_poll: bool
+    ) -> None:
+        self.base = base
+        """What the kernel had counted at the look before."""
         self.began = began
         self.cpu, self.process, self.collected = before
+        self.opened = opened
         self.in_poll = in_poll
         """The thread looks as if it waited for events; only the loop itself can tell."""
-        self.mark = _Mark()
-        self.looks: dict[object, _Look] = {}
-        self.last: _Look | None = None
+        self.mark = Mark()
+        self.stacks: dict[object, Stack] = {}
+        self.last: Stack | None = None
+        self.spot: Spot | None = None
+        """Where the thread stood at the last look."""
+        self.was_clean = False
         self.late = 0.0
-        self.waits = 0
+        self.waits: int | None = 0
         """How often the sampler's thread woke and waited again, when it came late."""
+        self.others_waits: int | None = 0
+        """The same of all other threads of the process."""
         self.next_state = 0.0
         self.asleep = 0
         self.running = 0
         self.syscall: str | None = None
-        self.progress = 0
+        self.progress = 0.0
+        self.first: kernel.Schedule | None = None
+        """What the kernel had counted when the incident was opened."""
         self.schedule: kernel.Schedule | None = None
-        self.opened = 0.0
+        """The same at the last look."""
+        self.is_waiting = False
+        self.last_cpu = self.cpu
+        """The thread's time on a processor at the last look."""
+        self.has_company = True
         self.asked = 0.0
         """The thread's time on a processor when the loop was asked."""
         self.idle = 0.0
+
+    def delay(self, sight: _Sight) -> None:
+        """Count a look that came late."""
+        self.late += sight.late
+        if sight.late > _LATE:
+            if self.waits is None or sight.waits is None:
+                self.waits = None
+            else:
+                self.waits += sight.waits
+            if self.others_waits is None or sight.others_waits is None:
+                self.others_waits = None
+            else:
+                self.others_waits += sight.others_waits
 
 
 class Sampler:
@@ -183,11 +163,15 @@ class Sampler:
     ) -> None:
         """Take what is known about the hub; runs in the hub's thread."""
         self.ident: int = hub.thread_ident
-        self.native = _native_id()
+        self.native = clocks.native_id()
         self.settings = settings
         self.recorder = recorder
         self.library = library
         self.samples = 0
+        self.busy = 0
+        """Looks that found the hub at work."""
+        self.lags = [0] * (len(LAGS) + 1)
+        """Looks by how long the turn of the loop lasted until then; see `LAGS`."""
         self.lag = 0.0
         self.disabled: str | None = None
         self.on_look: Callable[[], None] | None = None
@@ -213,12 +197,15 @@ class Sampler:
         Args:
             first: Seconds that the monitor thread sleeps before it looks for the first time.
         """
-        now = _perf_counter()
+        now = perf_counter()
         self._pace = self._period
         self._sleep = max(first, self._pace)
         self.pid = os.getpid()
         self._kernel = kernel.Thread(self.native)
-        self._clock = _clock_of(self.ident)
+        self._clock = clocks.clock_of(self.ident)
+        self._own: kernel.Thread | None = None  # known once the monitor thread looks
+        self._own_waiting: float | None = None
+        self._delayed = 0.0
         self._left = now
         self._turn: int | None = None
         self._turns = 0.0
@@ -226,19 +213,19 @@ class Sampler:
         self._busy = False
         self._began = now
         self._since = now
-        self._waits = 0  # of a new thread
-        self._last = (self._cpu_now(), _process_time(), self._collections.seconds)
+        self._waits: int | None = None  # of a new thread
+        self._others_waits: int | None = None
+        self._last = self._clocks()
         self._before = self._last
         self._polls = self._still = 0.0
         self._still_before = self._last
         self._incident: _Incident | None = None
         self._beat = now
-        self._schedule: kernel.Schedule | None = self._kernel.schedule()
-        self._schedule_at, self._schedule_cpu = now, self._last[0]
+        self._count = _Count(now, self._kernel.schedule())
         self._state = "idle"
 
     def look(self, hub: Any) -> None:
-        """Look once; whatever goes wrong stays here."""
+        """Look once; no error leaves this function."""
         if self.disabled is not None:
             return
         try:
@@ -253,136 +240,202 @@ class Sampler:
             if self.on_look is not None:
                 self.on_look()
         except BaseException as error:  # noqa: BLE001 - gevent's thread would die of it
-            self._errors += 1
-            self._incident = None
-            if not self.errors:
-                self.recorder.warn(f"the probe missed something: {_told(error)}")
-            self.errors += 1
-            if self._errors >= _ERRORS:
-                self.disabled = _told(error)
-                self.recorder.end("error", self.disabled)
-                self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
+            self._failed(error)
         finally:
-            self._left, self._sleep = _perf_counter(), self._pace
-            if self._left - self._since < _LATE:
-                self._waits = _waits()
-            else:
-                self._left = self._since + _LATE  # it was held up in here, which is as late
+            self._left, self._sleep = perf_counter(), self._pace
+            self._waits = clocks.waits()
+            self._others_waits = _less(clocks.all_waits(), self._waits)
+            if self._left - self._since >= _LATE:
+                # It was held up in here, which is as late. What let it in is not seen any more.
+                self._left, self._waits = self._since + _LATE, None
 
     def finish(self) -> None:
         """Write what is under way, and the last heartbeat; runs at the end, in any thread."""
         incident = self._incident
         if incident is not None:
             self._incident = None
-            self._close(incident, incident.mark.at or _perf_counter(), self._last[0])
-        self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
+            self._close(incident, incident.mark.at or perf_counter(), self._last[0])
+        self._heartbeat()
+
+    def _heartbeat(self) -> None:
+        """Write what was counted since the start."""
+        self.recorder.heartbeat(
+            {
+                "samples": self.samples,
+                "busy": self.busy,
+                "lags": list(self.lags),
+                "loop_lag_max": round(self.lag, 6),
+                "state": self._state,
+                "hub": self.name,
+            }
+        )
+
+    def _failed(self, error: BaseException) -> None:
+        self._errors += 1
+        self._incident = None
+        if not self.errors:
+            self.recorder.warn(f"the probe missed something: {_told(error)}")
+        self.errors += 1
+        if self._errors >= _ERRORS:
+            self.disabled = _told(error)
+            self.recorder.end("error", self.disabled)
+            self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
 
     def _look(self, hub: Any) -> None:
-        now, wall = _perf_counter(), _time()
+        sight = self._sight(hub.loop)
+        unseen = self._follow(sight, hub)
+        self._miss(sight, unseen)
+        if sight.is_idle:
+            self._at_rest(sight, hub.loop)
+            self.lags[0] += 1
+        else:
+            self._at_work(sight, hub)
+            self.busy += 1
+            self.lags[bisect_left(LAGS, sight.now - self._began)] += 1
+        self._turn, self._stamp, self._last = sight.turn, sight.stamp, sight.clocks
+        self._count_all(sight)
+        if self._incident is None:
+            if sight.now - self._beat >= self.settings.heartbeat:
+                self._beat = sight.now
+                self._heartbeat()
+                self.lag = 0.0
+
+    def _sight(self, loop: Any) -> _Sight:
+        """Read everything that changes by itself; nothing here releases the GIL."""
+        now, wall = perf_counter(), clocks.wall()
+        waits, all_waits = clocks.waits(), clocks.all_waits()
         since, self._since = self._since, now
         late = max(0.0, now - self._left - self._sleep)
-        loop = hub.loop
         stamp: float = loop.now()
         turn = _turn(loop)
-        clocks = (self._cpu_now(), _process_time(), self._collections.seconds)
-        frame = _frames().get(self.ident)
-        own = frame
-        while own is not None and own.f_code.co_filename.startswith(_HERE):
-            own = own.f_back  # a mark, or the garbage collector's callback
+        times = self._clocks()
+        frames = clocks.frames()
+        frame = frames.get(self.ident)
+        while frame is not None and frame.f_code.co_filename.startswith(stacks.HERE):
+            frame = frame.f_back  # a mark, or the garbage collector's callback
         # A greenlet whose target is a C function has no frame; neither has a thread that is over.
-        idle = clocks[0] == 0.0 if own is None else own.f_code in self._idle_codes
-        turned = stamp != self._stamp if turn is None else turn != self._turn
-        turns = 1 if turn is None or self._turn is None else turn - self._turn
+        is_idle = times[0] == 0.0 if frame is None else frame.f_code in self._idle_codes
         self.samples += 1
-        self._state = "idle" if idle else "running"
+        self._state = "idle" if is_idle else "running"
+        return _Sight(
+            now=now,
+            wall=wall,
+            since=since,
+            late=late,
+            waits=_less(waits, self._waits),
+            others_waits=_less(_less(all_waits, waits), self._others_waits),
+            stamp=stamp,
+            turn=turn,
+            turns=1 if turn is None or self._turn is None else turn - self._turn,
+            clocks=times,
+            frame=frame,
+            is_idle=is_idle,
+            is_turned=stamp != self._stamp if turn is None else turn != self._turn,
+            has_company=len(frames) > 2,
+        )
 
+    def _follow(self, sight: _Sight, hub: Any) -> float:
+        """Go on with what lasted at the last look; return the seconds that nothing explains yet."""
         incident = self._incident
-        unseen = late
-        if incident is not None:
-            unseen = 0.0
-            incident.late += late
-            if late > _LATE:
-                incident.waits += _waits() - self._waits
-            if incident.mark.at:
+        if incident is None:
+            return sight.late
+        incident.delay(sight)
+        incident.has_company = sight.has_company
+        if incident.mark.at:
+            self._incident = None
+            self._close(incident, incident.mark.at, incident.mark.cpu)
+            self._begin_after(incident, sight)
+            return min(sight.late, sight.now - incident.mark.at)
+        if incident.in_poll:
+            if sight.is_idle:
+                self._question(incident, hub, sight)
+            elif incident.last is not None:
+                incident.in_poll = False  # after the callback others run, in the same turn
+            else:
                 self._incident = None
-                self._close(incident, incident.mark.at, incident.mark.cpu)
-                unseen = min(late, now - incident.mark.at)
-                if incident.in_poll:
-                    # Nothing but the mark has woken the loop, so it waits for events again.
-                    if idle and stamp < wall - (now - incident.mark.at) + 0.002:
-                        self._polls = stamp
-                else:
-                    self._began = incident.mark.at
-                    self._before = (incident.mark.cpu, *clocks[1:])
-                incident = None
-            elif incident.in_poll:
-                if idle:
-                    self._question(incident, hub, now, clocks[0])
-                elif incident.last is not None:
-                    incident.in_poll = False  # after the callback others run, in the same turn
-                else:
-                    self._incident = incident = None
-            elif idle:
-                # The mark should come at once. If it does not, the loop is gone or was destroyed.
-                incident.idle = incident.idle or now
-                if now - incident.idle > 1:
-                    self._incident = None
-                    self._close(incident, incident.idle, clocks[0])
-        if unseen >= self._threshold and 0 <= turns <= _TURNING + 2 * self._turns:
-            explained = 0.0
-            if not idle:
-                explained = now - self._pass(now, wall, stamp, since)
-            if explained < unseen / 2:
-                self._overslept(unseen, clocks)
-        elif late < _LATE:
-            self._turns = max(turns, self._turns * 0.9)
+        elif sight.is_idle:
+            # The mark should come at once. If it does not, the loop is gone or was destroyed.
+            incident.idle = incident.idle or sight.now
+            if sight.now - incident.idle > 1:
+                self._incident = None
+                self._close(incident, incident.idle, sight.clocks[0])
+        return 0.0
 
-        if idle:
-            self._busy = False
-            if self._asks and self._incident is None:
-                if stamp != self._stamp:
-                    self._still, self._still_before = (
-                        self._pass(now, wall, stamp, since),
-                        self._last,
-                    )
-                elif stamp != self._polls and now - self._still >= self._in_doubt:
-                    self._suspect(loop, now)
+    def _begin_after(self, incident: _Incident, sight: _Sight) -> None:
+        """Take the end of an incident for the earliest beginning of the next."""
+        if incident.in_poll:
+            # Nothing but the mark has woken the loop, so it waits for events again.
+            ago = sight.now - incident.mark.at
+            if sight.is_idle and sight.stamp < sight.wall - ago + 0.002:
+                self._polls = sight.stamp
         else:
-            if not self._busy or turned:
-                self._began = self._pass(now, wall, stamp, since)
-                self._before = self._last
-                self._busy = True
-            elapsed = now - self._began
-            self.lag = max(self.lag, elapsed)
-            is_new = False
-            if self._incident is None and elapsed >= self._suspicious:
-                incident = self._incident = _Incident(self._began, self._before)
-                incident.late, incident.opened, is_new = late, now, True
-                if late > _LATE:
-                    incident.waits = _waits() - self._waits
-            if incident is not None:
-                # First the stack: whatever lets go of the GIL lets the hub's thread move on.
-                if own is not None:
-                    look = self.library.look(incident.looks, own, self.hub_code)
-                else:
-                    look = self._frameless_look(incident, hub, elapsed)
-                if is_new:
-                    loop.run_callback_threadsafe(incident.mark)
-                    incident.schedule = self._kernel.schedule()
-                self._watch(incident, look, now)
-        del frame, own
-        self._turn, self._stamp = turn, stamp
-        self._last = clocks
-        if self._incident is None:
-            # A thread that does nothing waits for no processor.
-            worked = clocks[0] - self._schedule_cpu >= _WORKED
-            if now - self._schedule_at >= (_SCHEDULE_EVERY if worked else _SCHEDULE_IDLE):
-                self._schedule, self._schedule_at = self._kernel.schedule(), now
-                self._schedule_cpu = clocks[0]
-            if now - self._beat >= self.settings.heartbeat:
-                self._beat = now
-                self.recorder.heartbeat(self.samples, self.lag, self._state, self.name)
-                self.lag = 0.0
+            self._began = incident.mark.at
+            self._before = (incident.mark.cpu, *sight.clocks[1:])
+
+    def _miss(self, sight: _Sight, unseen: float) -> None:
+        """Record a time in which the sampler saw nothing, if nothing that runs now explains it."""
+        if unseen >= self._threshold and 0 <= sight.turns <= _TURNING + 2 * self._turns:
+            explained = 0.0 if sight.is_idle else sight.now - self._pass(sight)
+            if explained < unseen / 2:
+                self._overslept(unseen, sight)
+        elif sight.late < _LATE:
+            self._turns = max(sight.turns, self._turns * 0.9)
+
+    def _at_rest(self, sight: _Sight, loop: Any) -> None:
+        """Look at a hub that seems to wait for events."""
+        self._busy = False
+        if not self._asks or self._incident is not None:
+            return
+        if sight.stamp != self._stamp:
+            self._still, self._still_before = self._pass(sight), self._last
+        elif sight.stamp != self._polls and sight.now - self._still >= self._in_doubt:
+            self._suspect(loop, sight.now)
+
+    def _at_work(self, sight: _Sight, hub: Any) -> None:
+        """Look at a hub that runs something."""
+        if not self._busy or sight.is_turned:
+            self._began = self._pass(sight)
+            self._before = self._last
+            self._busy = True
+        elapsed = sight.now - self._began
+        self.lag = max(self.lag, elapsed)
+        incident, is_new = self._incident, False
+        if incident is None:
+            if elapsed < self._suspicious:
+                return
+            is_new = True
+            incident = _Incident(self._began, self._before, sight.now, self._count, in_poll=False)
+            self._incident = incident
+            incident.delay(sight)
+            incident.has_company = sight.has_company
+        # First the stack: whatever lets go of the GIL lets the hub's thread move on.
+        if sight.frame is not None:
+            is_late = not sight.is_clean
+            stack = self.library.stack(incident.stacks, sight.frame, self.hub_code, is_late=is_late)
+        else:
+            stack = self._frameless_stack(incident, hub, elapsed)
+        if is_new:
+            hub.loop.run_callback_threadsafe(incident.mark)
+        self._watch(incident, stack, sight)
+        if is_new:
+            incident.first = incident.schedule
+
+    def _count_all(self, sight: _Sight) -> None:
+        """Read for how long this thread and the hub's have waited for a processor.
+
+        Where to read releases the GIL, what the hub does meanwhile is not seen. Then the counts are
+        taken while the hub rests, and the delays since are added to them.
+        """
+        self._delayed += sight.late
+        if self._own is None:
+            self._own = kernel.Thread(clocks.native_id())
+        if kernel.KEEPS_GIL or (sight.is_idle and self._delayed >= _DELAYED):
+            schedule = self._own.schedule()
+            self._own_waiting, self._delayed = None if schedule is None else schedule.waiting, 0.0
+        age = sight.now - self._count.at
+        is_due = self._incident is None and age >= (_COUNT_EVERY if sight.is_idle else _COUNT_IDLE)
+        if kernel.KEEPS_GIL or is_due:
+            self._count = _Count(sight.now, self._kernel.schedule())
 
     def _suspect(self, loop: Any, now: float) -> None:
         """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
@@ -390,14 +443,15 @@ class Sampler:
         The one cannot be told from the other by a frame. The loop's time does not change in either,
         so one answer holds until it does.
         """
-        incident = _Incident(self._still, self._still_before, in_poll=True)
-        incident.opened, incident.asked = now, self._cpu_now()
+        incident = _Incident(self._still, self._still_before, now, self._count, in_poll=True)
+        incident.asked = clocks.read(self._clock)
         self._incident = incident
         loop.run_callback_threadsafe(incident.mark)
-        incident.schedule = self._kernel.schedule()
+        incident.first = self._kernel.schedule()
 
-    def _question(self, incident: _Incident, hub: Any, now: float, cpu: float) -> None:
+    def _question(self, incident: _Incident, hub: Any, sight: _Sight) -> None:
         """Find out why a loop does not call back although it seems to wait for events."""
+        now = sight.now
         if incident.last is None:
             state = self._kernel.state()
             if state in ("S", "D"):
@@ -408,59 +462,129 @@ class Sampler:
                     unclear and now - incident.opened < self._threshold / 2
                 ):
                     return
-            elif cpu - incident.asked < _WORKED:
+            elif sight.clocks[0] - incident.asked < _WORKED:
                 return  # it has no processor
-        self._watch(incident, self._frameless_look(incident, hub, now - incident.began), now)
+        self._watch(incident, self._frameless_stack(incident, hub, now - incident.began), sight)
 
-    def _frameless_look(self, incident: _Incident, hub: Any, elapsed: float) -> _Look | None:
+    def _frameless_stack(self, incident: _Incident, hub: Any, elapsed: float) -> Stack | None:
         """Return what runs without a frame; to name it takes a millisecond, so not at once."""
-        look = incident.looks.get(incident.in_poll)
-        if look is None and elapsed >= self._threshold / 2:
+        stack = incident.stacks.get(incident.in_poll)
+        if stack is None and elapsed >= self._threshold / 2:
             if incident.in_poll:
-                look = self.library.frameless(self._frameless.callback(hub), [])
-                look.root = "Hub"
+                stack = self.library.frameless(self._frameless.callback(hub), [])
+                stack.root = "Hub"
             else:
-                look = self.library.frameless(*self._frameless.greenlet(hub))
-            incident.looks[incident.in_poll] = look
-        return look
+                stack = self.library.frameless(*self._frameless.greenlet(hub))
+            incident.stacks[incident.in_poll] = stack
+        return stack
 
     @staticmethod
-    def _pass(now: float, wall: float, stamp: float, since: float) -> float:
+    def _pass(sight: _Sight) -> float:
         """Return when the turn of the loop that is under way began."""
         # libev's time is the wall clock's, libuv's the monotonic clock's in milliseconds.
-        age = wall - stamp
-        if abs(now - stamp) < abs(age):
-            age = now - stamp
+        age = sight.wall - sight.stamp
+        if abs(sight.now - sight.stamp) < abs(age):
+            age = sight.now - sight.stamp
         # It cannot have been before the last look, unless that look saw the same turn.
-        return min(now, max(now - age, since))
+        return min(sight.now, max(sight.now - age, sight.since))
 
-    def _watch(self, incident: _Incident, look: _Look | None, now: float) -> None:
-        """Take down what runs now, during a block."""
-        if look is None:
+    def _watch(self, incident: _Incident, stack: Stack | None, sight: _Sight) -> None:
+        """Count the time since the last look for what runs now, and what proves it."""
+        if stack is None:
             return
-        if incident.last is not None:
-            look.add(now - max(self._left, incident.began))
+        now = sight.now
+        since = incident.began if incident.last is None else max(self._left, incident.began)
+        gap = now - since
+        stack.add(gap)
+        spot = stack.now
+        if not sight.is_clean:
+            held = min(gap, self._held(sight))
+            spot.held += held
+            spot.busy += self._kept_busy(incident, sight) if held else 0.0
+        elif not spot.has_lasted:
+            spot.has_lasted = self._runs_without_gil(sight)
+        is_same, before, proven = incident.spot is spot, incident.schedule, gap
+        if incident.in_poll and incident.last is None:
+            # The callback has run since before the loop was asked.
+            is_same, before, proven = True, incident.first, now - incident.opened
+        # The kernel is asked of a thread that sleeps: to ask releases the GIL.
+        ran = sight.clocks[0] - self._last[0]
+        asks = kernel.KEEPS_GIL or ran < gap / 2
+        schedule = self._kernel.schedule() if asks else None
+        incident.is_waiting = (
+            schedule is not None
+            and before is not None
+            and verdict.is_waiting(
+                proven,
+                schedule.ran - before.ran,
+                schedule.waiting - before.waiting,
+                schedule.turns - before.turns,
+                sys.getswitchinterval(),
+            )
+            and self._kernel.state() in ("S", "D")
+        )
+        if is_same and incident.is_waiting and (sight.is_clean or sight.late < _LATE):
+            spot.slept += proven
+        elif is_same and sight.is_clean and incident.was_clean:
+            spot.worked += proven
+            # A thread that needed the GIL would have waited for it during one of these looks.
+            spot.in_a_row = spot.in_a_row + 1 if sight.others_waits == 0 else 0
+            spot.has_lasted = spot.has_lasted or spot.in_a_row >= _IN_A_ROW
         else:
-            look.add(now - incident.began)
-        incident.last = look
+            spot.in_a_row = 0
+        incident.schedule, incident.last_cpu = schedule, sight.clocks[0]
+        incident.last, incident.spot, incident.was_clean = stack, spot, sight.is_clean
         elapsed = now - incident.began
         if elapsed >= incident.next_state:
             incident.next_state = max(elapsed * 2, self._threshold)
-            state = self._kernel.state()
-            name, pointer = self._kernel.syscall() if state in ("S", "D") else (None, 0)
-            if incident.mark.at:
-                return  # to ask the kernel lets go of the GIL, and the block was over by then
-            incident.asleep += state in ("S", "D")
-            incident.running += state == "R"
-            if state in ("S", "D"):
-                incident.syscall = name or incident.syscall
-                site = look.now.site
-                if pointer and site.native is None and elapsed >= self._threshold:
-                    site.native = kernel.native_modules(pointer)
-        if incident.progress < len(_PROGRESS) and elapsed >= _PROGRESS[incident.progress]:
-            while incident.progress < len(_PROGRESS) and elapsed >= _PROGRESS[incident.progress]:
-                incident.progress += 1
-            self.recorder.progress(elapsed, self.recorder.site(look.now.site))
+            if ran >= gap / 2:
+                incident.running += 1
+            elif not self._ask_kernel(incident, spot, elapsed):
+                return
+        if self.recorder.is_due(elapsed, incident.progress):
+            incident.progress = elapsed
+            sure = verdict.confidence("waits", elapsed, spot.seen)
+            self.recorder.progress(elapsed, self.recorder.site(spot.site_of(sure)))
+
+    def _runs_without_gil(self, sight: _Sight) -> bool:
+        """Return whether the hub's thread works on while this one has had the GIL since it looked.
+
+        Then it is inside one call of C that has released the GIL, and has been for as long.
+        """
+        elapsed = perf_counter() - sight.now
+        ran = clocks.read(self._clock) - sight.clocks[0]
+        return elapsed >= _LONG_ENOUGH and ran >= elapsed / 2
+
+    def _kept_busy(self, incident: _Incident, sight: _Sight) -> float:
+        """Return for how long the hub's thread was on a processor or in line for one, at most."""
+        ran = sight.clocks[0] - self._last[0]
+        now, base = self._kernel.schedule(), incident.schedule or incident.base.schedule
+        return ran + now.waiting - base.waiting if now is not None and base is not None else ran
+
+    def _held(self, sight: _Sight) -> float:
+        """Return for how long the GIL is proven to have been kept until this look."""
+        if sight.late < _LATE or self._own is None or self._own_waiting is None:
+            return 0.0
+        schedule = self._own.schedule()
+        queued = None
+        if schedule is not None:
+            queued = max(0.0, schedule.waiting - self._own_waiting - self._delayed)
+        return verdict.held(sight.late, sight.waits, queued, sys.getswitchinterval())
+
+    def _ask_kernel(self, incident: _Incident, spot: Spot, elapsed: float) -> bool:
+        """Read the state of the hub's thread; return whether the block still lasts."""
+        state = self._kernel.state()
+        is_asleep = state in ("S", "D")
+        name, pointer = self._kernel.syscall() if is_asleep else (None, 0)
+        if incident.mark.at:
+            return False  # to ask the kernel lets go of the GIL, and the block was over by then
+        incident.asleep += is_asleep
+        incident.running += state == "R"
+        if is_asleep:
+            incident.syscall = name or incident.syscall
+            if pointer and spot.site.native is None and elapsed >= self._threshold:
+                spot.site.native = kernel.native_modules(pointer)
+        return True
 
     def _close(self, incident: _Incident, end: float, cpu: float) -> None:
         if incident.in_poll and incident.last is None:
@@ -469,321 +593,139 @@ class Sampler:
         self.lag = max(self.lag, duration)
         if duration < self._threshold:
             return
-        look = max(incident.looks.values(), key=lambda each: each.seconds, default=None)
-        spot = look.now if look is not None else None
-        kind = self._kind(incident, duration, cpu - incident.cpu, spot)
-        if incident.in_poll and look is None and kind == "waits":
+        self._count_end(incident, end)
+        stack, spot = stacks.chosen(incident.stacks, duration)
+        measured = self._measured(incident, duration, cpu - incident.cpu, spot)
+        kind = verdict.kind(measured)
+        if incident.in_poll and stack is None and kind == "waits":
             kind = "starved"
-        blamed = look if kind not in ("thread", "starved") else None
-        is_late = incident.late >= duration / 2
+        sure = verdict.confidence(kind, duration, spot.seen if spot is not None else None)
+        if kind in verdict.BLAMELESS:
+            stack = spot = None
         self._record(
             kind,
             end,
             duration,
-            incident.syscall if kind == "waits" else None,
-            blamed,
-            is_late=is_late,
-            is_let_go=is_late and _is_let_go(incident.late, incident.waits),
+            sure,
+            stack=stack,
+            spot=spot,
+            syscall=incident.syscall if kind == "waits" else None,
+            names=stacks.candidates(incident.stacks) if sure == verdict.NEAR else [],
         )
 
-    def _kind(self, incident: _Incident, duration: float, cpu: float, spot: _Spot | None) -> str:
-        half = duration / 2
-        if self._collections.seconds - incident.collected >= half:
-            return "gc"
-        is_late = incident.late >= half
-        process = _process_time() - incident.process
-        is_held = _is_held(incident.late, incident.waits)
-        is_kept = is_late and is_held is not False
-        works = "gil" if is_kept and not _is_let_go(incident.late, incident.waits) else "cpu"
-        # Short work that waited for a processor is no block on a machine of its own.
-        is_short = cpu < self._threshold and duration - self._queued() < self._threshold
-        if cpu >= half:
-            return "starved" if is_short else works
-        if (is_late or incident.in_poll) and process - cpu >= half:
-            return "thread"
-        if incident.asleep > incident.running and not is_late:
-            return "waits"
-        if cpu >= self._threshold:
-            return works  # it would have been a block on a machine of its own, too
-        if is_late and is_held is False:
-            return "starved"
-        if is_short or self._waited(incident) >= 0.5:
-            return "starved"
-        if incident.asleep and incident.asleep >= incident.running:
-            return "waits"
-        if not is_late:
-            return "cpu" if cpu >= duration / 5 else "waits"
-        if is_held:
-            return "thread" if self._stood_by(incident, duration, cpu, process) else "gil"
-        # Nobody worked and nobody else was let in: a call that waits and keeps the GIL, or a
-        # process that was stopped.
-        return "gil" if spot is not None and spot.is_call and spot.site.callable else "starved"
+    def _count_end(self, incident: _Incident, end: float) -> None:
+        """Count the time that no look lies in for a thread that has slept through it."""
+        before, spot = incident.schedule, incident.spot
+        schedule = self._kernel.schedule() if incident.is_waiting else None
+        if before is None or spot is None or schedule is None:
+            return
+        places = [each for stack in incident.stacks.values() for each in stack.spots.values()]
+        waited = incident.others_waits
+        if len(places) == 1 and waited is not None and waited <= _WAKES:
+            # From the look before the block on all other threads have waited but once or twice.
+            ran = incident.last_cpu - incident.cpu
+            spot.slept = max(spot.slept, end - incident.began - ran)
+        # It woke for the end of its wait, and the loop once or twice since.
+        if schedule.turns - before.turns <= _WAKES:
+            spot.slept += max(0.0, end - self._left)
 
-    def _stood_by(self, incident: _Incident, duration: float, cpu: float, process: float) -> bool:
-        """Tell whether the hub's thread waited for the GIL itself, so that another one had it.
+    def _measured(
+        self, incident: _Incident, duration: float, cpu: float, spot: Spot | None
+    ) -> verdict.Measured:
+        now, base = self._kernel.schedule(), incident.base
+        first, since = base.schedule, base.at
+        if self._left - incident.opened >= self._threshold / 2 and incident.first is not None:
+            first, since = incident.first, incident.opened
+        share, queued = 0.0, 0.0
+        if now is not None and base.schedule is not None:
+            queued = now.waiting - base.schedule.waiting
+        if now is not None and first is not None:
+            share = (now.waiting - first.waiting) / max(perf_counter() - since, 0.001)
+        return verdict.Measured(
+            duration=duration,
+            threshold=self._threshold,
+            interval=sys.getswitchinterval(),
+            cpu=cpu,
+            others=clocks.process_time() - incident.process - cpu,
+            collected=self._collections.seconds - incident.collected,
+            late=incident.late,
+            waits=incident.waits,
+            asleep=incident.asleep,
+            running=incident.running,
+            in_poll=incident.in_poll,
+            is_named=spot is not None and spot.is_call and bool(spot.site.callable),
+            queued=queued,
+            queued_share=share,
+            others_waits=incident.others_waits,
+            kept=spot.held if spot is not None else 0.0,
+            slept=spot.slept if spot is not None else 0.0,
+            has_company=incident.has_company,
+        )
 
-        Who has the GIL and waits for something else sleeps on, who works is on a processor or in
-        line for one; who waits for the GIL comes up for a moment in every switch interval.
-        """
-        others = process - cpu
-        if others >= max(duration / 5, cpu):
-            return True
-        now, (before, _) = self._kernel.schedule(), self._baseline(incident)
-        if now is None or before is None or others < cpu:
-            return False
-        turns = duration / sys.getswitchinterval()
-        worked = cpu + now.waiting - before.waiting
-        return now.turns - before.turns >= turns / 5 and worked < duration / 2
-
-    def _baseline(self, incident: _Incident) -> tuple[kernel.Schedule | None, float]:
-        """Return what the kernel had counted before a block, or soon after it began, and when."""
-        if self._left - incident.opened < self._threshold / 2:
-            return self._schedule, self._schedule_at
-        return incident.schedule, incident.opened
-
-    def _waited(self, incident: _Incident) -> float:
-        """Return which share of a block the hub's thread waited for a processor."""
-        return self._run_queue(*self._baseline(incident))
-
-    def _queued(self) -> float:
-        """Return the seconds for which the hub's thread waited for a processor, lately."""
-        now, before = self._kernel.schedule(), self._schedule
-        return now.waiting - before.waiting if now is not None and before is not None else 0.0
-
-    def _run_queue(self, before: kernel.Schedule | None, since: float) -> float:
-        """Return which share of the time since then the hub's thread waited for a processor."""
-        now = self._kernel.schedule()
-        if now is None or before is None:
-            return 0.0
-        return (now.waiting - before.waiting) / max(_perf_counter() - since, 0.001)
-
-    def _overslept(self, late: float, clocks: Clocks) -> None:
-        """Record that nothing of the process ran, or only somebody else."""
-        half = late / 2
-        cpu, process, collected = (a - b for a, b in zip(clocks, self._last, strict=True))
-        waits = _waits() - self._waits
-        is_held = _is_held(late, waits)
-        if collected >= half:
-            kind = "gc"
-        elif process - cpu >= half:
-            kind = "thread"
-        elif cpu >= min(half, self._threshold):
-            # This thread may have had no processor itself, while nobody kept the GIL from it.
-            is_kept = is_held is not False and not _is_let_go(late, waits)
-            kind = "gil" if is_kept else "cpu"
-        elif is_held:
-            # Whoever had the GIL waited, or had no processor for much of the time.
-            if self._run_queue(self._schedule, self._schedule_at) >= 0.5:
-                kind = "starved"
-            else:
-                kind = "gil" if cpu >= max(late / 5, process - cpu) else "thread"
-        else:
-            kind = "starved"
-        self._record(kind, _perf_counter(), late, None, None, is_late=True)
+    def _overslept(self, late: float, sight: _Sight) -> None:
+        """Record that nothing of the process ran, or only another thread."""
+        cpu, process, collected = (a - b for a, b in zip(sight.clocks, self._last, strict=True))
+        now, base = self._kernel.schedule(), self._count
+        share = 0.0
+        if now is not None and base.schedule is not None:
+            waited = now.waiting - base.schedule.waiting
+            share = waited / max(perf_counter() - base.at, 0.001)
+        measured = verdict.Measured(
+            duration=late,
+            threshold=self._threshold,
+            interval=sys.getswitchinterval(),
+            cpu=cpu,
+            others=process - cpu,
+            collected=collected,
+            late=late,
+            waits=sight.waits,
+            queued_share=share,
+            has_company=sight.has_company,
+        )
+        self._record(verdict.overslept(measured), perf_counter(), late, verdict.NONE)
 
     def _record(
         self,
         kind: str,
         end: float,
         duration: float,
-        syscall: str | None,
-        look: _Look | None,
+        sure: str,
         *,
-        is_late: bool,
-        is_let_go: bool = False,
+        stack: Stack | None = None,
+        spot: Spot | None = None,
+        syscall: str | None = None,
+        names: list[str] | None = None,
     ) -> None:
-        spot = look.spot(kind) if look is not None else None
-        if spot is not None and is_let_go:
-            # Much has run since, and whatever runs now is only what this thread came in at.
-            spot = _Spot(spot.site.without_call(), is_call=False, begins=False)
-        site = spot.site if spot is not None else None
-        if spot is not None and site is not None:
-            if is_late and spot.begins:
-                # What kept the GIL was over when this function was entered: an operator, or a C
-                # function without a frame. This one did not do it.
-                site = site.without_entry()
+        site = spot.site_of(sure) if spot is not None else None
+        if site is not None:
             native = site.native
             site = self.recorder.site(site)
             if site.native is None:
                 site.native = native
-        is_call = spot is not None and spot.is_call
-        confidence = "exact" if is_call else "near"
-        if spot is None or (is_late and not is_call):
-            confidence = "late"
         self.recorder.block(
             {
                 "type": "block",
-                "t": _time() - (_perf_counter() - end) - duration,
+                "t": clocks.wall() - (perf_counter() - end) - duration,
                 "duration": round(duration, 6),
                 "class": kind,
                 "site": None,
-                "greenlet": look.root if look is not None else None,
+                "greenlet": stack.root if stack is not None else None,
                 "syscall": syscall,
                 "native": (site.native or []) if site is not None and kind == "waits" else [],
-                "confidence": confidence,
+                "confidence": sure,
+                **({"candidates": names} if names else {}),
+                **patched.now(site.symbol if site is not None else None),
                 "hub": self.name,
             },
             site,
         )
 
-    def _cpu_now(self) -> float:
-        if self._clock is None:
-            return 0.0
-        try:
-            return time.clock_gettime(self._clock)
-        except OSError:
-            return 0.0
-
-
-class Library:
-    """Tells the user's own code from that of libraries, and takes stacks down."""
-
-    def __init__(self, user: tuple[str, ...]) -> None:
-        """Learn where the standard library is.
-
-        Args:
-            user: Paths whose code is the user's, wherever it is installed.
-        """
-        self._user = user
-        self._standard = tuple(
-            {
-                os.path.join(os.path.dirname(os.path.abspath(module)), "")
-                for module in (os.__file__, json.__path__[0])
-            }
-        )
-        self._scripts = os.path.join(sys.prefix, "bin", "")
-        try:
-            self._directory = os.getcwd()
-        except OSError:
-            self._directory = "/"  # it was removed
-        self._known: dict[str, tuple[str, bool]] = {}
-
-    def place(self, file: str) -> tuple[str, bool]:
-        """Return the absolute path of a file of code, and whether it is the user's."""
-        known = self._known.get(file)
-        if known is None:
-            if len(self._known) > 5000:
-                self._known.clear()
-            path = file
-            if not file.startswith("<"):
-                path = os.path.normpath(os.path.join(self._directory, file))
-            known = self._known[file] = (path, self._is_user(path))
-        return known
-
-    def _is_user(self, path: str) -> bool:
-        if path.startswith("<"):
-            return path in ("<stdin>", "<string>")
-        if path.startswith(self._user) and self._user:
-            return True
-        if "/site-packages/" in path or "/dist-packages/" in path:
-            return False
-        return not path.startswith((*self._standard, self._scripts, _HERE))
-
-    def look(
-        self,
-        looks: dict[object, _Look],
-        frame: types.FrameType | None,
-        hub_code: types.CodeType,
-    ) -> _Look | None:
-        """Return the stack of a frame among those that were seen, a new one where it is new."""
-        if frame is None:
-            return None
-        codes: list[types.CodeType] = []
-        each: types.FrameType | None = frame
-        while each is not None and len(codes) < 500:
-            codes.append(each.f_code)
-            each = each.f_back
-        key = tuple(map(id, codes[:_DEPTH]))
-        known = looks.get(key)
-        if known is not None:
-            last = frame.f_lasti
-            if last not in known.spots and len(known.spots) >= _SPOTS:
-                last = _ELSEWHERE
-            spot = known.spots.get(last)
-            if spot is None:
-                if last == _ELSEWHERE:
-                    spot = _Spot(known.now.site.without_call(), is_call=False, begins=False)
-                else:
-                    spot = self._spot(frame)
-                known.spots[last] = spot
-            known.now = spot
-            return known
-        if len(looks) >= _LOOKS:
-            return next(iter(looks.values()))
-        root = codes[-1]
-        name = "Hub" if root is hub_code else "main" if root.co_name == "<module>" else _named(root)
-        looks[key] = look = _Look(name, frame.f_lasti, self._spot(frame))
-        return look
-
-    def frameless(self, name: str | None, lines: list[Line]) -> _Look:
-        """Return the look of a C function that has no frame, with where its greenlet came from."""
-        site = Site()
-        site.callable = name
-        site.spawned = bool(lines)
-        for code, line in lines:
-            path, own = self.place(code.co_filename)
-            site.frames.append((path, "", line, _named(code), own))
-            if own and site.user is None:
-                site.user = site.frames[-1]
-        site.frames.reverse()
-        root = (name or "?").rpartition(".")[2]
-        return _Look(root, -1, _Spot(site, is_call=name is not None, begins=False))
-
-    def _spot(self, frame: types.FrameType) -> _Spot:
-        site = Site()
-        stack: list[Frame] = []
-        each: types.FrameType | None = frame
-        while each is not None and len(stack) < _DEPTH:
-            code = each.f_code
-            path, own = self.place(code.co_filename)
-            module = dict.get(each.f_globals, "__name__")
-            name = module[:200] if type(module) is str else ""
-            stack.append((path, name, each.f_lineno or code.co_firstlineno, _named(code), own))
-            if own and site.user is None:
-                site.user = stack[-1]
-            each = each.f_back
-        site.callable, is_call = callee.callable_at(frame)
-        # The function through which the innermost package was entered.
-        if not stack[0][4]:
-            package = stack[0][1].partition(".")[0]
-            entered = each = frame
-            for _, module, _, _, own in stack:
-                if own or each is None or module.partition(".")[0] != package:
-                    break
-                entered, each = each, each.f_back
-            site.entered = callee.function_name(entered)
-            del entered, each
-        stack.reverse()
-        site.frames = stack
-        return _Spot(site, is_call=is_call, begins=callee.begins(frame))
-
-
-def _waits() -> int:
-    """Return how often this thread has waited so far."""
-    return getrusage(RUSAGE_THREAD).ru_nvcsw if _COUNTS_WAITS else 0
-
-
-def _is_held(late: float, waits: int) -> bool | None:
-    """Tell whether this thread was late because it waited for the GIL; None if that is unknown.
-
-    Who waits for the GIL wakes once in every switch interval to ask for it again. A process that
-    was stopped, or that got no processor, does not.
-    """
-    turns = late / sys.getswitchinterval()
-    return waits >= turns / 5 if _COUNTS_WAITS and turns >= 8 else None
-
-
-def _is_let_go(late: float, waits: int) -> bool:
-    """Tell whether others let go of the GIL again and again, and had it back before this thread.
-
-    It is woken each time, and far more often than it asks by itself: Python that makes many short
-    calls into C can keep every other thread out for half a second, though no call of it is long.
-    """
-    return _COUNTS_WAITS and waits > 3 * late / sys.getswitchinterval() + 8
+    def _clocks(self) -> Clocks:
+        return clocks.read(self._clock), clocks.process_time(), self._collections.seconds
 
 
 def _told(error: BaseException) -> str:
-    """One line: what, and where in the probe."""
+    """Return one line: what went wrong, and where in the probe."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -793,8 +735,8 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:200] + place
 
 
-def _named(code: types.CodeType) -> str:
-    return getattr(code, "co_qualname", code.co_name)[:200]
+def _less(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first - second
 
 
 def _turn(loop: Any) -> int | None:
@@ -810,19 +752,3 @@ def _loop_codes(hub: Any) -> frozenset[types.CodeType]:
     for cls in type(hub.loop).__mro__:
         codes.add(getattr(cls.__dict__.get("run"), "__code__", None))
     return frozenset(code for code in codes if code is not None)
-
-
-def _native_id() -> int:
-    import _thread
-
-    return _thread.get_native_id()
-
-
-def _clock_of(ident: int) -> int | None:
-    getter: Callable[[int], int] | None = getattr(time, "pthread_getcpuclockid", None)
-    if getter is None:
-        return None
-    try:
-        return getter(ident)
-    except OSError:
-        return None

@@ -59,7 +59,17 @@ class Settings:
 
         With the period before it and a late look, it must stay below the threshold.
         """
-        return 0.2 * self.threshold
+        return 0.1 * self.threshold
+
+
+KNOWN = frozenset(
+    f"GBLOCK_PROBE{name}"
+    for name in (
+        "", "_DIR", "_EVENTS", "_HEARTBEAT", "_MAX_BYTES", "_MAX_FILES", "_MAX_RECORDS",
+        "_MAX_SITES", "_METRICS", "_OWNS_MONITOR", "_THRESHOLD", "_USER", "_WATCHDOG",
+    )
+)  # fmt: skip
+"""The variables that mean something to the probe."""
 
 
 def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
@@ -101,6 +111,12 @@ def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Setting
     directory = environment.get("GBLOCK_PROBE_DIR", "")
     if directory:
         settings.directory = os.path.abspath(directory)
+    unknown = sorted(
+        name for name in environment if name.startswith("GBLOCK_PROBE") and name not in KNOWN
+    )
+    if unknown:
+        shown = ", ".join(_shown(name) for name in unknown[:5])
+        warn(f"unknown variable {shown}: the probe knows {', '.join(sorted(KNOWN))}")
     roots = environment.get("GBLOCK_PROBE_USER", "").split(os.pathsep)
     settings.user = tuple(os.path.join(os.path.abspath(root), "") for root in roots if root)
     return settings

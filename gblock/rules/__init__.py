@@ -40,6 +40,7 @@ OF_CALLS = (
     "spinning-loop",
     "cpu-bound-call",
     "uuid-heavy-path",
+    "uuid-per-request",
     "foreign-call",
     "unknown-native-call",
 )

@@ -174,11 +174,15 @@ class BlockingDriver(ProcessRule):
             message += f" of {_listed(facts.processes)}"
         if facts.elsewhere:
             message += f"; it is made cooperative in {_listed(facts.elsewhere)} only"
+        doubt = facts.doubt
+        if doubt is not None:
+            where = f"{name_of(doubt.path)}:{doubt.row}"
+            message += f", unless `{doubt.condition}`: only then {doubt.symbol} is called ({where})"
         related: tuple[Related, ...] = ()
         if facts.reader is not None:
             path, row = facts.reader
             related = (Related(name_of(path), Location(row, 1), "it is read here"),)
-        certain = driver.level == "error" and not facts.rivals
+        certain = driver.level == "error" and not facts.rivals and doubt is None
         return Wording(
             Severity.ERROR if certain else Severity.WARNING,
             message,

@@ -70,5 +70,5 @@ class CpuBoundCall(BlockerRule):
     }
 
     def effect(self, found: Found) -> str:
-        """It does not wait: it works."""
-        return "works in native code, and the hub stands still until it returns"
+        """Return the second half of the message: the call computes."""
+        return "computes, and the hub stands still until it returns"

@@ -99,7 +99,7 @@ class FalseOffload(CallRule):
             offload = site.handover.offload.symbol
             help = "Run it in a native thread: gevent.get_hub().threadpool.apply(function, args)."
             if found.blocker.releases_gil is False:
-                help = found.blocker.instead
+                help = found.blocker.remedy()
             self.report(
                 node,
                 self.severity_of(found),

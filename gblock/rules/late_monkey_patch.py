@@ -48,12 +48,26 @@ class Late(NamedTuple):
     """The file and the row of the import, or of what keeps the original."""
     original: Original
     """The worst of what it keeps."""
-    more: int
-    """How many more such imports there are."""
     chain: tuple[tuple[str, int], ...]
     """The imports and calls that lead to it, the first one first."""
-    started: tuple[str, int] | None = None
-    """Where the server is started, where nothing else tells of it."""
+    processes: tuple[str, ...] = ()
+    """The processes that import it before they patch, where others patch at the same place."""
+    more: tuple[Other, ...] = ()
+    """Every other import that comes before the same patch."""
+    started: tuple[tuple[str, int], ...] = ()
+    """Where the server is started, where nothing else says so."""
+
+
+class Other(NamedTuple):
+    """One more import that comes before a patch."""
+
+    module: str
+    is_own: bool
+    place: tuple[str, int]
+    symbol: str
+    """The worst of the originals that it keeps."""
+    processes: tuple[str, ...] = ()
+    """The processes that do so, where others patch at the same place."""
 
 
 class _Place(NamedTuple):
@@ -64,8 +78,13 @@ class _Place(NamedTuple):
     name: str
     text: str
     server: str
-    started: tuple[str, int] | None = None
-    """Where the server is started."""
+
+
+class _Late(NamedTuple):
+    """One import that comes too late, and the processes in which it does."""
+
+    step: Step
+    processes: list[Process]
 
 
 class LateMonkeyPatch(ProcessRule):
@@ -150,7 +169,7 @@ class LateMonkeyPatch(ProcessRule):
     def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
         """Yield one remark for each patch that comes too late."""
         processes = service.processes
-        found: dict[_Place, dict[tuple[str, int, str], Step]] = {}
+        found: dict[_Place, dict[tuple[str, int, str], _Late]] = {}
         for process in processes.all():
             if not process.is_gevent_service:
                 continue
@@ -161,13 +180,17 @@ class LateMonkeyPatch(ProcessRule):
                 place = _place(processes, process, step, patch)
                 if step.kind != "imported" and place[:2] == (step.path, step.row):
                     continue
-                found.setdefault(place, {}).setdefault((step.path, step.row, step.symbol), step)
+                late = found.setdefault(place, {})
+                key = (step.path, step.row, step.symbol)
+                known = late.setdefault(key, _Late(step, []))
+                if process not in known.processes:
+                    known.processes.append(process)
         for place, steps in found.items():
             yield _remark(processes, place, list(steps.values()))
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """Name the worst import, and the way that leads to it."""
+        """Name the worst import, the way that leads to it, and every other one."""
         facts: Late = remark.facts
         original = facts.original
         path = facts.place[0]
@@ -180,7 +203,7 @@ class LateMonkeyPatch(ProcessRule):
             message = f"{before} {facts.server} patches"
         message += f" and keeps the original `{original.symbol}`, which {original.why}"
         if facts.more:
-            message += f"; {facts.more} more such import{'s' if facts.more > 1 else ''}"
+            message += f"; {len(facts.more)} more such import{'s' if len(facts.more) > 1 else ''}"
         steps = [*facts.chain, facts.place]
         related = tuple(
             Related(
@@ -188,15 +211,22 @@ class LateMonkeyPatch(ProcessRule):
                 Location(step[1], 1),
                 "this leads to it"
                 if number < len(steps) - 1
-                else f"`{original.symbol}` is kept "
-                + ("here" if facts.is_own else f"by `{facts.module}`, imported here"),
+                else _kept(original.symbol, facts.module, facts.is_own, facts.processes),
             )
             for number, step in enumerate(steps)
         )
-        if facts.started is not None:
-            path, row = facts.started
-            here = f"{facts.server} is started here"
-            related += (Related(name_of(path), Location(row, 1), here),)
+        related += tuple(
+            Related(
+                name_of(other.place[0]),
+                Location(other.place[1], 1),
+                _kept(other.symbol, other.module, other.is_own, other.processes),
+            )
+            for other in facts.more
+        )
+        related += tuple(
+            Related(name_of(path), Location(row, 1), f"{facts.server} is started here")
+            for path, row in facts.started
+        )
         return Wording(
             Severity.ERROR if original.level == "error" else Severity.WARNING,
             message,
@@ -206,6 +236,12 @@ class LateMonkeyPatch(ProcessRule):
             related,
             symbol=original.symbol,
         )
+
+
+def _kept(symbol: str, module: str, is_own: bool, processes: tuple[str, ...]) -> str:
+    """Return what is said at an import that comes too late."""
+    text = f"`{symbol}` is kept " + ("here" if is_own else f"by `{module}`, imported here")
+    return f"{text}, in {' and '.join(processes)}" if processes else text
 
 
 def _place(processes: Processes, process: Process, step: Step, patch: Step) -> _Place:
@@ -218,30 +254,53 @@ def _place(processes: Processes, process: Process, step: Step, patch: Step) -> _
         setting = processes.servers.setting(path, "preload_app")
         if setting is not None and first[0] != path:
             return _Place(path, setting[1], "preload_app", "", process.kind)
-    return _Place(*first, "", "", process.kind, process.started)
+    return _Place(*first, "", "", process.kind)
 
 
-def _remark(processes: Processes, place: _Place, steps: list[Step]) -> Remark:
+def _remark(processes: Processes, place: _Place, late: list[_Late]) -> Remark:
     originals = processes.inference.catalog.originals
+    everyone = list(dict.fromkeys(process for one in late for process in one.processes))
 
-    def badness(step: Step) -> tuple[bool, bool]:
+    def badness(one: _Late) -> tuple[bool, bool]:
         return (
-            all(originals[symbol].level != "error" for symbol in step.keeps),
-            step.kind != "imported",
+            all(originals[symbol].level != "error" for symbol in one.step.keeps),
+            one.step.kind != "imported",
         )
 
-    worst = min(steps, key=badness)
-    kept = min((originals[symbol] for symbol in worst.keeps), key=lambda one: one.level != "error")
+    def kept(one: _Late) -> Original:
+        """Return the worst of the originals that an import keeps."""
+        return min((originals[s] for s in one.step.keeps), key=lambda o: o.level != "error")
+
+    def names(one: _Late) -> tuple[str, ...]:
+        if len(one.processes) == len(everyone):
+            return ()
+        return tuple(dict.fromkeys(process.name for process in one.processes))
+
+    worst = min(late, key=badness)
+    step = worst.step
     facts = Late(
         place.text,
         place.server,
-        worst.symbol if worst.kind == "imported" else worst.path,
-        worst.kind != "imported",
-        (worst.path, worst.row),
-        kept,
-        len(steps) - 1,
-        worst.chain,
-        place.started,
+        step.symbol if step.kind == "imported" else step.path,
+        step.kind != "imported",
+        (step.path, step.row),
+        kept(worst),
+        step.chain,
+        names(worst),
+        tuple(
+            Other(
+                one.step.symbol if one.step.kind == "imported" else one.step.path,
+                one.step.kind != "imported",
+                (one.step.path, one.step.row),
+                kept(one).symbol,
+                names(one),
+            )
+            for one in late
+            if one is not worst
+        ),
+        tuple(dict.fromkeys(process.started for process in everyone if process.started is not None))
+        if place.server and place.name != "preload_app"
+        else (),
     )
     span, statement = pointed_at(processes.modules, place.path, place.row, place.name)
     return Remark(place.path, span, facts, statement)

@@ -115,13 +115,15 @@ class OriginalCall(ProcessRule):
         marked = [path for path in modules.serving if cls.marks.search(modules.data(path))]
         if unpatched is None or not marked:
             return
-        near = set(marked).union(*map(processes.reach.leading_to, marked))
+        near = set(marked).union(*map(processes.graph.leading_to, marked))
         for path, sites in unpatched.originals([path for path in paths if path in near]).items():
             if processes.only_without_gevent(path):
                 continue
             for site in sites:
                 code, span = written(modules.data(path), site)
-                yield Remark(path, span, Original(code, site.found[0]), site.call.statement)
+                yield Remark(
+                    path, span, Original(code, site.found[0]), site.call.statement, site.place
+                )
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003

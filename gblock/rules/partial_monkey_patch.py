@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from gblock.project.processes.patching import Patch
-    from gblock.project.processes.processes import Process
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
 else:
@@ -109,7 +108,7 @@ class PartialMonkeyPatch(ProcessRule):
             missing = set(process.missing) - _HARMLESS
             if not missing or not process.patches:
                 continue
-            patch = _first(service, process)
+            patch = service.first_patch(process) or process.patches[0]
             known = found.setdefault(patch, (set(), set()))
             known[0].update(missing)
             known[1].update(  # a loop over patch functions is several at one place
@@ -142,13 +141,5 @@ class PartialMonkeyPatch(ProcessRule):
                 Related(name_of(path), Location(row, 1), f"`{text}` does not complete it")
                 for path, row, text in facts.others
             ),
+            cause=f"patching:{name_of(remark.path)}:{remark.span.row}",
         )
-
-
-def _first(service: Service, process: Process) -> Patch:
-    """The patch that a process executes first."""
-    for steps in service.order.of(process):
-        for step in steps:
-            if step.patch is not None:
-                return step.patch
-    return process.patches[0]

@@ -29,7 +29,9 @@ class UnknownNativeCall(BlockerRule):
 
     ## Limits
 
-    A package counts as a whole: that a call ends in its compiled half is not made sure of. What a
+    Where the machine code of a package can be read (see `gblock deps --native`), the message says
+    what a call waits in; that is no measurement, and its silence means nothing. For the rest a
+    package counts as a whole: that a call ends in its compiled half is not made sure of. What a
     function of the package returns is not known, so calls on it are not reported. What other
     packages do with it is not looked at.
     """
@@ -64,8 +66,11 @@ class UnknownNativeCall(BlockerRule):
     }
 
     def effect(self, found: Found) -> str:
-        """Nobody can say what it does."""
-        package = found.blocker.distribution
+        """Return what the machine code says, where it says anything of this call."""
+        blocker = found.blocker
+        if not blocker.symbols[0].endswith(".**"):
+            return f"goes into {blocker.distribution}: {blocker.why}; `gblock trial` tells more"
+        package = blocker.distribution
         return f"goes into {package}, compiled code that nothing is known of: `gblock trial` tells"
 
     def is_meant(self, found: Found) -> bool:

@@ -34,6 +34,8 @@ class Lack(NamedTuple):
     """The processes that leave unpatched what the call needs."""
     others: tuple[Process, ...]
     """The processes on gevent in which it is cooperative."""
+    patching: tuple[str, int]
+    """The place at which one change completes the patching."""
 
 
 class UnpatchedCall(ProcessRule):
@@ -160,8 +162,8 @@ class UnpatchedCall(ProcessRule):
                 if not lacking:
                     continue
                 code, span = written(processes.modules.data(path), site)
-                facts = Lack(code, one, tuple(lacking), others)
-                yield Remark(path, span, facts, site.call.statement)
+                facts = Lack(code, one, tuple(lacking), others, service.patching(lacking[0]))
+                yield Remark(path, span, facts, site.call.statement, site.place)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
@@ -176,11 +178,12 @@ class UnpatchedCall(ProcessRule):
         return Wording(
             Severity.ERROR if everywhere and blocker.level == "error" else Severity.WARNING,
             f"{message}: {_lack(facts.lacking, blocker.patched_by, everywhere)}",
-            f"{blocker.instead.partition(':')[0].removesuffix('.')}{_where(first, name_of)}.",
+            f"{blocker.remedy().partition(':')[0].removesuffix('.')}{_where(first, name_of)}.",
             blocker.why,
             tuple(_begins(process, name_of) for process in facts.lacking[:_FEW] if process.entries),
             blocker.id,
             facts.found.symbol,
+            f"patching:{name_of(facts.patching[0])}:{facts.patching[1]}",
         )
 
 

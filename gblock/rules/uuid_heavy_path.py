@@ -8,13 +8,13 @@ from gblock.call_rule import CallRule
 
 
 class UuidHeavyPath(CallRule):
-    """Identifiers are generated in a loop, or once for every task or request.
+    """Identifiers are generated in a loop.
 
     ## What it does
 
     Reports calls that the catalog marks as costly in numbers (`uuid`, kombu's and celery's
-    generators) in loops and comprehensions, and in functions that run once for each task or
-    request.
+    generators) in loops and comprehensions. `uuid-per-request`, which is off by default, reports
+    those that run once for each task or request.
 
     ## Why it blocks the hub
 
@@ -23,12 +23,12 @@ class UuidHeavyPath(CallRule):
 
     ## Use instead
 
-    A counter behind one random prefix, identifiers made in batches with `gevent.sleep(0)` between
-    them, or those that the database or the broker makes anyway.
+    `gevent.idle()` after every thousand of them, or identifiers that the database or the broker
+    makes anyway.
 
     ## Limits
 
-    The number of turns is not known. What a task or a request only calls is not followed.
+    The number of turns is not known.
     """
 
     name = "uuid-heavy-path"
@@ -72,45 +72,21 @@ class UuidHeavyPath(CallRule):
 
             ids = [str(uuid4()) for _ in range(100_000)]  # expect: uuid-heavy-path
             """,
-        "once a task": """
-            import uuid
-            from celery import shared_task
-
-            @shared_task
-            def notify(order):
-                return str(uuid.uuid4())  # expect: uuid-heavy-path
-            """,
-        "once a request": """
-            import uuid
-            from flask import Flask
-
-            app = Flask(__name__)
-
-            @app.route("/")
-            def index():
-                return uuid.uuid4().hex  # expect: uuid-heavy-path
-            """,
     }
 
     def visit_Call(self, node: cst.Call) -> None:
         """A call that the catalog marks as costly in numbers."""
         site = self.source.site(node)
-        for found in site.found if site else ():
-            if found.blocker.kind not in self.kinds or site is None or site.native:
-                continue
-            where = self.source.repeats(site)
-            path = f"in a {where}" if where else ""
-            if not path:
-                runs = self.source.handler(site)
-                path = f"for every {runs}" if runs else ""
-            if path:
+        where = self.source.repeats(site) if site else ""
+        for found in site.found if site and where and not site.native else ():
+            if found.blocker.kind in self.kinds:
                 each = found.blocker.seconds_each
                 cost = f", {each * 1e6:.2g} µs of the hub's time each" if each else ""
                 self.report(
                     node,
                     self.severity_of(found),
-                    f"`{self.source.code(node)}` {path}{cost}",
-                    found.blocker.instead,
+                    f"`{self.source.code(node)}` in a {where}{cost}",
+                    found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,
                 )

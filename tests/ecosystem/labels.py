@@ -36,7 +36,9 @@ def reported(root: Path) -> dict[tuple[str, int], Diagnostic]:
     """What gblock reports of a checkout, by path and by every row that a label may name."""
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     found = {}
-    for diagnostic in check(Request([str(root)], config)).diagnostics:
+    for diagnostic in check(
+        Request([str(root)], config, min_severity="note", all_contexts=True)
+    ).diagnostics:
         path = str(Path(diagnostic.filename).resolve().relative_to(root.resolve()))
         for row in range(diagnostic.location.row, diagnostic.end_location.row + 1):
             found.setdefault((path, row), diagnostic)

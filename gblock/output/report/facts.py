@@ -9,8 +9,12 @@ from gblock.output.summary import counted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.diagnostics import Diagnostic
-    from gblock.observations import Observations, Process, Site
+    from gblock.observations import Observations, ObservedSite, WatchedProcess
 
+_PATCHED = (
+    "The process is patched: call the module's own function, not an original that was kept from "
+    "before or comes from `get_original`."
+)
 KINDS = {
     "waits": "waits in native code or in a system call",
     "cpu": "works on the CPU",
@@ -83,14 +87,37 @@ def silences(observed: Observations) -> list[str]:
     return lines
 
 
-def label(process: Process) -> str:
+def by(observed: Observations, what: str) -> str:
+    """Return a table of blocked seconds.
+
+    Args:
+        observed: What probes saw.
+        what: ``hour`` (blocks that a call site is to blame for) or ``host`` (all blocks).
+    """
+    rows: dict[str, tuple[int, float]] = {}
+    if what == "hour":
+        rows = {moment(hour)[:16]: (times, total) for hour, times, total in observed.hours}
+    else:
+        for process in observed.processes:
+            times, total = rows.get(process.host, (0, 0.0))
+            rows[process.host] = times + process.blocks, total + process.blocked
+    if not rows:
+        return ""
+    width = max(map(len, (what, *rows)))
+    lines = [f"{what:{width}}  {'count':>9}  {'total':>10}"]
+    for name, (times, total) in sorted(rows.items()):
+        lines.append(f"{printable(name):{width}}  {times:>9,}  {seconds(total):>10}")
+    return "\n".join(lines) + "\n"
+
+
+def label(process: WatchedProcess) -> str:
     """Return the process's name as a person knows it."""
     if not process.pid:
         return printable(process.name)
     return printable(f"{process.host}:{process.pid}" if process.host else f"pid {process.pid}")
 
 
-def where(site: Site) -> str:
+def where(site: ObservedSite) -> str:
     """Return the line of the user's code."""
     if site.is_other:
         return "other call sites, above the probe's limit"
@@ -105,33 +132,36 @@ def where(site: Site) -> str:
     return printable(f"{site.filename}{line}{function}")
 
 
-def called(site: Site) -> str:
+def called(site: ObservedSite) -> str:
     """Return what was called, and where in native code it was; empty where nothing is known."""
     inside = ", ".join((*site.native, *site.syscalls)[:4])
     what = site.symbol or ""
     return printable(f"{what} ({inside})" if what and inside else what or inside)
 
 
-def classes(site: Site) -> str:
+def classes(site: ObservedSite) -> str:
     """Return the classes with their counts, if there are several."""
     if len(site.kinds) == 1:
         return printable(site.kinds[0][0])
     return printable(", ".join(f"{kind} {count}" for kind, count in site.kinds))
 
 
-def facts(site: Site) -> list[tuple[str, str]]:
+def facts(site: ObservedSite) -> list[tuple[str, str]]:
     """Return what is known of a site besides its figures: labels and sentences."""
     lines = []
     if called(site):
         lines.append(("calls", called(site)))
     elif site.kind == "cpu" and site.filename:
         lines.append(("calls", "nothing with a name: Python code of its own, or an operator"))
+    if site.candidates and site.is_blamed and not site.symbol:
+        lines.append(("nearly", printable(", ".join(site.candidates[:4]))))
     if site.is_spawned:
         lines.append(("spawned", "on this line, as the greenlet's target"))
     if site.blockers:
         lines.append(("catalog", ", ".join(blocker.id for blocker in site.blockers)))
     elif site.is_cooperative:
-        lines.append(("catalog", "known to cooperate once gevent has patched; here it did not"))
+        reason = "an original was called" if site.is_original else "here it did not"
+        lines.append(("catalog", f"known to cooperate once gevent has patched; {reason}"))
     elif site.symbol and site.is_blamed:
         lines.append(("catalog", "not known; --suggest drafts an entry"))
     if site.checked:
@@ -140,12 +170,14 @@ def facts(site: Site) -> list[tuple[str, str]]:
     if site.unfinished:
         ends = f"{site.unfinished:,} of {site.times:,}: their ends were not seen"
         lines.append(("unfinished", ends))
-    if site.blockers:
-        lines.append(("instead", site.blockers[0].instead))
+    if site.is_original:
+        lines.append(("instead", _PATCHED))
+    elif site.blockers:
+        lines.append(("instead", site.blockers[0].remedy(site.symbol)))
     return lines
 
 
-def _silent(site: Site) -> str:
+def _silent(site: ObservedSite) -> str:
     """Return why nothing is reported, as far as the catalog tells."""
     opt_in = [blocker.id for blocker in site.blockers if blocker.level == "opt-in"]
     if opt_in:

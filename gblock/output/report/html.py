@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gblock.observations import Block, Observations, Process
+    from gblock.observations import Block, Observations, WatchedProcess
 
 _MOST_ROWS = 60
 _MOST_BLOCKS = 1000
@@ -80,7 +80,11 @@ def _time_line(observed: Observations) -> dict[str, object] | None:
 
 
 def _row(
-    observed: Observations, process: Process, blocks: Sequence[Block], start: float, scale: float
+    observed: Observations,
+    process: WatchedProcess,
+    blocks: Sequence[Block],
+    start: float,
+    scale: float,
 ) -> dict[str, object]:
     drawn = sorted(blocks, key=lambda block: -block.seconds)[:_MOST_BLOCKS]
     return {
@@ -102,7 +106,7 @@ def _row(
             }
             for block in drawn
         ],
-        "left_out": len(blocks) - len(drawn),
+        "left_out": process.blocks - len(drawn),
     }
 
 

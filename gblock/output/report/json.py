@@ -8,7 +8,7 @@ from gblock.output.report import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.observations import Observations, Process, Site
+    from gblock.observations import Observations, ObservedSite, WatchedProcess
     from gblock.observations.records import Frame
 
 
@@ -21,6 +21,10 @@ def render(observed: Observations, _width: int | None = None) -> str:
         "silences": facts.silences(observed),
         "processes": [_process(process) for process in observed.processes],
         "sites": [_site(site) for site in observed.sites],
+        "hours": [
+            {"start": hour, "count": times, "seconds": total}
+            for hour, times, total in observed.hours
+        ],
         "files": observed.files,
         "unread": [missed._asdict() for missed in observed.unread],
     }
@@ -28,11 +32,11 @@ def render(observed: Observations, _width: int | None = None) -> str:
     return json.dumps(page, indent=2) + "\n"
 
 
-def _process(process: Process) -> dict[str, object]:
+def _process(process: WatchedProcess) -> dict[str, object]:
     return {**process._asdict(), "command": list(process.command)}
 
 
-def _site(site: Site) -> dict[str, object]:
+def _site(site: ObservedSite) -> dict[str, object]:
     return {
         "filename": site.filename,
         "line": site.line,
@@ -68,6 +72,10 @@ def _site(site: Site) -> dict[str, object]:
             for diagnostic in site.diagnostics
         ],
         "spawned": site.is_spawned,
+        "exact": site.exact,
+        "candidates": list(site.candidates),
+        "patched": site.is_patched,
+        "original": site.is_original,
         "stack": [_frame(frame) for frame in site.stack],
     }
 

@@ -7,7 +7,7 @@ from gblock.output.seconds import moment, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.observations import Observations, Site
+    from gblock.observations import Observations, ObservedSite
 
 _STYLES = {
     "waits": "bold red",
@@ -34,7 +34,7 @@ def render(observed: Observations, width: int | None) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _figures(site: Site) -> tuple[str, ...]:
+def _figures(site: ObservedSite) -> tuple[str, ...]:
     times = (site.total, site.median, site.p95, site.longest)
     return (f"{site.times:,}", *map(seconds, times), moment(site.last), facts.classes(site))
 

@@ -39,7 +39,7 @@ def wait(blocker: Blocker, expression: Expr, place: Place, inference: Inference)
         return UNKNOWN
     _, _, positional, keywords = expression
     if not is_passed(expression, timeout.position, timeout.keyword):
-        starred = any(one is not None and one[0] == tags.STAR for one in positional)
+        starred = any(one is not None and one.tag == tags.STAR for one in positional)
         if starred or any(name is None for name, _ in keywords):
             return UNKNOWN
         return FOREVER if timeout.default is None else bounded(timeout, timeout.default)
@@ -55,12 +55,12 @@ def _length(one: Wait) -> tuple[bool, bool, float]:
 
 
 def _meant(timeout: Timeout, value: v.Value) -> Wait:
-    if value[0] != v.LITERAL:
+    if value.kind != v.LITERAL:
         return UNKNOWN
-    if value[2] is None:
+    if value.value is None:
         return FOREVER if timeout.none == "forever" else IMMEDIATE
-    if isinstance(value[2], (int, float)):
-        return bounded(timeout, value[2])
+    if isinstance(value.value, (int, float)):
+        return bounded(timeout, value.value)
     return UNKNOWN
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gblock.catalog import Blocker
 from gblock.project.names.expressions import Place
 from gblock.project.names.inference import Inference
+from gblock.project.processes.conditions import condition
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import Call
 
@@ -21,6 +22,8 @@ class Remedy(NamedTuple):
     symbol: str
     path: str
     row: int
+    condition: str = ""
+    """On what the call depends; empty where that is nothing, or gevent itself."""
 
 
 class Cooperation:
@@ -60,7 +63,35 @@ class Cooperation:
             return True
         if not any(self.remedy(remedy) is not None for remedy in blocker.cooperative_after):
             return False
-        return path is None or not self.lacking(blocker, path)
+        return path is None or not (self.lacking(blocker, path) or self.doubt(blocker, path))
+
+    def doubt(self, blocker: Blocker, path: str) -> Remedy | None:
+        """Return what makes a blocker cooperative under a condition alone.
+
+        Args:
+            blocker: The blocker.
+            path: The file that calls it.
+
+        Returns:
+            None where something does so unconditionally in each process that can run the file, or
+            nothing does.
+        """
+        found = [one for one in map(self.remedy, blocker.cooperative_after) if one is not None]
+        if not any(one.condition for one in found):
+            return None  # the one that was found is the surest
+        conditional = [one for one in found if one.condition]
+        if self._processes is None:
+            return conditional[0] if len(conditional) == len(found) else None
+        wanted = {self.inference.catalog.canonical(symbol) for symbol in blocker.cooperative_after}
+        running = self._processes().on_gevent(path)
+        if not running:
+            return conditional[0] if len(conditional) == len(found) else None
+        for process in running:
+            drivers = [driver for driver in process.drivers if driver.symbol in wanted]
+            if drivers and all(driver.condition for driver in drivers):
+                first = drivers[0]
+                return Remedy(first.symbol, first.path, first.row, first.condition)
+        return None
 
     def lacking(self, blocker: Blocker, path: str) -> tuple[Process, ...]:
         """The processes on gevent that can run a file and do nothing for a blocker.
@@ -81,13 +112,14 @@ class Cooperation:
         return self._lacking[key]
 
     def remedy(self, symbol: str) -> Remedy | None:
-        """Where the project calls something that makes a package cooperative."""
+        """Return where the project makes a package cooperative, unconditionally if it does."""
         if symbol not in self._remedies:
             self._remedies[symbol] = self._find(self.inference.catalog.canonical(symbol))
         return self._remedies[symbol]
 
     def _find(self, symbol: str) -> Remedy | None:
         modules = self.inference.modules
+        doubtful: Remedy | None = None
         for path in modules.mentioning(symbol.rpartition(".")[2]):
             summary = modules.summary(path)
             if summary is None:
@@ -95,11 +127,14 @@ class Cooperation:
             for call in summary.calls:
                 place = Place(path, call.scope, call.path)
                 if call.node == "call" and self._is(call, place, symbol):
-                    return Remedy(symbol, path, call.row)
-        return None
+                    depends = condition(modules.data(path), call.row, call.column)
+                    if not depends:
+                        return Remedy(symbol, path, call.row)
+                    doubtful = doubtful or Remedy(symbol, path, call.row, depends)
+        return doubtful
 
     def _is(self, call: Call, place: Place, symbol: str) -> bool:
-        if symbol not in self.inference.callee_symbols(call.expression[1], place):
+        if symbol not in self.inference.callee_symbols(call.expression.callee, place):
             return False
-        positional = call.expression[2]
-        return not positional or positional[0] != (tags.CONSTANT, None)
+        positional = call.expression.positional
+        return not positional or positional[0] != tags.NONE

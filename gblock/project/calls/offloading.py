@@ -12,7 +12,7 @@ from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, is_passed, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, call_of
 
 _DEPTH = 8
 """How many callers in a row are followed."""
@@ -48,7 +48,7 @@ class Offloading:
         """What a call hands over, if it is one that the catalog knows as an offload."""
         if call.node != "call":
             return None
-        for symbol in self.inference.callee_symbols(call.expression[1], place):
+        for symbol in self.inference.callee_symbols(call.expression.callee, place):
             offload = self._offload(symbol)
             if offload is None:
                 continue
@@ -74,14 +74,14 @@ class Offloading:
         _, _, positional, keywords = call.expression
         named = dict(keywords)
         packed = named.get("args")
-        if packed is not None and packed[0] in (tags.TUPLE, tags.SEQUENCE):
-            return (tags.CALL, None, packed[1], ())
+        if packed is not None and packed.tag in (tags.TUPLE, tags.SEQUENCE):
+            return call_of(None, packed.elements)
         if offload.argument is not None and len(positional) > offload.argument:
             rest = positional[offload.argument + 1 :]
-            if len(rest) == 1 and rest[0] is not None and rest[0][0] == tags.TUPLE:
-                rest = rest[0][1]
-            return (tags.CALL, None, rest, keywords)
-        return (tags.CALL, None, (), keywords)
+            if len(rest) == 1 and rest[0] is not None and rest[0].tag == tags.TUPLE:
+                rest = rest[0].elements
+            return call_of(None, rest, keywords)
+        return call_of(None, (), keywords)
 
     def runs_natively(self, path: str, scope: int) -> bool:
         """Whether what stands in a scope only ever runs in a native thread."""
@@ -147,7 +147,7 @@ class Offloading:
         return native
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
-        found = self.inference.callee_symbols(call.expression[1], place)
+        found = self.inference.callee_symbols(call.expression.callee, place)
         return bool(found & {"functools.partial", "functools.wraps", "functools.update_wrapper"})
 
     def _inside(self, summary: ModuleSummary, scope: int, index: int) -> bool:
@@ -163,7 +163,9 @@ class Offloading:
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in self.inference.infer(decorator, place):
-                if value[0] == v.FUNCTION and self._hands_over_its_argument(value[1], value[2]):
+                if value.kind == v.FUNCTION and self._hands_over_its_argument(
+                    value.path, value.scope
+                ):
                     return True
         return False
 
@@ -177,7 +179,7 @@ class Offloading:
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
-            called = call.expression[1] == (tags.NAME, parameter)
+            called = call.expression.callee == NameExpr(tags.NAME, parameter)
             if called and not self.runs_natively(path, call.scope):
                 return False
             handover = self.handover(call, Place(path, call.scope, call.path))
@@ -188,14 +190,14 @@ class Offloading:
     def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:
         if argument is None:
             return False
-        if argument[0] == tags.LAMBDA:
+        if argument.tag == tags.LAMBDA:
             return any(
-                last_name(call.expression[1]) == name
+                last_name(call.expression.callee) == name
                 for call in summary.calls
-                if call.scope == argument[1]
+                if call.scope == argument.scope and call.node == "call"
             )
-        if argument[0] == tags.CALL:
-            return any(self._mentions(summary, one, name) for one in argument[2])
+        if argument.tag == tags.CALL:
+            return any(self._mentions(summary, one, name) for one in argument.positional)
         return last_name(argument) == name
 
 

@@ -37,7 +37,7 @@ def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
         index = scopes[index].parent
     place = Place(summary.filename, scopes[index].parent, scopes[index].path)
     for decorator in scopes[index].decorators:
-        callee = decorator[1] if decorator and decorator[0] == CALL else decorator
+        callee = decorator.callee if decorator and decorator.tag == CALL else decorator
         for symbol in inference.callee_symbols(callee, place):
             found = inference.catalog.handler_of(symbol)
             if found:

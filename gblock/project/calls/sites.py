@@ -13,8 +13,18 @@ from gblock.project.calls.repetition import handled, repeated
 from gblock.project.names.calling import ALLOWANCE
 from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
+from gblock.project.names.unknowns import cause
+from gblock.project.names.values import FUNCTION, informative
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+from gblock.project.reading.generated import GRPC_MODULE, attributes_made_by, is_generated
+from gblock.project.reading.summary import (
+    Binding,
+    Call,
+    CallExpr,
+    Expr,
+    ModuleSummary,
+    call_of,
+)
 
 
 class Found(NamedTuple):
@@ -23,6 +33,18 @@ class Found(NamedTuple):
     symbol: str
     blocker: Blocker
     wait: Wait
+
+
+class Unresolved(NamedTuple):
+    """A call of a blocker's method of whose receiver nothing is known."""
+
+    path: str
+    row: int
+    column: int
+    """In bytes, from 0."""
+    name: str
+    cause: str
+    """What the receiver is, as far as that can be said."""
 
 
 class Site(NamedTuple):
@@ -61,12 +83,28 @@ class Sites:
             symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
         }
         self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
-        self._wanted = self.verbs | self.handing
+        self._called = self._callables()
+        self._wanted = self.verbs | self.handing | self._called
         self._looked_for = self._wanted
         self._any_name = self.whatever
         self._is_frugal = inference.modules.is_frugal
-        self.unresolved: list[tuple[str, int, int, str]] = []
-        """Calls of a blocker's method whose receiver could not be told: path, row, column, name."""
+        self.unresolved: list[Unresolved] = []
+        """Calls of a blocker's method of whose receiver nothing is known."""
+
+    def _callables(self) -> set[str]:
+        """Return the names of attributes that hold an object whose call is looked for."""
+        catalog, modules = self.inference.catalog, self.inference.modules
+        called = {symbol[: -len(_CALL)] for symbol in catalog.by_symbol if symbol.endswith(_CALL)}
+        makers = {owner.rpartition(".")[2] for owner in called}
+        makers.update(
+            one.rpartition(".")[2] for one, made in catalog.returns.items() if made in called
+        )
+        if not called or modules.is_frugal:
+            return set()
+        pattern = attributes_made_by(makers)
+        paths = {path for maker in sorted(makers) for path in modules.mentioning(maker, whole=True)}
+        found = {name for path in paths for name in pattern.findall(modules.data(path))}
+        return {name.decode(errors="replace") for name in found}
 
     def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
         """The sites of a module, in the order in which it is read.
@@ -76,18 +114,17 @@ class Sites:
             names: What it may call by name; None for whatever the catalog knows.
         """
         summary = self.inference.modules.summary(path)
-        if summary is None:
+        if summary is None or is_generated(path, self.inference.modules.data(path)):
             return []
-        self._looked_for = self._wanted if names is None else (self._wanted & names) | self.handing
+        self._looked_for = self._wanted
+        if names is not None:
+            self._looked_for = (self._wanted & names) | self.handing | self._called
+        self._has_stubs = any(map(self._is_missing_stub, summary.scopes[0].bindings.items()))
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
-        self.inference.calling.allowance = _FRUGAL if self._is_frugal else ALLOWANCE
-        found = []
-        for call in summary.calls:
-            site = self._site(call, path, kept)
-            if site is not None:
-                found.append(site)
-        return self._once(found, summary)
+        with self.inference.calling.budget(_FRUGAL if self._is_frugal else ALLOWANCE):
+            sites = [self._site(call, path, kept) for call in summary.calls]
+            return self._once([site for site in sites if site is not None], summary)
 
     def _once(self, sites: list[Site], summary: ModuleSummary) -> list[Site]:
         """Without ``with connect():`` where ``connect()`` itself is told of already."""
@@ -119,9 +156,18 @@ class Sites:
             if len(found) == before:
                 return found
 
+    def _is_missing_stub(self, bound: tuple[str, list[Binding]]) -> bool:
+        """Return whether an import leads to a module of gRPC's compiler that is not there."""
+        _, bindings = bound
+        return any(
+            binding.kind == tags.IMPORTED
+            and GRPC_MODULE in f"{binding.value.module}.{binding.value.name}"
+            for binding in bindings
+        )
+
     def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
         if binding.kind == tags.IMPORTED:
-            return binding.value[1] in wanted and binding.value[1] != name
+            return binding.value.name in wanted and binding.value.name != name
         return _keeps(binding.value, wanted)
 
     def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
@@ -132,17 +178,20 @@ class Sites:
             found = self._found(call, place, _WITHOUT_ARGUMENTS)
             native = bool(found) and self.offloading.runs_natively(path, call.scope)
             return Site(call, place, found, None, native) if found else None
-        callee = call.expression[1]
+        callee = call.expression.callee
         name = last_name(callee)
-        if not self._any_name and name not in self._looked_for and name not in kept:
-            if callee[0] == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
+        of_stub = self._has_stubs and name[:1].isupper()
+        if not (self._any_name or of_stub or name in self._looked_for or name in kept):
+            if callee.tag == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
         if not found and handover is None:
-            if name in self.methods and callee[0] == tags.ATTRIBUTE:
-                if not self.inference.infer(callee[1], place):
-                    self.unresolved.append((path, call.row, call.column, name))
+            if name in self.methods and callee.tag == tags.ATTRIBUTE:
+                if not informative(self.inference.infer(callee.base, place)):
+                    why = cause(self.inference, callee.base, place)
+                    if why is not None and not _is_of_mapping(name, call.expression):
+                        self.unresolved.append(Unresolved(path, call.row, call.column, name, why))
             return None
         native = self._is_dear(call, found, path) and self.offloading.runs_natively(
             path, call.scope
@@ -191,24 +240,23 @@ class Sites:
     def handed(self, handover: Handover) -> list[Found]:
         """The blockers that a handed-over callable calls: itself, or a function's own calls."""
         argument, place = handover.argument, handover.place
-        if argument[0] == tags.CALL and argument[2]:  # partial(f, …)
-            symbols = self.inference.callee_symbols(argument[1], place)
+        if argument.tag == tags.CALL and argument.positional:  # partial(f, …)
+            symbols = self.inference.callee_symbols(argument.callee, place)
             if symbols & {"functools.partial"}:
-                forwarded = (
-                    tags.CALL,
+                forwarded = call_of(
                     None,
-                    (*argument[2][1:], *handover.forwarded[2]),
-                    (*argument[3], *handover.forwarded[3]),
+                    (*argument.positional[1:], *handover.forwarded.positional),
+                    (*argument.keywords, *handover.forwarded.keywords),
                 )
-                return self._called_with(argument[2][0], forwarded, place)
+                return self._called_with(argument.positional[0], forwarded, place)
         return self._called_with(argument, handover.forwarded, place)
 
     def _called_with(self, callee: Expr, expression: Expr, place: Place) -> list[Found]:
         symbols = sorted(self.inference.callee_symbols(callee, place))
         found = self._blockers(symbols, expression, place)
         for value in self.inference.infer(callee, place):
-            if value[0] == "function":
-                found += self._inside(value[1], value[2])
+            if value.kind == FUNCTION:
+                found += self._inside(value.path, value.scope)
         return found
 
     def _inside(self, path: str, scope: int) -> list[Found]:
@@ -218,7 +266,7 @@ class Sites:
         found: list[Found] = []
         for call in summary.calls if summary else ():
             if call.scope == scope and call.node == "call":
-                name = last_name(call.expression[1])
+                name = last_name(call.expression.callee)
                 if name in self.verbs or name in kept:
                     found += self._found(call, Place(path, scope, call.path), call.expression)
         return found
@@ -226,14 +274,23 @@ class Sites:
 
 _FRUGAL = 5
 """How many files are read in search of callers in such a project, for each that is inspected."""
+_LOOK_UPS = ("get", "pop", "setdefault")
+_CALL = ".__call__"
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
 """The methods that statements call."""
-_WITHOUT_ARGUMENTS: Expr = (tags.CALL, None, (), ())
+_WITHOUT_ARGUMENTS = call_of(None, ())
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
     "ValueError TypeError KeyError RuntimeError Exception".split()
 )
+
+
+def _is_of_mapping(name: str, expression: CallExpr) -> bool:
+    """Return whether a call looks up a key that is written out, as almost all of dicts do."""
+    first = expression.positional[0] if expression.positional else None
+    is_text = first is not None and first.tag == tags.CONSTANT and isinstance(first.value, str)
+    return is_text and name in _LOOK_UPS and len(expression.positional) < 3
 
 
 def _span(call: Call) -> tuple[int, int, int, int]:
@@ -242,12 +299,11 @@ def _span(call: Call) -> tuple[int, int, int, int]:
 
 def _keeps(value: Expr, wanted: set[str]) -> bool:
     """Whether a value is, or contains, a name that the catalog knows, not called."""
-    if not isinstance(value, tuple) or not value:
-        return False
-    if value[0] in (tags.NAME, tags.ATTRIBUTE):
+    tag = getattr(value, "tag", None)  # what imports and definitions bind has none
+    if tag == tags.NAME or tag == tags.ATTRIBUTE:
         return last_name(value) in wanted
-    if value[0] == tags.CALL:
-        return any(_keeps(one, wanted) for one in value[2])
-    if value[0] == tags.EITHER:
-        return any(_keeps(one, wanted) for one in value[1])
+    if tag == tags.CALL:
+        return any(_keeps(one, wanted) for one in value.positional)
+    if tag == tags.EITHER:
+        return any(_keeps(one, wanted) for one in value.elements)
     return False

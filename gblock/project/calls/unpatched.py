@@ -126,11 +126,11 @@ def _is_made_immediate(blocker: Blocker, path: str, inference: Inference) -> boo
     for condition in blocker.unless_called:
         name = condition.symbol.rpartition(".")[2]
         for call in summary.calls:
-            if call.node != "call" or last_name(call.expression[1]) != name:
+            if call.node != "call" or last_name(call.expression.callee) != name:
                 continue
             place = Place(path, call.scope, call.path)
             given = inference.infer(passed(call.expression, 0, None), place)
-            if any(x[0] == v.LITERAL and _is_any(x[2], condition.values) for x in given):
+            if any(x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in given):
                 return True
     return False
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
-_ALIASES = 5
+_LONGEST_CHAIN = 5
 """Over how many imports a type's other name is followed."""
 _UNWRAPPED = {"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"}
 _HOLDERS = {
@@ -46,6 +46,7 @@ _KEYED = {
     "OrderedDict",
     "WeakValueDictionary",
 }
+_UNTYPED = ("typing.", "builtins.")
 _ENTERED = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
 
 
@@ -54,45 +55,43 @@ class Annotations:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self.kept: list[Expr] = []
 
     def annotated(self, annotation: Expr, place: Place) -> Values:
         """What an annotation says that a value is."""
         if annotation is None:
             return NOTHING
-        tag = annotation[0]
+        tag = annotation.tag
         if tag == tags.CONSTANT:
-            if not isinstance(annotation[1], str):
+            if not isinstance(annotation.value, str):
                 return NOTHING
-            return self.annotated(tags.read_annotation(annotation[1]), place)
+            return self.annotated(tags.read_annotation(annotation.value), place)
         if tag == tags.BIT_OR:
-            return self.annotated(annotation[1], place) | self.annotated(annotation[2], place)
+            return self.annotated(annotation.left, place) | self.annotated(annotation.right, place)
         if tag == tags.SUBSCRIPT:
             return self._generic(annotation, place)
         if tag not in (tags.NAME, tags.ATTRIBUTE):
             return NOTHING
         alias = self._type_alias(annotation, place)
         if alias is not None:
-            return self.inference.solved(
-                ("alias", *alias[1], id(alias[0])), lambda: self.annotated(*alias)
-            )
+            return self.inference.solved(("alias", *alias), lambda: self.annotated(*alias))
         found: set[Value] = set()
         for value in self.inference.infer(annotation, place):
-            if value[0] == v.CLASS:
-                found.add((v.OBJECT, value[1], value[2]))
-            elif value[0] == v.EXTERNAL and not value[1].startswith(("typing.", "builtins.")):
-                found.add((v.INSTANCE, value[1]))
+            if value.kind == v.CLASS:
+                found.add(value._replace(kind=v.OBJECT))
+            elif value.kind == v.EXTERNAL and not value.symbol.startswith(_UNTYPED):
+                found.add(v.instance(value.symbol))
         return frozenset(found)
 
     def _type_alias(self, annotation: Expr, place: Place) -> tuple[Expr, Place] | None:
         """The type behind ``Name = Union[…]`` or a bound ``TypeVar``, and where that stands."""
         name, path = last_name(annotation), place.path
-        if annotation[0] == tags.ATTRIBUTE:
-            paths = [x[1] for x in self.inference.infer(annotation[1], place) if x[0] == v.MODULE]
+        if annotation.tag == tags.ATTRIBUTE:
+            owners = self.inference.infer(annotation.base, place)
+            paths = [owner.path for owner in owners if owner.kind == v.MODULE]
             if len(paths) != 1:
                 return None
             path = paths[0]
-        for _ in range(_ALIASES):
+        for _ in range(_LONGEST_CHAIN):
             summary = self.inference.modules.summary(path)
             bindings = summary.scopes[0].bindings.get(name, ()) if summary else ()
             binding = next((b for b in bindings if b.kind in (tags.ASSIGNED, tags.IMPORTED)), None)
@@ -111,41 +110,42 @@ class Annotations:
 
     def _aliased(self, value: Expr) -> Expr:
         """The type in ``Union[…]``, ``A | B``, ``TypeVar("T", bound=A)``, ``NewType("N", A)``."""
-        if value is None or value[0] in (tags.SUBSCRIPT, tags.BIT_OR):
+        if value is None or value.tag in (tags.SUBSCRIPT, tags.BIT_OR):
             return value
-        if value[0] != tags.CALL:
+        if value.tag != tags.CALL:
             return None
-        called = last_name(value[1])
+        called = last_name(value.callee)
         if called == "TypeVar":
-            return dict(value[3]).get("bound")
-        return value[2][1] if called == "NewType" and len(value[2]) > 1 else None
+            return dict(value.keywords).get("bound")
+        return value.positional[1] if called == "NewType" and len(value.positional) > 1 else None
 
     def _generic(self, annotation: Expr, place: Place) -> Values:
-        _, base, index = annotation
+        base, key = annotation.base, annotation.key
         name = last_name(base)
-        inner = list(index[1]) if index is not None and index[0] == tags.TUPLE else [index]
+        inner = list(key.elements) if key is not None and key.tag == tags.TUPLE else [key]
         if name in _UNWRAPPED:
             parts = inner[:1] if name == "Annotated" else inner
             return frozenset().union(*(self.annotated(part, place) for part in parts))
         if name in ("type", "Type"):
             return frozenset(
-                (v.CLASS, x[1], x[2]) if x[0] == v.OBJECT else (v.EXTERNAL, x[1])
+                x._replace(kind=v.CLASS if x.kind == v.OBJECT else v.EXTERNAL)
                 for x in self.annotated(inner[0], place)
-                if x[0] in (v.OBJECT, v.INSTANCE)
+                if x.kind in (v.OBJECT, v.INSTANCE)
             )
         if name in _HOLDERS:
-            return self.inference.holding(self.annotated(inner[0], place))
+            return v.holding(self.annotated(inner[0], place))
         if name in _KEYED:
-            return frozenset([(v.MAPPING, (), self.annotated(inner[-1], place))])
+            return frozenset([v.MappingValue(v.MAPPING, (), self.annotated(inner[-1], place))])
         if name in ("tuple", "Tuple"):
-            if len(inner) == 2 and inner[1] == (tags.CONSTANT, None):
-                return self.inference.holding(self.annotated(inner[0], place))
-            return frozenset([(v.TUPLE, tuple(self.annotated(one, place) for one in inner))])
+            if len(inner) == 2 and inner[1] == tags.NONE:
+                return v.holding(self.annotated(inner[0], place))
+            members = tuple(self.annotated(one, place) for one in inner)
+            return frozenset([v.TupleValue(v.TUPLE, members)])
         if name in _ENTERED:
-            return frozenset([(v.MANAGER, self.annotated(inner[0], place))])
+            return frozenset([v.HolderValue(v.MANAGER, self.annotated(inner[0], place))])
         if name == "Callable":
-            given = (v.ELEMENTS, self.annotated(inner[-1], place))
-            return frozenset([(v.TAKER, given, "__call__")])
+            given = v.HolderValue(v.ELEMENTS, self.annotated(inner[-1], place))
+            return frozenset([v.TakerValue(v.TAKER, given, "__call__")])
         if name in ("Awaitable", "Coroutine"):
             return self.annotated(inner[-1], place)
         return self.annotated(base, place)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from gblock.project.names import values as v
@@ -13,17 +15,17 @@ from gblock.project.reading.summary import Call, Expr, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gblock.project.names.inference import Inference
 
-_FEW = 12
+_RARE = 12
 """In more files than this a name is common: then only those near its definition are read."""
-_MANY = 30
+_MOST_FILES = 30
 """In more files than this a function is called with anything: only its own file is asked."""
 ALLOWANCE = 60
 """How many files are read in search of callers, for each file that is inspected."""
-_CALLERS = 60
+_MOST_CALLERS = 60
 """How many calls of one function are asked for what they pass."""
 
 
@@ -32,7 +34,7 @@ class Calling:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self.allowance = ALLOWANCE
+        self._unspent = ALLOWANCE
         """How many files may still be read in search of callers."""
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._aliases: dict[str, dict[str | int, set[str]]] = {}
@@ -43,13 +45,22 @@ class Calling:
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._callers: dict[tuple[str, int], list[tuple[Call, Place]]] = {}
 
+    @contextmanager
+    def budget(self, files: int) -> Iterator[None]:
+        """Bound how many files the questions in this block may read in search of callers."""
+        outer, self._unspent = self._unspent, files
+        try:
+            yield
+        finally:
+            self._unspent = outer
+
     def subclasses(self, path: str, index: int) -> list[Value]:
         """The classes of the project that name this class as a base."""
         summary = self.inference.modules.summary(path)
         if summary is None:
             return []
         name = summary.scopes[index].name
-        target = (v.CLASS, path, index)
+        target = v.ScopeValue(v.CLASS, path, index)
         written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
         derived = [
             other
@@ -57,7 +68,7 @@ class Calling:
             if written.search(self.inference.modules.data(other))
         ]
         found = []
-        for other in self._affordable(derived if len(derived) <= _MANY else []):
+        for other in self._affordable(derived if len(derived) <= _MOST_FILES else []):
             candidate = self.inference.modules.summary(other)
             for number, scope in enumerate(candidate.scopes if candidate else ()):
                 if (
@@ -65,7 +76,7 @@ class Calling:
                     and scope.bases
                     and target in self.inference.classes.bases(other, number)
                 ):
-                    found.append((v.CLASS, other, number))
+                    found.append(v.ScopeValue(v.CLASS, other, number))
         return found
 
     def callers(self, path: str, index: int) -> list[tuple[Call, Place]]:
@@ -84,13 +95,14 @@ class Calling:
         scope = summary.scopes[index]
         target: Value
         if scope.kind == "class":
-            target, names, word = (v.CLASS, path, index), {scope.name, "cls"}, scope.name
+            target, word = v.ScopeValue(v.CLASS, path, index), scope.name
+            names = {word, "cls"}
         elif scope.name == "__init__":
             owner = summary.scopes[scope.parent]
-            target, word = (v.CLASS, path, scope.parent), owner.name
+            target, word = v.ScopeValue(v.CLASS, path, scope.parent), owner.name
             names = {word, "__init__", "cls"}
         else:
-            target, names, word = (v.FUNCTION, path, index), {scope.name}, scope.name
+            target, names, word = v.function(path, index), {scope.name}, scope.name
         if scope.kind not in ("class", "function"):
             return []
         found: list[tuple[Call, Place]] = []
@@ -103,7 +115,7 @@ class Calling:
                     place = Place(other, call.scope, call.path)
                     if self._is_call_of(call, place, target):
                         found.append((call, place))
-                        if len(found) >= _CALLERS:
+                        if len(found) >= _MOST_CALLERS:
                             return found
         return found
 
@@ -112,15 +124,15 @@ class Calling:
         found = []
         for path in paths:
             if not self.inference.modules.is_read(path):
-                if self.allowance <= 0:
+                if self._unspent <= 0:
                     continue
-                self.allowance -= 1
+                self._unspent -= 1
             found.append(path)
         return found
 
     def _derived(self, path: str, target: Value) -> set[str]:
         """The names of a module's classes that inherit the constructor of a class."""
-        if target[0] != v.CLASS:
+        if target.kind != v.CLASS:
             return set()
         summary = self.inference.modules.summary(path)
         if summary is None:
@@ -135,24 +147,24 @@ class Calling:
         }
 
     def _is_call_of(self, call: Call, place: Place, target: Value) -> bool:
-        for value in self.inference.infer(call.expression[1], place):
-            if value[: len(target)] == target:
+        for value in self.inference.infer(call.expression.callee, place):
+            if value.kind == target.kind and v.comes_from(value, target.path, target.scope):
                 return True
-            if target[0] == v.CLASS:
-                if value[0] == v.CLASS and target in self.inference.classes.bases(
-                    value[1], value[2]
+            if target.kind == v.CLASS:
+                if value.kind == v.CLASS and target in self.inference.classes.bases(
+                    value.path, value.scope
                 ):
                     return True
-                if value[0] == v.FUNCTION and self._is_init_of(value, target):
+                if value.kind == v.FUNCTION and self._is_init_of(value, target):
                     return True
         return False
 
     def _is_init_of(self, function: Value, target: Value) -> bool:
-        summary = self.inference.modules.summary(function[1])
-        if summary is None or function[1] != target[1]:
+        summary = self.inference.modules.summary(function.path)
+        if summary is None or function.path != target.path:
             return False
-        scope = summary.scopes[function[2]]
-        return scope.name == "__init__" and scope.parent == target[2]
+        scope = summary.scopes[function.scope]
+        return scope.name == "__init__" and bool(scope.parent == target.scope)
 
     def handovers(self, path: str, index: int) -> list[tuple[Call, Place, int | None]]:
         """The calls that take the function as an argument, and at which position."""
@@ -161,16 +173,14 @@ class Calling:
             return []
         scope = summary.scopes[index]
         named = scope.kind == "function"
-        target = (v.FUNCTION, path, index)
         found: list[tuple[Call, Place, int | None]] = []
         for other in self._callable_from(path, scope):
             aliases = self.aliases(other).get(scope.name if named else index, set())
             for word in sorted({scope.name if named else "", *aliases}):
                 for call, position, argument in self._arguments_named(other).get(word, ()):
                     place = Place(other, call.scope, call.path)
-                    if any(
-                        unwrapped(x)[:3] == target for x in self.inference.infer(argument, place)
-                    ):
+                    values = map(unwrapped, self.inference.infer(argument, place))
+                    if any(x.kind == v.FUNCTION and v.comes_from(x, path, index) for x in values):
                         found.append((call, place, position))
         return found
 
@@ -220,16 +230,16 @@ class Calling:
         if modules.is_frugal:
             return [path]
         tests = modules.is_test(path)  # they call the service with mocks, and one another
-        naming = list(islice(self._naming(scope.name, tests), _FEW + 1))
-        if len(naming) <= _FEW:
+        naming = list(islice(self._naming(scope.name, tests), _RARE + 1))
+        if len(naming) <= _RARE:
             return naming
         directory, name = os.path.split(path)
         stem = name.partition(".")[0]
         near = {path, *modules.mentioning(os.path.basename(directory), tests=tests, whole=True)}
         if stem != "__init__":
             near.update(modules.mentioning(stem, tests=tests, whole=True))
-        naming = list(islice(self._naming(scope.name, tests, near), _MANY + 1))
-        if len(naming) > _MANY:
+        naming = list(islice(self._naming(scope.name, tests, near), _MOST_FILES + 1))
+        if len(naming) > _MOST_FILES:
             return [path] if self._names(scope.name, path) else []
         return naming
 
@@ -259,5 +269,5 @@ class Calling:
             summary = self.inference.modules.summary(path)
             for call in summary.calls if summary else ():
                 if call.node == "call":
-                    found.setdefault(last_name(call.expression[1]), []).append(call)
+                    found.setdefault(last_name(call.expression.callee), []).append(call)
         return found

@@ -6,7 +6,7 @@ from gblock.catalog import Condition
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, flags_of, is_passed, passed, same
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr
+from gblock.project.reading.summary import Expr, NameExpr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +25,21 @@ class Conditions:
         argument = passed(expression, condition.position, condition.keyword)
         if argument is None:
             open_ended = any(name is None for name, _ in keywords) or any(
-                one is not None and one[0] == tags.STAR for one in positional
+                one is not None and one.tag == tags.STAR for one in positional
             )
             given = is_passed(expression, condition.position, condition.keyword)
             return not open_ended and not given and condition.default in condition.values
         if condition.flags and self.has_flag(argument, condition.flags, place):
             return True
         if condition.given:
-            return bool(argument != (tags.CONSTANT, None))
+            return bool(argument != tags.NONE)
         found = self.inference.infer(argument, place)
         return bool(found) and all(
-            x[0] == v.LITERAL
+            x.kind == v.LITERAL
             and (
-                any(same(x[2], one) for one in condition.values)
-                or (bool(condition.prefixes) and str(x[2]).startswith(condition.prefixes))
+                any(same(x.value, one) for one in condition.values)
+                or (isinstance(x.value, int) and bool(x.value & condition.mask))
+                or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
             )
             for x in found
         )
@@ -47,14 +48,16 @@ class Conditions:
         """Whether one of the flags surely stands in an argument: alone, in a ``|``, or tested."""
         if argument is None:
             return False
-        if argument[0] == tags.BIT_OR:
-            return any(self.has_flag(part, flags, place) for part in argument[1:])
+        if argument.tag == tags.BIT_OR:
+            return any(
+                self.has_flag(part, flags, place) for part in (argument.left, argument.right)
+            )
         names = {self.inference.catalog.canonical(flag) for flag in flags}
         found = self.inference.infer(argument, place)
         if found and all(flags_of(x) & names for x in found):
             return True
-        if argument[0] == tags.NAME:
-            return self._flag_in_variable(argument[1], flags, place)
+        if argument.tag == tags.NAME:
+            return self._flag_in_variable(argument.identifier, flags, place)
         return False
 
     def _flag_in_variable(self, name: str, flags: tuple[str, ...], place: Place) -> bool:
@@ -68,9 +71,10 @@ class Conditions:
                 if place.at[: len(binding.path) - 1] == binding.path[:-1]:
                     if self.has_flag(binding.value, flags, place._replace(at=binding.path)):
                         return True
+        variable = NameExpr(tags.NAME, name)
         for depth in range(1, len(place.at), 2):
             test = scope.tests.get(place.at[:depth])
-            if test is not None and place.at[depth] == 0 and test[0] == tags.BIT_AND:
-                if test[1] == (tags.NAME, name) and self.has_flag(test[2], flags, place):
+            if test is not None and place.at[depth] == 0 and test.tag == tags.BIT_AND:
+                if test.left == variable and self.has_flag(test.right, flags, place):
                     return True
         return False

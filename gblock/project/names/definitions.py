@@ -1,4 +1,4 @@
-"""Which of the places that bind a name can be the one that a use of it sees.
+"""Reaching definitions: which of the places that bind a name a use of it can see.
 
 Python has no ``goto``: the nesting of blocks tells which statement runs before which. A binding
 reaches a use unless another binding in between always runs, the two stand in branches that exclude
@@ -7,6 +7,8 @@ down reaches the next turn.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from gblock.project.reading.summary import (
     ANNOTATED,
@@ -24,15 +26,65 @@ END: Path = (1 << 30,)
 """A path behind every statement: what a name means once its scope has run."""
 
 
-def reaching(summary: ModuleSummary, home: int, name: str, use: Path) -> list[Binding]:
-    """The bindings of a name that a use in the same scope can see.
+class _Bindings(NamedTuple):
+    """What binds one name of a scope."""
 
-    Args:
-        summary: The module.
-        home: The scope that binds the name.
-        name: The name.
-        use: The path of the statement that uses it; ``END`` for a use from outside the scope.
-    """
+    here: list[Binding]
+    """In the scope itself, in the order of their paths."""
+    declared: list[Binding]
+    elsewhere: list[Binding]
+    """By a ``global`` statement in some function."""
+    always: list[Path]
+    """Statements of which each block that can run to its end binds the name, last one first."""
+
+
+class Definitions:
+    """Finds reaching definitions; what does not depend on the use is found once for each name."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int, str], _Bindings] = {}
+
+    def reaching(self, summary: ModuleSummary, home: int, name: str, use: Path) -> list[Binding]:
+        """Return the bindings of a name that a use in the same scope can see.
+
+        Args:
+            summary: The module.
+            home: The scope that binds the name.
+            name: The name.
+            use: The path of the statement that uses it; ``END`` for a use from outside the scope.
+        """
+        scope = summary.scopes[home]
+        key = (summary.filename, home, name)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _bindings(summary, home, name)
+        here = known.here
+        found: list[Binding] = []
+        last: Path | None = None
+        passed = next((one for one in known.always if _is_passed(one, use)), None)
+        for binding in reversed(here):
+            if passed is not None and binding.path < passed:
+                last = passed
+                break
+            if not _precedes(binding, use):
+                continue
+            if _excluded(binding.path, use, scope) or _lost(binding.path, use, scope):
+                continue
+            found.append(binding)
+            if _dominates(binding.path, use):
+                last = binding.path
+                break
+        for binding in here:
+            if not _precedes(binding, use):
+                loop = _common_loop(binding.path, use, scope)
+                if loop is not None and (last is None or last[: len(loop)] != loop):
+                    found.append(binding)
+        if not found:  # a walrus in the same statement
+            found = [binding for binding in here if binding.path == use]
+        return [*found, *known.declared, *known.elsewhere]
+
+
+def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
     scope = summary.scopes[home]
     declared, elsewhere, here = [], [], []
     for binding in scope.bindings.get(name, ()):
@@ -41,63 +93,32 @@ def reaching(summary: ModuleSummary, home: int, name: str, use: Path) -> list[Bi
         if binding.kind == ANNOTATED:
             declared.append(binding)
         elif _frame(summary, binding.scope) != _frame(summary, home):
-            elsewhere.append(binding)  # bound by a ``global`` statement in some function
+            elsewhere.append(binding)
         else:
             here.append(binding)
     here.sort(key=lambda binding: binding.path)
-    found: list[Binding] = []
-    last: Path | None = None
-    passed = _passed(here, use, scope)
-    for binding in reversed(here):
-        if passed is not None and binding.path < passed:
-            last = passed
-            break
-        if not _precedes(binding, use):
-            continue
-        if _excluded(binding.path, use, scope) or _lost(binding.path, use, scope):
-            continue
-        found.append(binding)
-        if _dominates(binding.path, use):
-            last = binding.path
-            break
-    for binding in here:
-        if not _precedes(binding, use):
-            loop = _common_loop(binding.path, use, scope)
-            if loop is not None and (last is None or last[: len(loop)] != loop):
-                found.append(binding)
-    if not found:  # a walrus in the same statement
-        found = [binding for binding in here if binding.path == use]
-    return [*found, *declared, *elsewhere]
+    return _Bindings(here, declared, elsewhere, _always(here, scope))
 
 
-def _passed(bindings: list[Binding], use: Path, scope: Scope) -> Path | None:
-    """The last statement before a use whichever of whose blocks runs binds the name."""
+def _always(bindings: list[Binding], scope: Scope) -> list[Path]:
+    """Return the statements of which each block, of which one always runs, binds or leaves."""
+    binding_blocks = {binding.path[:-1] for binding in bindings if len(binding.path) % 2}
     statements = {
         binding.path[:depth] for binding in bindings for depth in range(1, len(binding.path) - 1, 2)
     }
-    for statement in sorted(statements, reverse=True):
-        around = use[: len(statement)] == statement
-        passed = statement < use and not around and _dominates(statement, use)
-        if passed and _binds_always(statement, bindings, scope):
-            return statement
-    return None
+    found: list[Path] = []
+    for statement in sorted(statements, key=len, reverse=True):  # inner ones first
+        blocks = [(*statement, block) for block in range(scope.complete.get(statement, 0))]
+        if blocks and all(block in scope.dead_ends or block in binding_blocks for block in blocks):
+            found.append(statement)
+            binding_blocks.add(statement[:-1])
+    return sorted(found, reverse=True)
 
 
-def _binds_always(statement: Path, bindings: list[Binding], scope: Scope) -> bool:
-    """Whether each of a statement's blocks, of which one always runs, binds or leaves."""
-    blocks = scope.complete.get(statement, 0)
-    return blocks > 0 and all(
-        (*statement, block) in scope.dead_ends
-        or any(_binds_in((*statement, block), one.path, bindings, scope) for one in bindings)
-        for block in range(blocks)
-    )
-
-
-def _binds_in(block: Path, binding: Path, bindings: list[Binding], scope: Scope) -> bool:
-    depth = len(block)
-    if binding[:depth] != block:
-        return False
-    return len(binding) == depth + 1 or _binds_always(binding[: depth + 1], bindings, scope)
+def _is_passed(statement: Path, use: Path) -> bool:
+    """Return whether a statement has always run where a use is reached."""
+    around = use[: len(statement)] == statement
+    return statement < use and not around and _dominates(statement, use)
 
 
 def _precedes(binding: Binding, use: Path) -> bool:

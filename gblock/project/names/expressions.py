@@ -16,18 +16,20 @@ class Place(NamedTuple):
     path: str
     scope: int
     at: Path
+    receiver: Value | None = None
+    """In a method, the object of a derived class on which it is called, where that is known."""
 
 
 def dotted(expression: Expr) -> str | None:
     """``a.b`` of names and attributes, None for anything else."""
     if expression is None:
         return None
-    if expression[0] == tags.NAME:
-        name: str = expression[1]
+    if expression.tag == tags.NAME:
+        name: str = expression.identifier
         return name
-    if expression[0] == tags.ATTRIBUTE:
-        base = dotted(expression[1])
-        return None if base is None else f"{base}.{expression[2]}"
+    if expression.tag == tags.ATTRIBUTE:
+        base = dotted(expression.base)
+        return None if base is None else f"{base}.{expression.name}"
     return None
 
 
@@ -35,11 +37,11 @@ def last_name(expression: Expr) -> str:
     """The last identifier of a name or an attribute, else an empty string."""
     if expression is None:
         return ""
-    if expression[0] == tags.NAME:
-        name: str = expression[1]
+    if expression.tag == tags.NAME:
+        name: str = expression.identifier
         return name
-    if expression[0] == tags.ATTRIBUTE:
-        attribute: str = expression[2]
+    if expression.tag == tags.ATTRIBUTE:
+        attribute: str = expression.name
         return attribute
     return ""
 
@@ -52,7 +54,7 @@ def passed(expression: Expr, position: int | None, keyword: str | None) -> Expr:
             return value
     if position is not None and 0 <= position < len(positional):
         before = positional[: position + 1]
-        if not any(one is not None and one[0] == tags.STAR for one in before):
+        if not any(one is not None and one.tag == tags.STAR for one in before):
             return before[-1]
     return None
 
@@ -70,33 +72,33 @@ def same(one: object, other: object) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def constant(index: Expr) -> object:
+def constant(key: Expr) -> object:
     """A subscript's constant, ``-1`` too; None for anything else."""
-    if index is None:
+    if key is None:
         return None
-    if index[0] == tags.NEGATED and index[1][0] == tags.CONSTANT:
-        return -index[1][1] if isinstance(index[1][1], int) else None
-    constant: object = index[1] if index[0] == tags.CONSTANT else None
+    if key.tag == tags.NEGATED and key.value.tag == tags.CONSTANT:
+        return -key.value.value if isinstance(key.value.value, int) else None
+    constant: object = key.value if key.tag == tags.CONSTANT else None
     return constant
 
 
 def as_keywords(mapping: Expr) -> tuple[tuple[str | None, Expr], ...]:
     """A dict display as what ``**`` makes of it."""
     return tuple(
-        (str(key[1]) if key is not None and key[0] == tags.CONSTANT else None, value)
-        for key, value in mapping[1]
+        (str(key.value) if key is not None and key.tag == tags.CONSTANT else None, value)
+        for key, value in mapping.items
     )
 
 
 def originals(binding: Binding) -> set[str | int]:
     """The functions, by name, and the lambdas, by scope, that a binding may give another name."""
     if binding.kind == tags.IMPORTED:
-        return {binding.value[1]} if binding.value[1] else set()
+        return {binding.value.name} if binding.value.name else set()
     value = binding.value
     if binding.kind != tags.ASSIGNED or value is None:
         return set()
-    if value[0] == tags.LAMBDA:
-        return {value[1]}
+    if value.tag == tags.LAMBDA:
+        return {value.scope}
     return {name for name in functions_named(value) if name}
 
 
@@ -104,24 +106,24 @@ def functions_named(argument: Expr) -> set[str]:
     """The names of the functions that an argument can be; a lambda's is empty."""
     if argument is None:
         return set()
-    if argument[0] == tags.LAMBDA:
+    if argument.tag == tags.LAMBDA:
         return {""}
-    if argument[0] == tags.CALL:  # a partial
-        return set().union(*(functions_named(one) for one in argument[2]))
+    if argument.tag == tags.CALL:  # a partial
+        return set().union(*(functions_named(one) for one in argument.positional))
     name = last_name(argument)
     return {name} if name else set()
 
 
 def unwrapped(value: Value) -> Value:
     """What a partial, or a partial of one, calls."""
-    while value[0] == v.PARTIAL:
-        value = value[1]
+    while value.kind == v.PARTIAL:
+        value = value.callee
     return value
 
 
 def flags_of(value: Value) -> frozenset[str]:
     """The dotted names of the flags that a value holds for sure."""
-    if value[0] == v.EXTERNAL:
-        return frozenset([value[1]])
-    held: frozenset[str] = value[1] if value[0] == v.COMBINED else frozenset()
+    if value.kind == v.EXTERNAL:
+        return frozenset([value.symbol])
+    held: frozenset[str] = value.flags if value.kind == v.COMBINED else frozenset()
     return held

@@ -1,9 +1,11 @@
-"""What can this expression be? Answered on demand, over all modules of the project.
+"""Type inference on demand: what an expression can be, over all modules of the project.
 
-Inference starts from one expression and follows declarations: names to what binds them, attributes
-to what sets them, parameters to the calls that fill them, calls to what is returned. It is told
-what compiled packages give by the catalog. What it cannot tell is the empty set; it never guesses
-by a name alone.
+Inference starts from one expression and follows declarations: names to their reaching definitions,
+attributes to what sets them, parameters to the calls that fill them, calls to what is returned.
+The catalog says what compiled packages return. The answers are sets over the abstract domain of
+`values`, found as a memoised fixed point: a question that leads back to itself adds nothing. A set
+that grows wide is widened to the empty set, which means that nothing is known. No answer is
+guessed from a name alone.
 """
 
 from __future__ import annotations
@@ -17,20 +19,25 @@ from gblock.project.names.annotations import Annotations
 from gblock.project.names.calling import Calling
 from gblock.project.names.classes import Classes
 from gblock.project.names.conditions import Conditions
-from gblock.project.names.definitions import END, reaching
+from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
+from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
+from gblock.project.reading.generated import GRPC_MODULE, GRPC_STUB
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, Path
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr, Path
 
-_DEPTH = 40
+_LONGEST_CHAIN = 40
 """How many declarations in a row are followed."""
-_WIDTH = 12
-"""How many values an expression may have before gblock gives up on it: a wide set is a guess."""
+_WIDEST = 12
+"""How many values an answer may hold before it is widened to nothing: a wide set is a guess."""
 _NEVER = 1 << 30
+_RPC = "grpc.UnaryUnaryMultiCallable"
+"""What the methods of a gRPC service are, of whose generated module there is only the name."""
+_SUPER = NameExpr(tags.NAME, "super")
 _BUILTINS = frozenset(dir(builtins))
 _TAKERS = {
     "get",
@@ -60,6 +67,8 @@ class Inference:
         self.calling = Calling(self)
         self.classes = Classes(self)
         self.conditions = Conditions(self)
+        self.definitions = Definitions()
+        self.narrowing = Narrowing(self)
         self.parameters = Parameters(self)
         self.results = Results(self)
 
@@ -69,9 +78,9 @@ class Inference:
         """What an expression can be."""
         if expression is None:
             return NOTHING
-        return self.solved(
-            (place.path, place.scope, id(expression)), lambda: self._expression(expression, place)
-        )
+        if expression.tag == tags.CONSTANT:
+            return frozenset([v.LiteralValue(v.LITERAL, expression.type, expression.value)])
+        return self.solved((expression, place), lambda: self._expression(expression, place))
 
     def solved(self, key: Hashable, solve: Callable[[], Values]) -> Values:
         """What `solve` gives, remembered; a question that leads back to itself adds nothing.
@@ -90,7 +99,7 @@ class Inference:
             self._open_since = min(self._open_since, self._active[key])
             return NOTHING
         depth = len(self._active)
-        if depth > _DEPTH:
+        if depth > _LONGEST_CHAIN:
             self._open_since = 0
             return NOTHING
         outer, self._open_since = self._open_since, _NEVER
@@ -99,7 +108,7 @@ class Inference:
             found = solve()
         finally:
             del self._active[key]
-        if len(found) > _WIDTH:
+        if len(found) > _WIDEST:
             found = NOTHING
         if self._open_since >= depth:
             self._known[key] = found
@@ -113,51 +122,52 @@ class Inference:
         return found
 
     def _expression(self, expression: Expr, place: Place) -> Values:
-        tag = expression[0]
+        tag = expression.tag
         if tag == tags.NAME:
-            return self.name(expression[1], place)
+            found = self.name(expression.identifier, place)
+            return self.narrowing.narrowed(expression, found, place)
         if tag == tags.ATTRIBUTE:
-            return self._attribute_expression(expression, place)
+            found = self._attribute_expression(expression, place)
+            return self.narrowing.narrowed(expression, found, place)
         if tag == tags.CALL:
             return self._call_expression(expression, place)
-        if tag == tags.CONSTANT:
-            return frozenset([v.literal(expression[1])])
         if tag == tags.TUPLE:
-            return frozenset([(v.TUPLE, tuple(self.infer(e, place) for e in expression[1]))])
+            return frozenset(
+                [v.TupleValue(v.TUPLE, tuple(self.infer(e, place) for e in expression.elements))]
+            )
         if tag == tags.SEQUENCE:
-            return self.holding(self.any_of(expression[1], place))
+            return v.holding(self.any_of(expression.elements, place))
         if tag == tags.MAPPING:
-            return frozenset([self._mapping(expression[1], place)])
+            return frozenset([self._mapping(expression.items, place)])
         if tag == tags.SUBSCRIPT:
             return self._subscript(expression, place)
         if tag == tags.EITHER:
-            return self.any_of(expression[1], place)
+            return self.any_of(expression.elements, place)
         if tag == tags.BIT_OR:
             return self._combined(expression, place)
-        if tag == tags.AWAIT:
-            return self.infer(expression[1], place)
+        if tag == tags.AWAIT or tag == tags.STAR:
+            return self.infer(expression.value, place)
         if tag == tags.LAMBDA:
-            return frozenset([(v.FUNCTION, place.path, expression[1], None)])
+            return frozenset([v.function(place.path, expression.scope)])
         if tag == tags.COMPREHENSION:
-            elements = self.infer(expression[2], place._replace(scope=expression[1]))
-            is_mapping = expression[3]
-            return frozenset([(v.MAPPING, (), elements)]) if is_mapping else self.holding(elements)
+            elements = self.infer(expression.element, place._replace(scope=expression.scope))
+            if expression.is_mapping:
+                return frozenset([v.MappingValue(v.MAPPING, (), elements)])
+            return v.holding(elements)
         if tag == tags.NEGATED:
             return frozenset(
-                v.literal(-value[2])
-                for value in self.infer(expression[1], place)
-                if value[0] == v.LITERAL and isinstance(value[2], (int, float))
+                v.literal(-value.value)
+                for value in self.infer(expression.value, place)
+                if value.kind == v.LITERAL and isinstance(value.value, (int, float))
             )
-        if tag == tags.STAR:
-            return self.infer(expression[1], place)
         return NOTHING
 
     def any_of(self, expressions: Iterable[Expr], place: Place) -> Values:
         """What any of several expressions can be; ``*other`` stands for its elements."""
         found: set[Value] = set()
         for expression in expressions:
-            if expression is not None and expression[0] == tags.STAR:
-                found |= self.results.elements(self.infer(expression[1], place))
+            if expression is not None and expression.tag == tags.STAR:
+                found |= self.results.elements(self.infer(expression.value, place))
             else:
                 found |= self.infer(expression, place)
         return frozenset(found)
@@ -167,41 +177,36 @@ class Inference:
         known: dict[Hashable, Values] = {}
         others: set[Value] = set()
         for key, value in items:
-            if value is not None and value[0] == tags.STAR:
-                for merged in self.infer(value[1], place):
-                    if merged[0] == v.MAPPING:
-                        known.update(merged[1])
-                        others |= merged[2]
-                    elif merged[0] == v.ELEMENTS:
-                        others |= merged[1]
-            elif key is not None and key[0] == tags.CONSTANT:
-                known[key[1]] = self.infer(value, place)
+            if value is not None and value.tag == tags.STAR:
+                for merged in self.infer(value.value, place):
+                    if merged.kind == v.MAPPING:
+                        known.update(merged.known)
+                        others |= merged.others
+                    elif merged.kind == v.ELEMENTS:
+                        others |= merged.held
+            elif key is not None and key.tag == tags.CONSTANT:
+                known[key.value] = self.infer(value, place)
             else:
                 others |= self.infer(value, place)
-        return (v.MAPPING, tuple(known.items()), frozenset(others))
+        return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
 
     def _combined(self, expression: Expr, place: Place) -> Values:
         """``left | right``: flags, else anything that either side can be."""
-        left, right = self.infer(expression[1], place), self.infer(expression[2], place)
+        left, right = self.infer(expression.left, place), self.infer(expression.right, place)
         if not left | right or any(
-            value[0] not in (v.EXTERNAL, v.LITERAL, v.COMBINED) for value in left | right
+            value.kind not in (v.EXTERNAL, v.LITERAL, v.COMBINED) for value in left | right
         ):
             return left | right
         return frozenset(
-            (v.COMBINED, flags_of(one) | flags_of(other))
+            v.FlagsValue(v.COMBINED, flags_of(one) | flags_of(other))
             for one in left or [v.literal(0)]
             for other in right or [v.literal(0)]
         )
 
-    def holding(self, elements: Values) -> Values:
-        """A container of such elements."""
-        return frozenset([(v.ELEMENTS, elements)])
-
     def _attribute_expression(self, expression: Expr, place: Place) -> Values:
-        _, base, name = expression
-        found = set(self._set_on_name(base, name, place))
-        for value in self.infer(base, place):
-            found |= self.attribute(value, name)
+        found = set(self._set_on_name(expression.base, expression.name, place))
+        for value in self.infer(expression.base, place):
+            found |= self.attribute(value, expression.name)
         return frozenset(found)
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
@@ -235,35 +240,36 @@ class Inference:
         return frozenset(found)
 
     def _subscript(self, expression: Expr, place: Place) -> Values:
-        _, base, index = expression
-        wanted = constant(index)
+        if expression.key is not None and expression.key.tag == tags.SLICE:
+            return v.holding(self.results.elements(self.infer(expression.base, place)))
+        wanted = constant(expression.key)
         found: set[Value] = set()
-        for value in self.infer(base, place):
-            if value[0] == v.TUPLE and isinstance(wanted, int):
-                if -len(value[1]) <= wanted < len(value[1]):
-                    found |= value[1][wanted]
-            elif value[0] == v.MAPPING:
-                found |= self.under(value, index)
-            elif value[0] == v.TUPLE or value[0] == v.ELEMENTS:
+        for value in self.infer(expression.base, place):
+            if value.kind == v.TUPLE and isinstance(wanted, int):
+                if -len(value.members) <= wanted < len(value.members):
+                    found |= value.members[wanted]
+            elif value.kind == v.MAPPING:
+                found |= self.under(value, expression.key)
+            elif value.kind == v.TUPLE or value.kind == v.ELEMENTS:
                 found |= self.results.elements(frozenset([value]))
-            elif value[0] == v.EXTERNAL:
-                if isinstance(wanted, str) and value[1].startswith("gevent.monkey.saved"):
-                    found.add((v.EXTERNAL, f"{value[1]}.{wanted}"))
+            elif value.kind == v.EXTERNAL:
+                if isinstance(wanted, str) and value.symbol.startswith("gevent.monkey.saved"):
+                    found.add(v.external(f"{value.symbol}.{wanted}"))
                 else:
                     found.add(value)  # a generic class, such as Queue[int]
-            elif value[0] == v.OBJECT:
+            elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
-            elif value[0] == v.INSTANCE:
-                found |= self.results.external_elements(value[1])
+            elif value.kind == v.INSTANCE:
+                found |= self.results.external_elements(value.symbol)
         return frozenset(found)
 
     def under(self, mapping: Value, key: Expr) -> Values:
         """What a dict holds under a key."""
-        if key is None or key[0] != tags.CONSTANT:
+        if key is None or key.tag != tags.CONSTANT:
             return v.contents(mapping)
-        known: dict[Hashable, Values] = dict(mapping[1])
-        others: Values = mapping[2]
-        return known.get(key[1], others)
+        known: dict[Hashable, Values] = dict(mapping.known)
+        others: Values = mapping.others
+        return known.get(key.value, others)
 
     # -- names
 
@@ -277,21 +283,28 @@ class Inference:
             entry = summary.scopes[scope]
             if name in entry.bindings and (innermost or entry.kind != "class"):
                 use = place.at if innermost else END
-                found = self.binding_values(summary, scope, name, use)
+                found = self.binding_values(summary, scope, name, use, place.receiver)
                 if found is not None:
                     return found
             innermost = innermost and entry.kind == "comprehension"
             scope = entry.parent
         found = self._star_imported(summary, name)
         if not found and name in _BUILTINS:
-            return frozenset([(v.EXTERNAL, f"builtins.{name}")])
+            return frozenset([v.external(f"builtins.{name}")])
         return found
 
     def binding_values(
-        self, summary: ModuleSummary, scope: int, name: str, use: Path
+        self,
+        summary: ModuleSummary,
+        scope: int,
+        name: str,
+        use: Path,
+        receiver: Value | None = None,
     ) -> Values | None:
         """The values of a name's bindings in one scope; None where nothing binds it there."""
-        bindings = reaching(summary, scope, name, use)
+        if scope == 0:
+            receiver = None
+        bindings = self.definitions.reaching(summary, scope, name, use)
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
         if not bindings and not stored:
             return None
@@ -299,24 +312,24 @@ class Inference:
             bindings = [b for b in bindings if not b.fallback or b.kind != tags.IMPORTED]
         found: set[Value] = set()
         for binding in bindings:
-            found |= self.bound(binding, summary.filename)
-        return frozenset(found) | self.stored(stored, summary.filename)
+            found |= self.bound(binding, summary.filename, receiver)
+        return frozenset(found) | self.stored(stored, summary.filename, receiver)
 
-    def stored(self, bindings: list[Binding], path: str) -> Values:
+    def stored(self, bindings: list[Binding], path: str, receiver: Value | None = None) -> Values:
         """The containers that hold what is stored under a name."""
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:
-            values, key = self.bound(binding, path), binding.detail
-            if key is not None and key[0] == tags.CONSTANT and isinstance(key[1], str):
-                by_key[key[1]] = by_key.get(key[1], NOTHING) | values
+            values, key = self.bound(binding, path, receiver), binding.detail
+            if key is not None and key.tag == tags.CONSTANT and isinstance(key.value, str):
+                by_key[key.value] = by_key.get(key.value, NOTHING) | values
             else:
                 held |= values
         found: set[Value] = set()
         if held:
-            found.add((v.ELEMENTS, frozenset(held)))
+            found |= v.holding(frozenset(held))
         if any(by_key.values()):
-            found.add((v.MAPPING, tuple(by_key.items()), NOTHING))
+            found.add(v.MappingValue(v.MAPPING, tuple(by_key.items()), NOTHING))
         return frozenset(found)
 
     def _star_imported(self, summary: ModuleSummary, name: str) -> Values:
@@ -331,7 +344,7 @@ class Inference:
             elif not level:
                 symbol = self.catalog.canonical(f"{module}.{name}")
                 if self._is_catalogued(symbol):
-                    return frozenset([(v.EXTERNAL, symbol)])
+                    return frozenset([v.external(symbol)])
         return NOTHING
 
     def _exports(self, path: str, name: str) -> bool:
@@ -373,11 +386,11 @@ class Inference:
 
     def _module(self, path: str) -> Values:
         kind = v.MODULE if self.modules.is_module(path) else v.PACKAGE
-        return frozenset([(kind, path)])
+        return frozenset([v.FileValue(kind, path)])
 
-    def bound(self, binding: Binding, path: str) -> Values:
-        """What one binding gives its name."""
-        place = Place(path, binding.scope, binding.path)
+    def bound(self, binding: Binding, path: str, receiver: Value | None = None) -> Values:
+        """What one binding gives its name, in an object of a derived class if one is named."""
+        place = Place(path, binding.scope, binding.path, receiver)
         kind, value = binding.kind, binding.value
         if kind in (tags.ASSIGNED, tags.ELEMENT):
             return self.infer(value, place)
@@ -395,16 +408,16 @@ class Inference:
         if kind == tags.ANNOTATED:
             return self.annotations.annotated(value, place)
         if kind == tags.PARAMETER:
-            return self.parameters.parameter(path, binding.scope, binding.detail)
+            return self.parameters.parameter(path, binding.scope, binding.detail, receiver)
         return NOTHING
 
     def _unpacked(self, values: Values, indexes: tuple[int, ...] | None) -> Values:
         for index in indexes or ():
             found: set[Value] = set()
             for value in values:
-                if value[0] == v.TUPLE:
-                    if index < len(value[1]):
-                        found |= value[1][index]
+                if value.kind == v.TUPLE:
+                    if index < len(value.members):
+                        found |= value.members[index]
                 else:
                     found |= self.results.elements(frozenset([value]))
             values = frozenset(found)
@@ -417,77 +430,88 @@ class Inference:
             return NOTHING
         if path is None:
             if level:
-                return NOTHING
+                return self._missing(module, name or "")
             symbol = self.catalog.canonical(f"{module}.{name}" if name else module)
             held = self.catalog.attributes.get(symbol)
             if held:
-                return frozenset([(v.INSTANCE, held)])
-            return frozenset([(v.EXTERNAL, symbol)])
+                return frozenset([v.instance(held)])
+            return frozenset([v.external(symbol)])
         if name is None:
             return self._module(path)
         if not self.modules.is_module(path):
-            return self._submodule(path, name)
+            return self._submodule(path, name) or self._missing(module, name)
         if path == importer:  # ``from . import name`` in the package's own __init__
             directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
             return self._submodule(directory, name) if directory else NOTHING
         found = self._once(("name", path, name), path, name)
         if not found and path.endswith("__init__.py"):
             found = self._submodule(path[: -len("/__init__.py")], name)
-        return found
+        return found or self._missing(module, name)
+
+    def _missing(self, module: str, name: str) -> Values:
+        """A module that gRPC's compiler writes when the project is built."""
+        if name.endswith(GRPC_MODULE):
+            return frozenset([v.external(f"{module}.{name}" if module else name)])
+        return NOTHING
 
     def _defined(self, path: str, scope: int) -> Values:
         summary = self.modules.summary(path)
         if summary is None:
             return NOTHING
-        kind = v.CLASS if summary.scopes[scope].kind == "class" else v.FUNCTION
-        if kind == v.CLASS:
-            return frozenset([(v.CLASS, path, scope)])
-        return frozenset([(v.FUNCTION, path, scope, None)])
+        if summary.scopes[scope].kind == "class":
+            return frozenset([v.ScopeValue(v.CLASS, path, scope)])
+        return frozenset([v.function(path, scope)])
 
     # -- attributes
 
     def attribute(self, value: Value, name: str) -> Values:
         """What a value's attribute can be."""
-        kind = value[0]
+        kind = value.kind
         if kind == v.EXTERNAL or kind == v.INSTANCE:
             return self.external_attribute(value, name)
         if kind == v.MODULE:
-            return self._once(("name", value[1], name), value[1], name)
+            return self._once(("name", value.path, name), value.path, name)
         if kind == v.PACKAGE:
-            return self._submodule(value[1], name)
+            return self._submodule(value.path, name)
         if kind in (v.OBJECT, v.CLASS):
             return self.classes.attribute(value, name)
         if kind == v.PARENT:
-            return self.classes.inherited(value[1], value[2], name, (v.OBJECT, value[1], value[2]))
+            found = self.classes.inherited(name, value._replace(kind=v.OBJECT))
+            if not found and name == "__new__":
+                return frozenset([v.PartialValue(v.PARTIAL, value._replace(kind=v.CLASS))])
+            return found
         if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
-            return frozenset([(v.TAKER, value, name)])
+            return frozenset([v.TakerValue(v.TAKER, value, name)])
         return NOTHING
 
     def external_attribute(self, value: Value, name: str) -> Values:
         """An attribute of what is not the project's."""
-        owner = value[1]
+        owner = value.symbol
+        module, _, cls = owner.rpartition(".")
+        if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
+            return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:
-                return frozenset([(v.INSTANCE, held)])
-        return frozenset([(v.EXTERNAL, self.catalog.canonical(f"{owner}.{name}"))])
+                return frozenset([v.instance(held)])
+        return frozenset([v.external(self.catalog.canonical(f"{owner}.{name}"))])
 
     def decorators(self, summary: ModuleSummary, index: int) -> set[str]:
         """The dotted names of a function's decorators that are not the project's."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         return {
-            value[1]
+            value.symbol
             for decorator in scope.decorators
             for value in self.infer(decorator, place)
-            if value[0] == v.EXTERNAL
+            if value.kind == v.EXTERNAL
         }
 
     # -- calls
 
     def _call_expression(self, expression: Expr, place: Place) -> Values:
-        callee = expression[1]
-        if callee is not None and callee == (tags.NAME, "super"):
+        callee = expression.callee
+        if callee == _SUPER:
             return self._parent(place)
         found: set[Value] = set()
         for value in self.infer(callee, place):
@@ -499,7 +523,7 @@ class Inference:
         scope = place.scope
         while summary is not None and scope > 0:
             if summary.scopes[scope].kind == "class":
-                return frozenset([(v.PARENT, place.path, scope)])
+                return frozenset([v.ScopeValue(v.PARENT, place.path, scope)])
             scope = summary.scopes[scope].parent
         return NOTHING
 
@@ -513,14 +537,14 @@ class Inference:
             return sorted(self._methods(self.infer(call.expression, place), "__iter__"))
         if call.node == "decorator":
             return []
-        return sorted(self.callee_symbols(call.expression[1], place))
+        return sorted(self.callee_symbols(call.expression.callee, place))
 
     def _entering(self, expression: Expr, place: Place) -> set[str]:
         """What ``with`` calls: where the block begins, and where it ends."""
         values = self.infer(expression, place)
         wrappers = set()
-        if expression[0] == tags.CALL:
-            wrappers = self.callee_symbols(expression[1], place) & PASS_THROUGH
+        if expression.tag == tags.CALL:
+            wrappers = self.callee_symbols(expression.callee, place) & PASS_THROUGH
         if wrappers:
             return self._methods(values, "close") if "contextlib.closing" in wrappers else set()
         return self._methods(values, "__enter__") | self._methods(values, "__exit__")
@@ -528,11 +552,11 @@ class Inference:
     def _methods(self, values: Values, name: str) -> set[str]:
         """The dotted names of a method of some objects, where it is not the project's."""
         return {
-            method[1]
+            method.symbol
             for value in values
-            if value[0] in (v.INSTANCE, v.OBJECT)
+            if value.kind in v.instance(v.OBJECT)
             for method in self.attribute(value, name)
-            if method[0] == v.EXTERNAL
+            if method.kind == v.EXTERNAL
         }
 
     def callee_symbols(self, callee: Expr, place: Place) -> set[str]:
@@ -540,16 +564,16 @@ class Inference:
         found: set[str] = set()
         for value in self.infer(callee, place):
             inner = unwrapped(value)
-            if inner[0] == v.EXTERNAL:
-                found.add(inner[1])
-            elif inner[0] == v.INSTANCE:
-                found.add(f"{inner[1]}.__call__")
-            elif inner[0] == v.CLASS:
+            if inner.kind == v.EXTERNAL:
+                found.add(inner.symbol)
+            elif inner.kind == v.INSTANCE:
+                found.add(f"{inner.symbol}.__call__")
+            elif inner.kind == v.CLASS:
                 found |= self.classes.constructors(inner)
-            elif inner[0] == v.OBJECT:
+            elif inner.kind == v.OBJECT:
                 for method in self.attribute(inner, "__call__"):
-                    if method[0] == v.EXTERNAL:
-                        found.add(method[1])
+                    if method.kind == v.EXTERNAL:
+                        found.add(method.symbol)
         return found
 
     def blockers(self, symbols: Iterable[str]) -> list[tuple[str, Blocker]]:

@@ -12,18 +12,26 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gblock.project.names import values as v
-from gblock.project.names.definitions import END, reaching
+from gblock.project.names.definitions import END
 from gblock.project.names.expressions import Place, as_keywords, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Expr, ModuleSummary
+from gblock.project.reading.summary import (
+    Binding,
+    Expr,
+    InnerExpr,
+    MappingExpr,
+    ModuleSummary,
+    NameExpr,
+    constant,
+)
 
 Rows = tuple[int, int]
 """The first and the last row between which something is written."""
 
-_DEPTH = 25
+_LONGEST_CHAIN = 25
 """How many declarations in a row are followed."""
-_MANY = 40
+_MOST_TEXTS = 40
 """How many texts an expression may have."""
 _HOLE = re.compile(r"\{(\w*)[^{}]*\}|%(?:\((\w+)\))?[sr]")
 _SAME_START = frozenset(
@@ -64,7 +72,7 @@ class Origins:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
-        self._open: set[tuple[str, int, int]] = set()
+        self._open: set[tuple[Expr, Place]] = set()
 
     def texts(self, part: Part) -> list[Text]:
         """The texts that an expression can be, as far as they can be told."""
@@ -72,7 +80,7 @@ class Origins:
         for one in self.parts(part):
             for text in self._texts(one):
                 found[text] = None
-                if len(found) >= _MANY:
+                if len(found) >= _MOST_TEXTS:
                     return list(found)
         return list(found)
 
@@ -94,9 +102,9 @@ class Origins:
                 continue
             for name, value in items if depth else ():
                 inner = one._replace(expression=value)
-                if value is not None and value[0] == tags.STAR:
-                    yield from self._held(one._replace(expression=value[1]), key, depth)
-                elif key is not None and name == (tags.CONSTANT, key):
+                if value is not None and value.tag == tags.STAR:
+                    yield from self._held(one._replace(expression=value.value), key, depth)
+                elif key is not None and name == constant(key):
                     yield inner
                 else:
                     yield from self._held(inner, key, depth - 1)
@@ -108,17 +116,17 @@ class Origins:
         expression, place, _ = part
         if expression is None:
             return
-        key = (place.path, place.scope, id(expression))
-        if key in self._open or len(self._open) > _DEPTH:
+        key = (expression, place)
+        if key in self._open or len(self._open) > _LONGEST_CHAIN:
             return
         self._open.add(key)
         try:
-            tag = expression[0]
+            tag = expression.tag
             if tag == tags.EITHER:
-                for one in expression[1]:
+                for one in expression.elements:
                     yield from self.parts(part._replace(expression=one))
             elif tag == tags.NAME:
-                yield from self._named(expression[1], place)
+                yield from self._named(expression.identifier, place)
             elif tag == tags.ATTRIBUTE:
                 yield from self._attribute(expression, place)
             elif tag == tags.SUBSCRIPT:
@@ -126,7 +134,7 @@ class Origins:
             elif tag == tags.CALL:
                 yield from self._called(part)
             elif tag == tags.STAR or tag == tags.AWAIT:
-                yield from self.parts(part._replace(expression=expression[1]))
+                yield from self.parts(part._replace(expression=expression.value))
             else:
                 yield part
         finally:
@@ -161,7 +169,7 @@ class Origins:
         self, summary: ModuleSummary, scope: int, name: str, at: tags.Path
     ) -> Iterator[Part]:
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
-        for binding in (*reaching(summary, scope, name, at), *stored):
+        for binding in (*self.inference.definitions.reaching(summary, scope, name, at), *stored):
             yield from self.binding(binding, summary)
 
     def binding(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
@@ -173,7 +181,8 @@ class Origins:
             yield from self.parts(Part(binding.value, place, rows))
         elif binding.kind == tags.ELEMENT:
             if binding.detail is not None:
-                yield Part((tags.MAPPING, ((binding.detail, binding.value),)), place, rows)
+                item = (binding.detail, binding.value)
+                yield Part(MappingExpr(tags.MAPPING, (item,)), place, rows)
         elif binding.kind == tags.IMPORTED:
             module, imported, level = binding.value
             found = self.modules.resolve(module, level, path)
@@ -197,12 +206,12 @@ class Origins:
             yield from self.parts(Part(argument, place, call.statement))
 
     def _attribute(self, expression: Expr, place: Place) -> Iterator[Part]:
-        _, base, name = expression
-        for value in sorted(self.inference.infer(base, place), key=repr):
-            if value[0] == v.MODULE:
-                yield from self.of_module(value[1], name)
-            elif value[0] in (v.CLASS, v.OBJECT):
-                yield from self._of_class(value[1], value[2], name, 4)
+        name = expression.name
+        for value in sorted(self.inference.infer(expression.base, place), key=repr):
+            if value.kind == v.MODULE:
+                yield from self.of_module(value.path, name)
+            elif value.kind in (v.CLASS, v.OBJECT):
+                yield from self._of_class(value.path, value.scope, name, 4)
 
     def _of_class(self, path: str, index: int, name: str, depth: int) -> Iterator[Part]:
         summary = self.modules.summary(path)
@@ -220,16 +229,16 @@ class Origins:
                     yield from self.binding(binding, summary)
         if not found and depth:
             for base in sorted(self.inference.classes.bases(path, index), key=repr):
-                if base[0] == v.CLASS:
-                    yield from self._of_class(base[1], base[2], name, depth - 1)
+                if base.kind == v.CLASS:
+                    yield from self._of_class(base.path, base.scope, name, depth - 1)
 
     def _element(self, part: Part) -> Iterator[Part]:
-        _, base, index = part.expression
-        if index is None or index[0] != tags.CONSTANT:
+        key = part.expression.key
+        if key is None or key.tag != tags.CONSTANT:
             return
-        for one in self.parts(part._replace(expression=base)):
+        for one in self.parts(part._replace(expression=part.expression.base)):
             for name, value in _items(one.expression) or ():
-                if name == index:
+                if name == key:
                     yield from self.parts(one._replace(expression=value))
 
     # -- calls
@@ -239,14 +248,16 @@ class Origins:
         _, callee, positional, keywords = part.expression
         own = False
         for value in sorted(self.inference.infer(callee, part.place), key=repr):
-            if value[0] == v.FUNCTION:
+            if value.kind == v.FUNCTION:
                 own = True
-                summary = self.modules.summary(value[1])
-                scope = summary.scopes[value[2]] if summary is not None else None
+                summary = self.modules.summary(value.path)
+                scope = summary.scopes[value.scope] if summary is not None else None
                 for returned, at in scope.returns if scope is not None else ():
                     yield from self.parts(
                         Part(
-                            returned, Place(value[1], value[2], at), scope.rows if scope else (1, 1)
+                            returned,
+                            Place(value.path, value.scope, at),
+                            scope.rows if scope else (1, 1),
                         )
                     )
         if own:
@@ -267,16 +278,16 @@ class Origins:
 
     def _texts(self, part: Part) -> Iterator[Text]:
         expression, place, rows = part
-        tag = expression[0]
-        if tag == tags.CONSTANT and isinstance(expression[1], str):
-            yield Text(expression[1], True, place.path, rows, expression[1])
+        tag = expression.tag
+        if tag == tags.CONSTANT and isinstance(expression.value, str):
+            yield Text(expression.value, True, place.path, rows, expression.value)
         elif tag == tags.TEXT:
-            if len(expression) == 3:
-                yield from self._filled_in(part, expression[1][0], expression[1][1])
+            if expression.is_template:
+                yield from self._filled_in(part, *expression.parts)
             else:
-                yield from self._joined(part, expression[1])
-        elif tag == tags.CALL and expression[1] is not None and expression[1][0] == tags.ATTRIBUTE:
-            _, base, method = expression[1]
+                yield from self._joined(part, expression.parts)
+        elif tag == tags.CALL and getattr(expression.callee, "tag", None) == tags.ATTRIBUTE:
+            _, base, method = expression.callee
             inner = part._replace(expression=base)
             if method == "format":
                 yield from self._filled_in(part, base, expression)
@@ -304,7 +315,7 @@ class Origins:
                     ]
                 else:
                     longer.append(text._replace(whole=False))
-            found = longer[:_MANY]
+            found = longer[:_MOST_TEXTS]
         yield from (text for text in found if text is not None)
 
     def _filled_in(self, part: Part, template: Expr, arguments: Expr) -> Iterator[Text]:
@@ -325,7 +336,7 @@ class Origins:
 
     def _replaced(self, part: Part, base: Part) -> Iterator[Text]:
         """``url.replace(old, new)``: what it was, unless it starts with `old`, and `new`."""
-        positional = part.expression[2]
+        positional = part.expression.positional
         if len(positional) < 2:
             return
         olds = {text.start for text in self.texts(part._replace(expression=positional[0]))}
@@ -340,13 +351,13 @@ def _items(expression: Expr) -> tuple[tuple[Expr, Expr], ...] | None:
     """The items of a dict display, or of ``dict(key=value)``; None for anything else."""
     if expression is None:
         return None
-    if expression[0] == tags.MAPPING:
-        items: tuple[tuple[Expr, Expr], ...] = expression[1]
+    if expression.tag == tags.MAPPING:
+        items: tuple[tuple[Expr, Expr], ...] = expression.items
         return items
-    if expression[0] == tags.CALL and expression[1] == (tags.NAME, "dict"):
+    if expression.tag == tags.CALL and expression.callee == NameExpr(tags.NAME, "dict"):
         return tuple(
-            ((tags.CONSTANT, name), value) if name is not None else (None, (tags.STAR, value))
-            for name, value in expression[3]
+            ((constant(name), value) if name is not None else (None, InnerExpr(tags.STAR, value)))
+            for name, value in expression.keywords
         )
     return None
 
@@ -355,12 +366,13 @@ def _filler(arguments: Expr, name: str) -> Expr:
     """What fills a template's first hole: the first argument, or the one of its name."""
     if arguments is None:
         return None
-    if arguments[0] == tags.CALL:
+    if arguments.tag == tags.CALL:
         if name and not name.isdigit():
-            return next((value for keyword, value in arguments[3] if keyword == name), None)
-        return arguments[2][int(name or 0)] if len(arguments[2]) > int(name or 0) else None
-    if arguments[0] == tags.TUPLE:
-        return arguments[1][0] if arguments[1] else None
-    if arguments[0] == tags.MAPPING:
+            return next((value for keyword, value in arguments.keywords if keyword == name), None)
+        number = int(name or 0)
+        return arguments.positional[number] if len(arguments.positional) > number else None
+    if arguments.tag == tags.TUPLE:
+        return arguments.elements[0] if arguments.elements else None
+    if arguments.tag == tags.MAPPING:
         return next((value for keyword, value in as_keywords(arguments) if keyword == name), None)
     return arguments if not name else None

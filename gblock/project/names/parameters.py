@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, as_keywords, last_name, passed
-from gblock.project.names.values import NOTHING, Values
+from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary
+from gblock.project.reading.summary import (
+    Call,
+    CallExpr,
+    Expr,
+    ModuleSummary,
+    SubscriptExpr,
+    call_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,23 +25,43 @@ _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap"}
 """Methods that call a function with each element of what they are given."""
 
 
+def _member(value: Value, number: int) -> Values:
+    """What ``*value`` passes at a position of its own."""
+    if value.kind == v.TUPLE:
+        members: tuple[Values, ...] = value.members
+        return members[number] if number < len(members) else NOTHING
+    held: Values = value.held if value.kind == v.ELEMENTS else NOTHING
+    return held
+
+
 class Parameters:
     """Follows parameters to the calls that fill them."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
-    def parameter(self, path: str, index: int, position: int) -> Values:
-        """What a parameter can be: its annotation, else what callers pass, and its default."""
+    def parameter(
+        self, path: str, index: int, position: int, receiver: Value | None = None
+    ) -> Values:
+        """What a parameter can be: its annotation, else what callers pass, and its default.
+
+        Args:
+            path: The module.
+            index: The function.
+            position: Which parameter.
+            receiver: For a method, the object of a derived class on which it is called.
+        """
         return self.inference.solved(
-            ("parameter", path, index, position), lambda: self._parameter(path, index, position)
+            ("parameter", path, index, position, receiver),
+            lambda: self._parameter(path, index, position, receiver),
         )
 
-    def _parameter(self, path: str, index: int, position: int) -> Values:
+    def _parameter(self, path: str, index: int, position: int, receiver: Value | None) -> Values:
         summary = self.inference.modules.summary(path)
         if summary is None:
             return NOTHING
         scope = summary.scopes[index]
+        receiver = self.inference.classes.derived(receiver, path, scope.parent)
         name, annotation, default, kind = scope.parameters[position]
         outside = Place(path, scope.parent, scope.path)
         owner = summary.scopes[scope.parent] if scope.parent >= 0 else None
@@ -40,36 +69,151 @@ class Parameters:
         decorators = self.inference.decorators(summary, index) if method else set()
         if method and position == 0:
             if "builtins.classmethod" in decorators or scope.name == "__new__":
-                return frozenset([(v.CLASS, path, scope.parent)])
+                return frozenset([self._own(v.CLASS, path, scope.parent, receiver)])
             if "builtins.staticmethod" not in decorators:
-                return frozenset([(v.OBJECT, path, scope.parent)])
+                return frozenset([self._own(v.OBJECT, path, scope.parent, receiver)])
         declared = self.inference.annotations.annotated(annotation, outside)
-        if kind == "*":
-            return self.inference.holding(declared) if declared else NOTHING
-        if kind == "**":
-            return frozenset([(v.MAPPING, (), declared)]) if declared else NOTHING
+        if kind in ("*", "**") and declared:
+            if kind == "*":
+                return v.holding(declared)
+            return frozenset([v.MappingValue(v.MAPPING, (), declared)])
         if v.informative(declared):
             return declared
+        calls = self._calls(summary, index, receiver)
+        if kind == "*":
+            return self._collected(calls, position)
+        if kind == "**":
+            return self._collected_by_name(calls, {one[0] for one in scope.parameters})
         found = set(self.inference.infer(default, outside))
-        for call, place in self.inference.calling.callers(path, index):
-            shift = self._shift(summary, index, call, place)
-            argument = passed(call.expression, position - shift, name)
-            found |= self.inference.infer(argument, place)
+        for call, place, shift in calls:
+            found |= self.given(call.expression, position - shift, name, place)
+        if receiver is not None and not v.informative(frozenset(found)):
+            return self.parameter(path, index, position)
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
-            found |= self.inference.infer(passed(expression, position - shift, name), place)
+            found |= self.given(expression, position - shift, name, place)
         return frozenset(found)
+
+    def _own(self, kind: str, path: str, index: int, receiver: Value | None) -> Value:
+        """What ``self`` or ``cls`` is."""
+        if receiver is not None:
+            return v.ScopeValue(kind, receiver.path, receiver.scope)
+        return v.ScopeValue(kind, path, index)
+
+    def given(
+        self, expression: CallExpr, position: int | None, name: str | None, place: Place
+    ) -> Values:
+        """What a call passes for a parameter, in ``*`` and ``**`` too."""
+        argument = passed(expression, position, name)
+        if argument is not None:
+            return self.inference.infer(argument, place)
+        found: set[Value] = set()
+        for number, one in enumerate(expression.positional):
+            if position is None or number > position:
+                break
+            if one is not None and one.tag == tags.STAR:
+                for value in self.inference.infer(one.value, place):
+                    found |= _member(value, position - number)
+                break
+        for keyword, one in expression.keywords:
+            if keyword is None:
+                for value in self.inference.infer(one, place):
+                    if value.kind == v.MAPPING:
+                        found |= dict(value.known).get(name, value.others)
+        return frozenset(found)
+
+    def _calls(
+        self, summary: ModuleSummary, index: int, receiver: Value | None
+    ) -> list[tuple[Call, Place, int]]:
+        """The calls of a function, with how many parameters each does not pass itself."""
+        if receiver is not None and summary.scopes[index].name == "__init__":
+            return self._constructing(summary, index, receiver)
+        callers = self.inference.calling.callers(summary.filename, index)
+        return [(call, place, self._shift(summary, index, call, place)) for call, place in callers]
+
+    def _constructing(
+        self, summary: ModuleSummary, index: int, receiver: Value
+    ) -> list[tuple[Call, Place, int]]:
+        """The calls that run an inherited constructor on objects of a derived class."""
+        owner = v.ScopeValue(v.CLASS, summary.filename, summary.scopes[index].parent)
+        for cls in self.inference.classes.ancestry(receiver.path, receiver.scope):
+            if cls == owner:
+                break
+            if cls.kind != v.CLASS:
+                continue
+            derived = self.inference.modules.summary(cls.path)
+            bindings = derived.scopes[cls.scope].bindings if derived is not None else {}
+            for binding in bindings.get("__init__", ()):
+                if binding.kind == tags.DEFINED:
+                    return self._forwarding(cls.path, binding.value, summary, index, receiver)
+        callers = self.inference.calling.callers(receiver.path, receiver.scope)
+        return [(call, place, 1) for call, place in callers]
+
+    def _forwarding(
+        self, path: str, constructor: int, summary: ModuleSummary, index: int, receiver: Value
+    ) -> list[tuple[Call, Place, int]]:
+        """The calls of an inherited constructor in the constructor of a derived class."""
+        found = []
+        for call in self.inference.calling.calls_by_name(path).get("__init__", ()):
+            if call.scope == constructor:
+                place = Place(path, constructor, call.path, receiver)
+                for value in self.inference.infer(call.expression.callee, place):
+                    if value.kind == v.FUNCTION and v.comes_from(value, summary.filename, index):
+                        shift = self._shift(summary, index, call, place)
+                        found.append((call, place, shift))
+                        break
+        return found
+
+    def _collected(self, calls: list[tuple[Call, Place, int]], position: int) -> Values:
+        """What ``*args`` holds."""
+        members: list[Values] = []
+        others: Values = NOTHING
+        for call, place, shift in calls:
+            given: list[Values] = []
+            for one in call.expression.positional[max(position - shift, 0) :]:
+                if one is not None and one.tag == tags.STAR:
+                    packed = self.inference.infer(one.value, place)
+                    tuples = [value.members for value in packed if value.kind == v.TUPLE]
+                    given += tuples[0] if len(tuples) == 1 else ()
+                    others |= frozenset(x for x in packed if x.kind == v.ELEMENTS)
+                    break
+                given.append(self.inference.infer(one, place))
+            for number, values in enumerate(given):
+                if number == len(members):
+                    members.append(values)
+                else:
+                    members[number] |= values
+        if not any(members):
+            return others
+        return others | {v.TupleValue(v.TUPLE, tuple(members))}
+
+    def _collected_by_name(self, calls: list[tuple[Call, Place, int]], taken: set[str]) -> Values:
+        """What ``**kwargs`` holds."""
+        known: dict[Hashable, Values] = {}
+        for call, place, _ in calls:
+            for name, one in call.expression.keywords:
+                if name is None:
+                    packed = self.inference.infer(one, place)
+                    given = [pair for x in packed if x.kind == v.MAPPING for pair in x.known]
+                else:
+                    given = [(name, self.inference.infer(one, place))]
+                for key, values in given:
+                    if key not in taken:
+                        known[key] = known.get(key, NOTHING) | values
+        if not any(known.values()):
+            return NOTHING
+        return frozenset([v.MappingValue(v.MAPPING, tuple(known.items()), NOTHING)])
 
     def _shift(self, summary: ModuleSummary, index: int, call: Call, place: Place) -> int:
         """How many parameters a call does not pass itself: 1 for a bound method."""
         scope = summary.scopes[index]
         if summary.scopes[scope.parent].kind != "class":
             return 0
-        for value in self.inference.infer(call.expression[1], place):
-            if value[0] == v.FUNCTION and value[1:3] == (summary.filename, index):
-                if value[3] is None:
+        for value in self.inference.infer(call.expression.callee, place):
+            if value.kind == v.FUNCTION and v.comes_from(value, summary.filename, index):
+                if value.receiver is None:
                     return 0
-                on_class = value[3][0] == v.CLASS
+                on_class = value.receiver.kind == v.CLASS
                 of_class = "builtins.classmethod" in self.inference.decorators(summary, index)
                 return 0 if on_class and not of_class else 1
         return 1
@@ -82,23 +226,19 @@ class Parameters:
             if position is not None:
                 packed = positional[position + 1] if len(positional) == position + 2 else None
                 rest = positional[position + 1 :]
-                if packed is not None and packed[0] == tags.TUPLE:
-                    found.append(((tags.CALL, None, packed[1], ()), place))
-                if last_name(call.expression[1]) in _MAPPED:
+                if packed is not None and packed.tag == tags.TUPLE:
+                    found.append((call_of(None, packed.elements), place))
+                if last_name(call.expression.callee) in _MAPPED:
                     rest = tuple(self._element_of(one) for one in rest)
-                found.append(((tags.CALL, None, rest, keywords), place))
+                found.append((call_of(None, rest, keywords), place))
             packed_too = dict(keywords)
             for value in (packed_too.get("args"), packed_too.get("kwargs")):
-                if value is not None and value[0] in (tags.TUPLE, tags.SEQUENCE):
-                    found.append(((tags.CALL, None, value[1], ()), place))
-                elif value is not None and value[0] == tags.MAPPING:
-                    found.append(((tags.CALL, None, (), as_keywords(value)), place))
+                if value is not None and value.tag in (tags.TUPLE, tags.SEQUENCE):
+                    found.append((call_of(None, value.elements), place))
+                elif value is not None and value.tag == tags.MAPPING:
+                    found.append((call_of(None, (), as_keywords(value)), place))
         return found
 
     def _element_of(self, expression: Expr) -> Expr:
-        """An expression for any element of another one; kept, since it is known by its identity."""
-        if expression is None:
-            return None
-        element = (tags.SUBSCRIPT, expression, None)
-        self.inference.annotations.kept.append(element)
-        return element
+        """Return an expression for any element of another one."""
+        return SubscriptExpr(tags.SUBSCRIPT, expression, None) if expression is not None else None

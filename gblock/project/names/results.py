@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, passed
+from gblock.project.names.expressions import Place
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr, Scope
+from gblock.project.reading.summary import Expr, Scope, SubscriptExpr, call_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ PASS_THROUGH = {
 _TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
 
 
+def _is_abstract(scope: Scope, decorators: set[str]) -> bool:
+    """Return whether a method is there to be overridden: it raises, and gives nothing."""
+    raises = () in scope.dead_ends and not scope.returns
+    return raises or "abc.abstractmethod" in decorators
+
+
 class Results:
     """Follows calls to what they return."""
 
@@ -33,21 +41,21 @@ class Results:
 
     def called(self, value: Value, expression: Expr, place: Place) -> Values:
         """What calling a value gives."""
-        kind = value[0]
+        kind = value.kind
         if kind == v.EXTERNAL:
-            return self._external_result(value[1], expression, place)
+            return self._external_result(value.symbol, expression, place)
         if kind == v.FUNCTION:
             return self._function_result(value, expression, place)
         if kind == v.CLASS:
-            return frozenset([(v.OBJECT, value[1], value[2])])
+            return frozenset([value._replace(kind=v.OBJECT)])
         if kind == v.OBJECT:
             return self.method_result(value, "__call__")
         if kind == v.INSTANCE:
-            return self._external_result(f"{value[1]}.__call__", expression, place)
+            return self._external_result(f"{value.symbol}.__call__", expression, place)
         if kind == v.PARTIAL:
-            return self.called(value[1], expression, place)
+            return self.called(value.callee, expression, place)
         if kind == v.TAKER:
-            return self._taken(value[1], value[2], expression, place)
+            return self._taken(value.container, value.name, expression, place)
         return NOTHING
 
     def _taken(self, container: Value, name: str, expression: Expr, place: Place) -> Values:
@@ -56,29 +64,29 @@ class Results:
         if name == "copy":
             return frozenset([container])
         if name == "values":
-            return self.inference.holding(elements)
-        if container[0] == v.MAPPING and name in _KEYED_TAKERS and expression[2]:
-            default = expression[2][1] if len(expression[2]) > 1 else None
-            return self.inference.under(container, expression[2][0]) | self.inference.infer(
-                default, place
-            )
+            return v.holding(elements)
+        if container.kind == v.MAPPING and name in _KEYED_TAKERS and expression.positional:
+            key, default = (*expression.positional, None)[:2]
+            return self.inference.under(container, key) | self.inference.infer(default, place)
         if name == "items":
-            return self.inference.holding(frozenset([(v.TUPLE, (NOTHING, elements))]))
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))]))
         if name == "popitem":
-            return frozenset([(v.TUPLE, (NOTHING, elements))])
+            return frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))])
         return elements
 
     def method_result(self, receiver: Value, name: str) -> Values:
         """What calling a method of a value gives."""
         found: set[Value] = set()
         for value in self.inference.attribute(receiver, name):
-            if value[0] == v.FUNCTION:
+            if value.kind == v.FUNCTION:
                 found |= self.result(value)
-            elif value[0] == v.EXTERNAL:
-                found |= self._returned(value[1])
+            elif value.kind == v.EXTERNAL:
+                found |= self._returned(value.symbol)
         return frozenset(found)
 
     def _external_result(self, symbol: str, expression: Expr, place: Place) -> Values:
+        if symbol == "builtins.dict" and expression.keywords:
+            return frozenset([self._dict(expression, place)])
         special = self._known_callable(symbol, expression, place)
         if special is not None:
             return special
@@ -95,73 +103,124 @@ class Results:
         for base in self.inference.catalog.lineage(owner):
             given = self.inference.catalog.returns.get(f"{base}.{name}")
             if given is not None:
-                return frozenset([(v.INSTANCE, owner if given == "self" else given)])
+                return frozenset([v.instance(owner if given == "self" else given)])
         if symbol in self.inference.catalog.classes or name[:1].isupper():
-            return frozenset([(v.INSTANCE, symbol)])
+            return frozenset([v.instance(symbol)])
         return NOTHING
 
     def _known_callable(self, symbol: str, expression: Expr, place: Place) -> Values | None:
         """The standard library's functions that hand on what they are given."""
-        positional = expression[2]
+        positional = expression.positional
         first = positional[0] if positional else None
+        if symbol == "builtins.object.__new__":
+            classes = self.inference.infer(first, place)
+            return frozenset(x._replace(kind=v.OBJECT) for x in classes if x.kind == v.CLASS)
         if symbol.startswith("builtins."):
             return self._builtin(symbol[9:], positional, place)
         if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
             return self.inference.infer(first, place)
         if symbol in ("functools.partial", "functools.partialmethod"):
-            return frozenset((v.PARTIAL, value) for value in self.inference.infer(first, place))
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
+            )
         if symbol == "typing.cast" and len(positional) > 1:
             return self.inference.annotations.annotated(first, place) or self.inference.infer(
                 positional[1], place
             )
-        if symbol == "importlib.import_module" and first and first[0] == tags.CONSTANT:
-            if isinstance(first[1], str) and not first[1].startswith("."):
-                return self.inference.imported(first[1], None, 0, place.path)
+        if symbol == "importlib.import_module" and first and first.tag == tags.CONSTANT:
+            if isinstance(first.value, str) and not first.value.startswith("."):
+                return self.inference.imported(first.value, None, 0, place.path)
         if symbol == "gevent.monkey.get_original" and len(positional) > 1:
             return self._originals(positional[0], positional[1])
         if symbol.endswith("ExitStack.enter_context"):
             return self.entered(self.inference.infer(first, place))
+        if symbol == "collections.defaultdict":
+            made: set[Value] = set()
+            for value in self.inference.infer(first, place):
+                made |= self.called(value, call_of(None, ()), place)
+            return frozenset([v.MappingValue(v.MAPPING, (), frozenset(made))])
+        if symbol == "random.choice":
+            return self.elements(self.inference.infer(first, place))
         if symbol == "itertools.cycle" or symbol == "collections.deque":
-            return self.inference.holding(self.elements(self.inference.infer(first, place)))
+            return v.holding(self.elements(self.inference.infer(first, place)))
         if symbol == "itertools.chain":
-            return self.inference.holding(self.elements(self.inference.any_of(positional, place)))
+            return v.holding(self.elements(self.inference.any_of(positional, place)))
         return None
 
     def _originals(self, module: Expr, names: Expr) -> Values:
         """What gevent has replaced: one thing, or a list of several."""
-        if module is None or names is None or module[0] != tags.CONSTANT:
+        if module is None or names is None or module.tag != tags.CONSTANT:
             return NOTHING
-        if names[0] == tags.CONSTANT:
-            return frozenset([(v.EXTERNAL, f"gevent.monkey.saved.{module[1]}.{names[1]}")])
-        if names[0] in (tags.SEQUENCE, tags.TUPLE):
-            return frozenset([(v.TUPLE, tuple(self._originals(module, e) for e in names[1]))])
+        if names.tag == tags.CONSTANT:
+            return frozenset([v.external(f"gevent.monkey.saved.{module.value}.{names.value}")])
+        if names.tag in (tags.SEQUENCE, tags.TUPLE):
+            members = tuple(self._originals(module, e) for e in names.elements)
+            return frozenset([v.TupleValue(v.TUPLE, members)])
         return NOTHING
 
     def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
         first = positional[0] if positional else None
+        if name == "staticmethod" or name == "classmethod":
+            # What a class gives its objects as it is: no receiver is bound to it.
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
+            )
+        if name == "map" or name == "filter":
+            return self._mapped(name, positional, place)
+        if name == "max" or name == "min":
+            if len(positional) > 1:
+                return self.inference.any_of(positional, place)
+            return self.elements(self.inference.infer(first, place))
         if name in _TRANSPARENT_CONTAINERS:
-            return self.inference.holding(self.elements(self.inference.infer(first, place)))
+            return v.holding(self.elements(self.inference.infer(first, place)))
         if name == "next":
             return self.elements(self.inference.infer(first, place))
         if name == "enumerate":
             elements = self.elements(self.inference.infer(first, place))
-            return self.inference.holding(frozenset([(v.TUPLE, (NOTHING, elements))]))
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))]))
         if name == "zip":
             parts = tuple(self.elements(self.inference.infer(one, place)) for one in positional)
-            return self.inference.holding(frozenset([(v.TUPLE, parts)]))
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, parts)]))
         if name == "getattr" and len(positional) > 1:
             attribute = positional[1]
-            if attribute is None or attribute[0] != tags.CONSTANT:
+            if attribute is None or attribute.tag != tags.CONSTANT:
                 return NOTHING
             found = self.inference.infer(positional[2], place) if len(positional) > 2 else NOTHING
             for value in self.inference.infer(first, place):
-                found |= self.inference.attribute(value, str(attribute[1]))
+                found |= self.inference.attribute(value, str(attribute.value))
             return found
-        if name == "__import__" and first and first[0] == tags.CONSTANT:
-            return self.inference.imported(str(first[1]).partition(".")[0], None, 0, place.path)
+        if name == "__import__" and first and first.tag == tags.CONSTANT:
+            return self.inference.imported(str(first.value).partition(".")[0], None, 0, place.path)
         if name == "int" or name == "float":
-            return frozenset(x for x in self.inference.infer(first, place) if x[0] == v.LITERAL)
+            return frozenset(x for x in self.inference.infer(first, place) if x.kind == v.LITERAL)
         return None
+
+    def _mapped(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values:
+        """What ``map`` and ``filter`` can be looped over for."""
+        if len(positional) < 2:
+            return NOTHING
+        if name == "filter":
+            return v.holding(self.elements(self.inference.infer(positional[1], place)))
+        given = tuple(
+            SubscriptExpr(tags.SUBSCRIPT, one, None) if one is not None else None
+            for one in positional[1:]
+        )
+        found: set[Value] = set()
+        for value in self.inference.infer(positional[0], place):
+            found |= self.called(value, call_of(None, given), place)
+        return v.holding(frozenset(found))
+
+    def _dict(self, expression: Expr, place: Place) -> Value:
+        """What ``dict(key=value)`` makes."""
+        known: dict[Hashable, Values] = {}
+        others: set[Value] = set()
+        for name, value in expression.keywords:
+            if name is not None:
+                known[name] = self.inference.infer(value, place)
+            else:
+                for merged in self.inference.infer(value, place):
+                    others |= v.contents(merged) if merged.kind == v.MAPPING else NOTHING
+        return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
 
     def _function_result(self, function: Value, expression: Expr, place: Place) -> Values:
         """What a call of a function of the project gives; a returned parameter is this call's."""
@@ -178,17 +237,17 @@ class Results:
             if position == 0:
                 return frozenset([receiver])
             position -= 1
-        return self.inference.infer(passed(expression, position, name), place)
+        return self.inference.parameters.given(expression, position, name, place)
 
     def _returned_parameter(self, scope: Scope) -> tuple[int, str] | None:
         """The parameter that a function does nothing but return."""
         if len(scope.returns) != 1 or scope.yields:
             return None
         value = scope.returns[0][0]
-        if value is None or value[0] != tags.NAME:
+        if value is None or value.tag != tags.NAME:
             return None
         for position, (name, *_) in enumerate(scope.parameters):
-            if name == value[1] and len(scope.bindings.get(name, ())) == 1:
+            if name == value.identifier and len(scope.bindings.get(name, ())) == 1:
                 return position, name
         return None
 
@@ -204,6 +263,7 @@ class Results:
         if summary is None:
             return NOTHING
         scope = summary.scopes[index]
+        derived = self.inference.classes.derived(receiver, path, scope.parent)
         outside = Place(path, scope.parent, scope.path)
         decorators = self.inference.decorators(summary, index)
         declared = (
@@ -212,12 +272,12 @@ class Results:
             else NOTHING
         )
         if decorators & _MANAGERS:
-            given = self.elements(declared) or self._yielded(path, index, scope)
-            return frozenset([(v.MANAGER, given)])
+            given = self.elements(declared) or self._yielded(path, index, scope, derived)
+            return frozenset([v.HolderValue(v.MANAGER, given)])
         if v.informative(declared):
             return declared
         if scope.yields:
-            return self.inference.holding(self._yielded(path, index, scope))
+            return v.holding(self._yielded(path, index, scope, derived))
         found: set[Value] = set()
         for value, at in scope.returns:
             if (
@@ -231,11 +291,20 @@ class Results:
             ):
                 found.add(receiver)
             else:
-                found |= self.inference.infer(value, Place(path, index, at))
+                found |= self.inference.infer(value, Place(path, index, at, derived))
+        if not found and receiver is not None and _is_abstract(scope, decorators):
+            found |= self._overridden(receiver, scope.name)
         return frozenset(found)
 
-    def _yielded(self, path: str, index: int, scope: Scope) -> Values:
-        return self._all_at([(value, Place(path, index, at)) for value, at in scope.yields])
+    def _overridden(self, receiver: Value, name: str) -> Values:
+        """What the methods give that derived classes have for an abstract one."""
+        found: set[Value] = set()
+        for cls in self.inference.calling.subclasses(receiver.path, receiver.scope):
+            found |= self.method_result(cls._replace(kind=v.OBJECT), name)
+        return frozenset(found)
+
+    def _yielded(self, path: str, index: int, scope: Scope, derived: Value | None) -> Values:
+        return self._all_at([(one, Place(path, index, at, derived)) for one, at in scope.yields])
 
     def _all_at(self, pairs: list[tuple[Expr, Place]]) -> Values:
         found: set[Value] = set()
@@ -247,25 +316,25 @@ class Results:
         """What ``with`` gives its target."""
         found: set[Value] = set()
         for value in values:
-            if value[0] == v.MANAGER:
-                found |= value[1]
-            elif value[0] == v.OBJECT:
+            if value.kind == v.MANAGER:
+                found |= value.held
+            elif value.kind == v.OBJECT:
                 found |= self.method_result(value, "__enter__")
-            elif value[0] == v.INSTANCE:
-                found |= self._returned(f"{value[1]}.__enter__") or frozenset([value])
+            elif value.kind == v.INSTANCE:
+                found |= self._returned(f"{value.symbol}.__enter__") or frozenset([value])
         return frozenset(found)
 
     def elements(self, values: Values) -> Values:
         """What looping over any of the values gives."""
         found: set[Value] = set()
         for value in values:
-            if value[0] == v.ELEMENTS:
-                found |= value[1]
-            elif value[0] == v.TUPLE:
-                found = found.union(*value[1])
-            elif value[0] == v.INSTANCE:
-                found |= self.external_elements(value[1])
-            elif value[0] == v.OBJECT:
+            if value.kind == v.ELEMENTS:
+                found |= value.held
+            elif value.kind == v.TUPLE:
+                found = found.union(*value.members)
+            elif value.kind == v.INSTANCE:
+                found |= self.external_elements(value.symbol)
+            elif value.kind == v.OBJECT:
                 found |= self._iterated(value)
         return frozenset(found)
 
@@ -284,5 +353,5 @@ class Results:
         for base in self.inference.catalog.lineage(owner):
             held = self.inference.catalog.elements.get(base)
             if held is not None:
-                return frozenset([(v.INSTANCE, held)])
+                return frozenset([v.instance(held)])
         return NOTHING

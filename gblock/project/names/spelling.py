@@ -18,11 +18,12 @@ HOLE = "$x"
 
 _FORMATTED = re.compile(r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[sdrif]|\{[^{}]*\}")
 _DEFAULTS = frozenset(("get", "getenv", "env", "setdefault"))
-_MANY = 16
-"""So many values of one expression are followed."""
-_DEEP = 12
-_STEPS = 1000
-"""So many expressions are looked at for one answer."""
+_MOST_VALUES = 16
+"""How many values of one expression are followed."""
+_LONGEST_CHAIN = 12
+"""How many expressions in a row are followed."""
+_MOST_STEPS = 1000
+"""How many expressions are evaluated for one answer."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -43,7 +44,7 @@ class Wording:
         self._added: dict[tuple[int, str], list[ast.expr]] = {}
         self._imported: dict[str, str] = {}
         self._outer: dict[int, int] = {0: 0}
-        self._allowance = _STEPS
+        self._allowance = _MOST_STEPS
         self._read(tree)
 
     @classmethod
@@ -88,15 +89,15 @@ class Wording:
             depth: How deep the question already is.
         """
         if not depth:
-            self._allowance = _STEPS
+            self._allowance = _MOST_STEPS
         self._allowance -= 1
-        if depth > _DEEP or self._allowance < 0:
+        if depth > _LONGEST_CHAIN or self._allowance < 0:
             return []
         found: list[Words] = []
         for one in self._of(node, function, depth + 1):
             if one not in found:
                 found.append(one)
-        return found[:_MANY]
+        return found[:_MOST_VALUES]
 
     # -- reading
 
@@ -182,7 +183,7 @@ class Wording:
         for part in node.values:
             inner = part.value if isinstance(part, ast.FormattedValue) else part
             values = [one for one in self.of(inner, function, depth) if isinstance(one, str)]
-            found = [before + one for before in found for one in values or [HOLE]][:_MANY]
+            found = [before + one for before in found for one in values or [HOLE]][:_MOST_VALUES]
         return list(found)
 
     def _listed(self, nodes: list[ast.expr], function: int, depth: int) -> list[Words]:
@@ -194,7 +195,7 @@ class Wording:
                 (*before, *(one if isinstance(one, tuple) else (one,)))
                 for before in found
                 for one in values
-            ][:_MANY]
+            ][:_MOST_VALUES]
         return list(found)
 
     def _operated(self, node: ast.BinOp, function: int, depth: int) -> list[Words]:
@@ -227,7 +228,7 @@ class Wording:
                 _FORMATTED.sub(one.replace("\\", r"\\"), text, count=1)
                 for text in found
                 for one in values or [HOLE]
-            ][:_MANY]
+            ][:_MOST_VALUES]
         return [_FORMATTED.sub(HOLE, text) for text in found]
 
     def _name(self, name: str, function: int, depth: int) -> list[Words]:
@@ -242,7 +243,7 @@ class Wording:
         for added in self._added.get((function, name), ()):
             more = self.of(added, function, depth)
             if more:
-                found = [_sum(one, other) for one in found for other in more][:_MANY]
+                found = [_sum(one, other) for one in found for other in more][:_MOST_VALUES]
         return found
 
     def _called(self, node: ast.Call, function: int, depth: int) -> list[Words]:

@@ -45,7 +45,7 @@ _GIVEN = frozenset(
 
 
 class Launch(NamedTuple):
-    """One command that code starts."""
+    """A command that the project's own code starts, beside those of deployment files."""
 
     command: Command
     inside: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gblock.project.names.spelling import Wording
@@ -30,7 +31,7 @@ _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
 
-class Mark(NamedTuple):
+class Mention(NamedTuple):
     """What one file says of gevent."""
 
     imports: bool = False
@@ -42,33 +43,44 @@ class Mark(NamedTuple):
     """Whether it sets gevent as the pool of Celery's workers."""
     async_mode: bool = False
     """Whether it sets gevent as the mode of Flask-SocketIO."""
+    patched_by: str = ""
+    """A library that it imports at import and that patches everything when it is imported."""
     any_mode: bool = False
     """Whether it leaves the mode to Flask-SocketIO, which takes what is installed."""
 
 
-class Marks:
-    """Reads the marks of a project's files.
+class Mentions:
+    """Reads what is mentioned in a project's files.
 
     Args:
         modules: The files.
+        patching: Libraries that patch everything when they are imported.
     """
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: Modules, patching: Iterable[str] = ()) -> None:
         self.modules = modules
-        self._known: dict[str, Mark] = {}
+        self._patching = {
+            name: re.compile(
+                rb"^(?:from[ \t]+%s\b|import[ \t]+%s\b)" % ((re.escape(name.encode()),) * 2),
+                re.MULTILINE,
+            )
+            for name in patching
+        }
+        self._known: dict[str, Mention] = {}
 
-    def of(self, path: str) -> Mark:
+    def of(self, path: str) -> Mention:
         """What one file says of gevent."""
         found = self._known.get(path)
         if found is None:
             found = self._known[path] = self._read(path)
         return found
 
-    def _read(self, path: str) -> Mark:
+    def _read(self, path: str) -> Mention:
         data = self.modules.data(path)
         socketio = _SOCKETIO.search(data) is not None
+        patched_by = next((name for name, one in self._patching.items() if one.search(data)), "")
         if b"gevent" not in data and b"worker_class" not in data and not socketio:
-            return Mark()
+            return Mention(patched_by=patched_by)
         at_import = later = False
         for match in _GEVENT.finditer(data):
             names = match[2] or match[4]
@@ -83,7 +95,8 @@ class Marks:
         )
         async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
         any_mode = socketio and b"async_mode" not in data
-        return Mark(at_import, later, self._worker(path), pool, async_mode, any_mode)
+        worker = self._worker(path)
+        return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
 
     def _worker(self, path: str) -> tuple[str, int] | None:
         """The worker class that options for gunicorn name, and the row."""

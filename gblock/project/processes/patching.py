@@ -12,10 +12,11 @@ from typing import NamedTuple
 from gblock.project.names.expressions import Place, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.names.spelling import Wording
-from gblock.project.names.values import FUNCTION, LITERAL
+from gblock.project.names.values import FUNCTION, LITERAL, comes_from
+from gblock.project.processes.conditions import condition
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import excerpt, row_is_main_guard
-from gblock.project.reading.summary import Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr
 
 PATCHED = (
     "dns",
@@ -53,7 +54,7 @@ _IMPORTS_MONKEY = re.compile(
     rb"^[ \t]*(?:from[ \t]+gevent[ \t]+import\b.*\bmonkey|import[ \t]+gevent)", re.MULTILINE
 )
 _LONGEST = 80
-_CALLERS = 5
+_BUDGET = 5
 """In so many files callers are looked for that pass a patch function on."""
 _MANY = 30
 """In more files than this a function's name is common: then only its own file is asked."""
@@ -77,6 +78,12 @@ class Patch(NamedTuple):
     at: tags.Path = ()
     undone: bool = False
     """Whether it takes the cooperation away again: ``set_wait_callback(None)``."""
+    in_main: bool = False
+    """Whether it stands below the main guard, or in a function that is only called there: it runs
+    only where its file is started."""
+
+    condition: str = ""
+    """For a driver: on what it depends; empty where that is nothing, or gevent itself."""
 
     @property
     def unpatched(self) -> tuple[str, ...]:
@@ -90,7 +97,7 @@ class Patch(NamedTuple):
 
     @property
     def at_import(self) -> bool:
-        """Whether importing the module is enough for it to run."""
+        """Whether importing or starting the module is enough for it to run."""
         return "in_function" not in self.kinds
 
 
@@ -114,13 +121,22 @@ class Patching:
             words.update(("monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS)))
         self._words = words
         self._of: dict[str, tuple[Patch, ...]] = {}
+        self._mains: set[tuple[str, int]] = set()
+        """The functions that patch and that are called below a main guard alone."""
 
     def of(self, path: str) -> tuple[Patch, ...]:
         """The patches that stand in one file, in the order in which they stand."""
         found = self._of.get(path)
         if found is None:
             found = self._of[path] = self._direct(path)
-        return (*found, *self._through.get(path, ()))
+        through = self._through.get(path, ())
+        return (
+            *(
+                patch._replace(in_main=True) if (path, patch.scope) in self._mains else patch
+                for patch in found
+            ),
+            *through,
+        )
 
     def among(self, paths: Iterable[str]) -> list[Patch]:
         """The patches that stand in some files, file by file."""
@@ -169,7 +185,7 @@ class Patching:
             for name, bindings in scope.bindings.items():
                 for binding in bindings:
                     if binding.kind == tags.IMPORTED:
-                        original = binding.value[1]
+                        original = binding.value.name
                         if original and original != name and self._is_verb(original):
                             found.add(name)
                     elif binding.kind == tags.LOOPED or self._names(binding.value):
@@ -183,25 +199,25 @@ class Patching:
         """Whether a patch function is named anywhere in a value."""
         if not isinstance(value, tuple):
             return False
-        if len(value) > 1 and value[0] in (tags.NAME, tags.ATTRIBUTE):
-            if isinstance(value[-1], str) and self._is_verb(value[-1]):
+        if getattr(value, "tag", None) in (tags.NAME, tags.ATTRIBUTE):
+            if self._is_verb(last_name(value)):
                 return True
         return any(self._names(part) for part in value)
 
     def _may_patch(self, call: Call, kept: set[str]) -> bool:
-        callee = call.expression[1]
+        callee = call.expression.callee
         name = last_name(callee)
         if not name:
-            return callee is not None and callee[0] in (tags.CALL, tags.SUBSCRIPT)
-        return self._is_verb(name) or (callee[0] == tags.NAME and name in kept)
+            return callee is not None and callee.tag in (tags.CALL, tags.SUBSCRIPT)
+        return self._is_verb(name) or (callee.tag == tags.NAME and name in kept)
 
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
-        self.inference.calling.allowance = _CALLERS
         found = []
-        symbols = self.inference.callee_symbols(call.expression[1], place)
+        with self.inference.calling.budget(_BUDGET):
+            symbols = self.inference.callee_symbols(call.expression.callee, place)
         if not symbols and self._is_star_imported(call, summary):
-            symbols = {_MONKEY + last_name(call.expression[1])}
+            symbols = {_MONKEY + last_name(call.expression.callee)}
         if not symbols:
             symbols = self._by_computed_name(call, place)
         for symbol in sorted(symbols):
@@ -222,10 +238,18 @@ class Patching:
 
     def _by_computed_name(self, call: Call, place: Place) -> set[str]:
         """``getattr(monkey, "patch_" + name)()``, as far as the file tells the names."""
-        callee = call.expression[1]
-        if callee is None or callee[0] != tags.CALL or callee[1] != (tags.NAME, "getattr"):
+        callee = call.expression.callee
+        if (
+            callee is None
+            or callee.tag != tags.CALL
+            or callee.callee != NameExpr(tags.NAME, "getattr")
+        ):
             return set()
-        owners = self.inference.callee_symbols(callee[2][0], place) if callee[2] else set()
+        owners = (
+            self.inference.callee_symbols(callee.positional[0], place)
+            if callee.positional
+            else set()
+        )
         if "gevent.monkey" not in owners:
             return set()
         wording = Wording.of_file(self.modules.data(place.path), place.path)
@@ -244,9 +268,9 @@ class Patching:
     def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:
         """Whether ``from gevent.monkey import *`` gives the name that is called."""
         bindings = summary.scopes[0].bindings
-        name = last_name(call.expression[1])
+        name = last_name(call.expression.callee)
         return (
-            call.expression[1][0] == tags.NAME
+            call.expression.callee.tag == tags.NAME
             and name not in bindings
             and any(one.value == ("gevent.monkey", None, 0) for one in bindings.get("*", ()))
         )
@@ -263,7 +287,7 @@ class Patching:
 
     def _is_off(self, argument: Expr, place: Place) -> bool:
         values = self.inference.infer(argument, place)
-        return bool(values) and all(x[0] == LITERAL and not x[2] for x in values)
+        return bool(values) and all(x.kind == LITERAL and not x.value for x in values)
 
     def _patch(
         self,
@@ -273,13 +297,15 @@ class Patching:
         call: Call,
         summary: ModuleSummary,
     ) -> Patch:
-        callee = call.expression[1]
+        callee = call.expression.callee
         extra = list(kinds)
-        if callee[0] == tags.NAME and symbol.rpartition(".")[2] != callee[1]:
-            if self._is_looped(callee[1], summary, call.scope):
+        if callee.tag == tags.NAME and symbol.rpartition(".")[2] != callee.identifier:
+            if self._is_looped(callee.identifier, summary, call.scope):
                 extra.append("loop")
         extra += self._circumstances(summary, call)
-        positional = call.expression[2]
+        positional = call.expression.positional
+        depends = "green_driver" in extra and "conditional" in extra
+        data = self.modules.data(summary.filename) if depends else b""
         return Patch(
             summary.filename,
             call.row,
@@ -289,7 +315,9 @@ class Patching:
             patched,
             call.scope,
             call.path,
-            undone=bool(positional) and positional[0] == (tags.CONSTANT, None),
+            undone=bool(positional) and positional[0] == tags.NONE,
+            in_main=self._is_in_main(summary, call),
+            condition=condition(data, call.row, call.column) if depends else "",
         )
 
     def _is_looped(self, name: str, summary: ModuleSummary, scope: int) -> bool:
@@ -305,6 +333,21 @@ class Patching:
         if "." not in os.path.basename(summary.filename):
             found.append("extensionless_script")
         return found
+
+    def _is_in_main(self, summary: ModuleSummary, call: Call) -> bool:
+        """Return whether a call stands below the main guard, and in no function."""
+        scope, path = call.scope, call.path
+        while scope:
+            if summary.scopes[scope].kind in ("function", "lambda"):
+                return False
+            scope, path = summary.scopes[scope].parent, summary.scopes[scope].path
+        branches = summary.scopes[0].branches
+        return (
+            len(path) > 1
+            and branches.get(path[:1]) == "if"
+            and path[1] == 0
+            and self._is_guard(summary, path[0])
+        )
 
     def _is_conditional(self, summary: ModuleSummary, call: Call) -> bool:
         """Whether it stands in an ``if`` that is not the one around a script's main part."""
@@ -362,7 +405,10 @@ class Patching:
             summary = self.modules.summary(path)
             if summary is None or summary.scopes[scope].kind != "function":
                 continue
-            for caller in self._calling(summary.scopes[scope].name, path, scope):
+            calling = self._calling(summary.scopes[scope].name, path, scope)
+            if self._is_main(summary, scope, calling):
+                self._mains.add((path, scope))
+            for caller in calling:
                 for call, where in caller:
                     if "main" in summary.scopes[scope].name and where.filename == path:
                         continue  # a script's own main function
@@ -378,6 +424,19 @@ class Patching:
                     )
         return found
 
+    def _is_main(
+        self, summary: ModuleSummary, scope: int, calling: list[list[tuple[Call, ModuleSummary]]]
+    ) -> bool:
+        """Return whether a function is named nowhere but in calls below its file's main guard."""
+        name = summary.scopes[scope].name
+        calls = [call for caller in calling for call, where in caller if where is summary]
+        if not calls or any(where is not summary for caller in calling for _, where in caller):
+            return False
+        written = re.findall(rb"\b%s\b" % name.encode(), self.modules.data(summary.filename))
+        return len(written) == len(calls) + 1 and all(
+            self._is_in_main(summary, call) for call in calls
+        )
+
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:
         """The calls of one function, file by file."""
         found = []
@@ -390,16 +449,17 @@ class Patching:
                         (call, summary)
                         for call in summary.calls
                         if call.node == "call"
-                        and last_name(call.expression[1]) == name
+                        and last_name(call.expression.callee) == name
                         and self._is_function(call, other, path, scope)
                     ]
                 )
         return found
 
     def _is_function(self, call: Call, where: str, path: str, scope: int) -> bool:
-        self.inference.calling.allowance = _CALLERS
-        values = self.inference.infer(call.expression[1], Place(where, call.scope, call.path))
-        return any(value[0] == FUNCTION and value[1:3] == (path, scope) for value in values)
+        place = Place(where, call.scope, call.path)
+        with self.inference.calling.budget(_BUDGET):
+            values = self.inference.infer(call.expression.callee, place)
+        return any(value.kind == FUNCTION and comes_from(value, path, scope) for value in values)
 
 
 def runs_later(summary: ModuleSummary, scope: int) -> bool:

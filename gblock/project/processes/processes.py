@@ -1,4 +1,10 @@
-"""Which processes the project starts, which of them run on gevent, and what each can run."""
+"""Which processes the project starts, which of them run on gevent, and what each can run.
+
+From the text of a file to a process: a `Command` is what a deployment file writes; a `Launch` is a
+command that the project's own code starts; a `Program` is what a command runs once ``exec``,
+``env`` and scripts are followed; a `Server` is what its arguments and settings say; a `Start` is a
+server with the place that starts it; a `Process` adds what its modules import and patch.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,12 @@ from typing import NamedTuple
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
 from gblock.project.processes.deployment import Note
-from gblock.project.processes.mentions import Marks
+from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
 from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
 from gblock.project.processes.starts import Evidence, Start, Starts
 from gblock.project.processes.surroundings import Surroundings
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
@@ -24,12 +30,16 @@ _BY_FILE = ("script", "console script", "management command")
 """Kinds of processes that are told apart by the file in which they begin."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
 _STARTS_GUNICORN = "starts gunicorn"
+_PATCHES = ", which patches"
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
 
 class Process(NamedTuple):
-    """One process that the project starts."""
+    """A process that the project starts, judged: on gevent or not, patched how, running what.
+
+    It is made of one or more `Start` values that begin in the same files.
+    """
 
     name: str
     kind: str
@@ -57,6 +67,17 @@ class Process(NamedTuple):
     """Whether the server patches."""
     open: bool = False
     """Whether the application that a server runs is not known: then it may run anything."""
+    main: str = ""
+    """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
+    as_file: bool = False
+    """Whether that is started by its path: then the packages around it do not run."""
+    demo: bool = False
+    """Whether it is nothing but the main guard of a module that is made to be imported: nothing
+    deploys it."""
+
+    def runs(self, patch: Patch) -> bool:
+        """Return whether a patch in a module that the process can run is one that it reaches."""
+        return _runs(self, patch)
 
     @property
     def started(self) -> tuple[str, int] | None:
@@ -65,8 +86,13 @@ class Process(NamedTuple):
 
     @property
     def is_gevent_service(self) -> bool:
-        """Whether it surely runs on gevent, and is no test."""
-        return self.runs_on_gevent == YES and self.kind != "tests"
+        """Whether it surely runs on gevent, and is neither a test nor a demo."""
+        return self.runs_on_gevent == YES and self.is_deployed
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether it may run in production: it is neither a test nor a demo."""
+        return self.kind != "tests" and not self.demo
 
 
 class Processes:
@@ -93,10 +119,13 @@ class Processes:
         self._around = around or surroundings.read(self.modules, self.root, exclude)
         self.deployment = self._around.deployment
         self.patching = Patching(inference)
-        self.reach = Reach(self.modules, self._around.imports)
-        self.servers = Servers(inference, self.reach, self.deployment.tree)
-        self.marks = Marks(self.modules)
-        self._reached: dict[tuple[str, ...], frozenset[str]] = {}
+        self.graph = ImportGraph(
+            self.modules, self._around.imports, surroundings.plugins(self.deployment)
+        )
+        self.servers = Servers(inference, self.graph, self.deployment.tree)
+        patching = [name for name, one in inference.catalog.imports.items() if one.patches]
+        self.mentions = Mentions(self.modules, patching)
+        self._reached: dict[tuple[object, ...], frozenset[str]] = {}
 
     @property
     def notes(self) -> list[Note]:
@@ -111,8 +140,13 @@ class Processes:
     def has_gevent(self) -> bool:
         """Whether some process of the project, its tests aside, runs on gevent."""
         return self._around.speaks_of_gevent and any(
-            p.runs_on_gevent == YES and p.kind != "tests" for p in self._all
+            process.is_gevent_service for process in self._all
         )
+
+    @property
+    def may_have_gevent(self) -> bool:
+        """Whether some process of the project runs on gevent, or may."""
+        return any(p.is_deployed and p.runs_on_gevent != NO for p in self._all)
 
     def reaching(self, path: str) -> list[Process]:
         """The processes that can run a module."""
@@ -120,9 +154,14 @@ class Processes:
 
     def modules_of(self, process: Process) -> frozenset[str]:
         """The files that a process can run."""
-        key = process.entries
+        return self._modules_from(process)
+
+    def _modules_from(self, begun: Process | Server, *, eager: bool = False) -> frozenset[str]:
+        key = (begun.entries, begun.main, begun.as_file, eager)
         if key not in self._reached:
-            self._reached[key] = self.reach.of(key)
+            self._reached[key] = self.graph.of(
+                begun.entries, eager=eager, main=begun.main, as_file=begun.as_file
+            )
         return self._reached[key]
 
     def on_gevent(self, path: str) -> list[Process]:
@@ -139,9 +178,7 @@ class Processes:
         return [
             process._replace(missing=self._surely_missing(process))
             for process in self._all
-            if process.runs_on_gevent == YES
-            and process.kind != "tests"
-            and served.issuperset(process.entries)
+            if process.is_gevent_service and served.issuperset(process.entries)
         ]
 
     def _surely_missing(self, process: Process) -> tuple[str, ...]:
@@ -149,12 +186,17 @@ class Processes:
         if not process.missing:
             return ()
         patched = frozenset[str]().union(
-            *(p.patched for path in self.modules_of(process) for p in self.patching.of(path))
+            *(
+                patch.patched
+                for path in self.modules_of(process)
+                for patch in self.patching.of(path)
+                if process.runs(patch)
+            )
         )
         return tuple(name for name in process.missing if name not in patched)
 
     def is_casual(self, process: Process) -> bool:
-        """Whether only a script's own ``if __name__ == "__main__"`` tells of a process."""
+        """Return whether a process is known from a script's own main guard alone."""
         return process.kind == "script" and all(
             evidence.path in process.entries
             or any(evidence.path == p.path for p in process.patches)
@@ -179,13 +221,15 @@ class Processes:
         Some process must reach it, none of these may run on gevent, and the project must have one
         that does. Where a module that no process is known to reach imports it, nothing is sure.
         """
-        if not self.has_gevent:
+        found = [process for process in self.reaching(path) if process.is_deployed]
+        if any(process.runs_on_gevent != NO for process in found):
             return False
-        found = [process for process in self.reaching(path) if process.kind != "tests"]
-        if not found or any(process.runs_on_gevent != NO for process in found):
+        if not self.has_gevent:  # then what only a main guard starts may be started elsewhere, too
+            found = [process for process in found if not self.is_casual(process)]
+        if not found:
             return False
         if self._any_open:
-            leading = self.reach.leading_to(path)
+            leading = self.graph.leading_to(path)
             return path in self._beginnings or (bool(leading) and leading <= self._beginnings)
         return path not in self._uncertain
 
@@ -195,7 +239,8 @@ class Processes:
         known = frozenset[str]().union(
             *(self.modules_of(process) for process in self._all if process.kind != "tests")
         )
-        return self.reach.of(path for path in self.modules.serving if path not in known)
+        unknown = (path for path in self.modules.serving if path not in known)
+        return self.graph.of(unknown, main=None)
 
     @cached_property
     def _any_open(self) -> bool:
@@ -222,7 +267,7 @@ class Processes:
 
     @cached_property
     def _all(self) -> list[Process]:
-        starts = Starts(self.modules, self._around, self.servers, self.reach, self.marks).all()
+        starts = Starts(self.modules, self._around, self.servers, self.graph, self.mentions).all()
         processes = [self._process(start) for start in starts]
         processes += [self._process(start) for start in self._unclaimed(processes)]
         shared = frozenset[str]().union(
@@ -243,9 +288,48 @@ class Processes:
             merged[key] = _together(merged[key], process) if key in merged else process
         order = {YES: 0, UNKNOWN: 1, NO: 2}
         return sorted(
-            merged.values(),
-            key=lambda p: (p.kind == "tests", order[p.runs_on_gevent], p.kind, p.name),
+            self._with_demos(list(merged.values())),
+            key=lambda p: (not p.is_deployed, order[p.runs_on_gevent], p.kind, p.name),
         )
+
+    def _with_demos(self, processes: list[Process]) -> list[Process]:
+        """Mark the demos among the processes.
+
+        A module is made to be imported if it patches nothing when it is imported, and another
+        process runs it, or it is part of a package in which something imports it or which leaves
+        patching to others. Its main guard shows what it can do; a script that is not imported, and
+        a file that something starts, are what they seem.
+        """
+        casual = [
+            process
+            for process in processes
+            if process.runs_on_gevent != NO
+            and self.is_casual(process)
+            and os.path.basename(process.main) != "__main__.py"
+            and not any(
+                patch.at_import and not patch.in_main and not patch.of_driver
+                for patch in self.patching.of(process.main)
+            )
+        ]
+        if not casual:
+            return processes
+        firm = frozenset[str]().union(
+            *(
+                self.modules_of(process).difference(process.entries[:1])
+                for process in processes
+                if process.runs_on_gevent != NO and process.kind != "tests"
+            )
+        )
+        demos = {p.main for p in casual if p.main in firm or self._is_in_library(p)}
+        return [
+            process._replace(demo=True) if process in casual and process.main in demos else process
+            for process in processes
+        ]
+
+    def _is_in_library(self, process: Process) -> bool:
+        if not self.graph.packages(process.main):
+            return False
+        return bool(self.graph.importers.get(process.main)) or process.patched == NONE
 
     def _unclaimed(self, processes: list[Process]) -> list[Start]:
         """Modules that patch, or import one that does, and that nothing imports or starts."""
@@ -259,27 +343,26 @@ class Processes:
             for patch in self.patching.of(path):
                 if patch.of_driver or not patch.at_import:
                     continue
-                leading = sorted({path, *self.reach.leading_to(path)} - reached)
-                tops = [one for one in leading if not self.reach.importers.get(one, set()) - {one}]
+                leading = sorted({path, *self.graph.leading_to(path)} - reached)
+                tops = [one for one in leading if not self.graph.importers.get(one, set()) - {one}]
                 for top in tops or [path]:  # where imports go round in a circle there is no top
                     name = f"python {os.path.relpath(top, self.root)}"
                     evidence = Evidence(patch.path, patch.row, patch.text)
-                    server = Server("script", BY_CODE, "", (top,), name)
+                    server = Server("script", BY_CODE, "", (top,), name, main=top, as_file=True)
                     found.setdefault(top, Start(server, evidence, {}))
         return list(found.values())
 
     def _process(self, start: Start) -> Process:
         server = start.server
         entries = self._with_settings(server.entries, start.variables)
-        reached = self._reached.get(entries)
-        if reached is None:
-            reached = self._reached[entries] = self.reach.of(entries)
-        patches = self.patching.among(reached)
+        server = server._replace(entries=entries)
+        reached = self._modules_from(server)
+        patches = [patch for patch in self.patching.among(reached) if _runs(server, patch)]
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
-        gevent, why = self._judged(server, entries, reached, effective)
+        gevent, why = self._judged(server, reached, effective)
         by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
-        patched, missing = _completeness(effective, by_server)
+        patched, missing = _completeness(effective, by_server or why.endswith(_PATCHES))
         evidence = (start.evidence, *self._evidence(effective))
         name = server.name or server.kind
         return Process(
@@ -297,6 +380,8 @@ class Processes:
             server.before if by_server else (),
             by_server,
             server.open,
+            server.main,
+            server.as_file,
         )
 
     def _evidence(self, patches: list[Patch]) -> Iterable[Evidence]:
@@ -324,7 +409,7 @@ class Processes:
         found: list[str] = []
         for path in self.modules.mentioning("DJANGO_SETTINGS_MODULE"):
             for match in _DJANGO_SETTINGS.finditer(self.modules.data(path)):
-                target = self.reach.named(match[1].decode(), path)
+                target = self.graph.named(match[1].decode(), path)
                 if target is not None and target not in found:
                     found.append(target)
         return found
@@ -336,7 +421,6 @@ class Processes:
     def _judged(
         self,
         server: Server,
-        entries: tuple[str, ...],
         reached: frozenset[str],
         effective: list[Patch],
     ) -> tuple[str, str]:
@@ -348,15 +432,21 @@ class Processes:
         if effective:
             first = effective[0]
             return YES, f"{first.text} in {os.path.relpath(first.path, self.root)}:{first.row}"
+        entries = server.entries
+        eager = self._modules_from(server, eager=True)
+        for path in sorted(eager):
+            library = self.mentions.of(path).patched_by
+            if library:
+                where = os.path.relpath(path, self.root)
+                return YES, f"{where} imports {library}{_PATCHES}"
         if server.gevent == NO:
             return NO, server.why
-        eager = self.reach.of(entries, eager=True)
         if server.kind == "celery":
-            if any(self.marks.of(path).pool for path in reached):
+            if any(self.mentions.of(path).pool for path in reached):
                 return YES, "the settings say pool gevent"
             return NO, server.why
         for path in sorted(reached):
-            worker = self.marks.of(path).worker
+            worker = self.mentions.of(path).worker
             if worker is not None and "gevent" in worker[0]:
                 if path in eager or path in entries:
                     where = f"{os.path.relpath(path, self.root)}:{worker[1]}"
@@ -376,18 +466,20 @@ class Processes:
                 gevent is for their sake.
         """
         reached = self.modules_of(process) - shared
-        eager = self.reach.of(process.entries, eager=True) & (reached | {*process.entries})
+        eager = self._modules_from(process, eager=True) & (reached | {*process.entries})
         gevent, why = NO, process.why or "nothing of its own imports gevent"
         for path in sorted(eager):
-            mark = self.marks.of(path)
-            if mark.imports or mark.async_mode:
+            mention = self.mentions.of(path)
+            if mention.imports or mention.async_mode:
                 # Where others surely run on gevent, an import far away may be for their sake.
                 certain = path in process.entries or not shared
                 gevent = YES if certain else UNKNOWN
                 why = f"{os.path.relpath(path, self.root)} imports gevent"
                 break
         else:
-            chooser = next((path for path in sorted(eager) if self.marks.of(path).any_mode), None)
+            chooser = next(
+                (path for path in sorted(eager) if self.mentions.of(path).any_mode), None
+            )
             if chooser is not None and self._installs("gevent") and not self._installs("eventlet"):
                 where = f"Flask-SocketIO in {os.path.relpath(chooser, self.root)}"
                 sure = self._installs("gevent-websocket")
@@ -397,16 +489,24 @@ class Processes:
                 )
                 return process._replace(runs_on_gevent=gevent, why=why)
             for path in sorted(reached):
-                mark = self.marks.of(path)
-                later = next((p for p in self.patching.of(path) if not p.of_driver), None)
+                mention = self.mentions.of(path)
+                patches = (p for p in self.patching.of(path) if process.runs(p))
+                later = next((p for p in patches if not p.of_driver), None)
                 if later is not None:
                     where = f"{os.path.relpath(path, self.root)}:{later.row}"
                     gevent, why = UNKNOWN, f"{later.text} in a function, {where}"
                     break
-                if mark.imports or mark.imports_later or mark.async_mode:
+                if mention.imports or mention.imports_later or mention.async_mode:
                     gevent, why = UNKNOWN, f"{os.path.relpath(path, self.root)} can import gevent"
         missing = () if gevent == NO else process.missing
         return process._replace(runs_on_gevent=gevent, why=why, missing=missing)
+
+
+def _runs(begun: Process | Server, patch: Patch) -> bool:
+    """Return whether a patch in a module that a process can run is one that it reaches."""
+    if not patch.in_main or patch.path == begun.main:
+        return True
+    return not patch.at_import and patch.path in begun.entries  # a console script calls a function
 
 
 def _together(one: Process, other: Process) -> Process:
@@ -420,6 +520,7 @@ def _together(one: Process, other: Process) -> Process:
         before=tuple(dict.fromkeys((*one.before, *other.before))),
         by_server=one.by_server and other.by_server,
         open=one.open and other.open,
+        as_file=one.as_file and other.as_file,
     )
 
 

@@ -33,7 +33,7 @@ _DEEP = 6
 
 
 class Program(NamedTuple):
-    """One program that is started."""
+    """What a `Command` runs once shells, wrappers and scripts of the repository are followed."""
 
     name: str
     """``python``, one of `SERVERS`, or ``""`` for a script that an installation provides."""
@@ -91,6 +91,8 @@ class Programs:
         """What runs if the program stands at this word; None if it does not."""
         word, rest = words[index], words[index + 1 :]
         name = os.path.basename(word)
+        if word == "eval":
+            return self._inner(" ".join(rest), command, depth)
         if index and any(letter.isspace() for letter in word):
             return self._inner(word, command, depth) or None
         if name in _SHELLS and (index == 0 or rest):
@@ -232,7 +234,7 @@ def _without_assignments(
         match = _ASSIGNMENT.fullmatch(words[index])
         if match is not None:
             environment[match[1]] = match[2]
-        elif words[index] not in ("env", "exec", "eval", "nohup"):
+        elif words[index] not in ("env", "exec", "nohup"):
             break
         index += 1
     return words[index:], environment

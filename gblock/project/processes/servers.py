@@ -14,7 +14,7 @@ from gblock.project.names.values import Value
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
 from gblock.project.reading import summary as tags
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.summary import Expr
 from gblock.project.reading.tree import Tree
 
@@ -37,12 +37,19 @@ _UWSGI_PATCHES = (
     "--gevent-early-monkey-patch",
     "--gevent-patch",
 )
+_DEFAULTS = frozenset("get getenv env str config environ get_env getvalue".split())
+"""Functions that return their second argument where the environment sets nothing."""
+_DEEP = 5
+"""So many names are followed to where a setting is written."""
 _NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
 _BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
 
 
 class Server(NamedTuple):
-    """What is known of a process from how it is started."""
+    """What a `Program`'s arguments and settings files say: on gevent or not, which modules.
+
+    Scripts are servers, too, of the kind ``script``: their arguments leave the rest to the code.
+    """
 
     kind: str
     gevent: str
@@ -61,6 +68,10 @@ class Server(NamedTuple):
     """More places that say so: settings files."""
     open: bool = False
     """Whether the application that it runs is not known."""
+    main: str = ""
+    """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
+    as_file: bool = False
+    """Whether that is started by its path: then the packages around it do not run."""
 
 
 class Servers:
@@ -68,14 +79,14 @@ class Servers:
 
     Args:
         inference: What the project's expressions can be.
-        reach: What modules import.
+        graph: What modules import.
         tree: The repository's files.
     """
 
-    def __init__(self, inference: Inference, reach: Reach, tree: Tree) -> None:
+    def __init__(self, inference: Inference, graph: ImportGraph, tree: Tree) -> None:
         self.inference = inference
         self.modules = inference.modules
-        self.reach = reach
+        self.graph = graph
         self.tree = tree
 
     # -- what a name of a module means
@@ -91,7 +102,7 @@ class Servers:
         if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
             return None
         for directory in filter(None, directories):
-            found = self.reach.named(name, os.path.join(directory, "_"), short=True)
+            found = self.graph.named(name, os.path.join(directory, "_"), short=True)
             if found is not None and self.modules.is_module(found):
                 return found
         return self._anywhere(name)
@@ -191,33 +202,35 @@ class Servers:
 
     def _class_given(self, path: str, name: str) -> tuple[str, Value | None]:
         """The class that a module gives a name: how it is called, and the project's own."""
-        self.inference.calling.allowance = ALLOWANCE
-        for value in self.inference.module_name(path, name):
-            if value[0] == v.EXTERNAL:
-                return str(value[1]), None
-            summary = self.modules.summary(value[1]) if value[0] == v.CLASS else None
+        with self.inference.calling.budget(ALLOWANCE):
+            values = self.inference.module_name(path, name)
+        for value in values:
+            if value.kind == v.EXTERNAL:
+                return str(value.symbol), None
+            summary = self.modules.summary(value.path) if value.kind == v.CLASS else None
             if summary is not None:
-                return summary.scopes[value[2]].name, value
+                return summary.scopes[value.scope].name, value
         return f"${name}", None
 
     def _worker_class(self, kind: str, importer: str) -> Value | None:
         """The class of the project that a worker class names."""
         owner, _, name = kind.replace(":", ".").rpartition(".")
-        path = self.reach.named(owner, importer, short=True) if owner else None
+        path = self.graph.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
             return None
-        self.inference.calling.allowance = ALLOWANCE
-        values = self.inference.module_name(path, name)
-        return next((value for value in values if value[0] == v.CLASS), None)
+        with self.inference.calling.budget(ALLOWANCE):
+            values = self.inference.module_name(path, name)
+        return next((value for value in values if value.kind == v.CLASS), None)
 
     def _patches_itself(self, worker: Value | None) -> bool:
         """Whether a worker class has a ``patch()`` of its own that leaves gunicorn's out."""
         methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
-        for _, path, scope, *_ in (one for one in methods if one[0] == v.FUNCTION):
+        for path, scope in ((x.path, x.scope) for x in methods if x.kind == v.FUNCTION):
             summary = self.modules.summary(path)
             calls = summary.calls if summary is not None else ()
             return not any(
-                c.scope == scope and last_name(c.expression[1]) == "patch" for c in calls
+                c.scope == scope and c.node == "call" and last_name(c.expression.callee) == "patch"
+                for c in calls
             )
         return False
 
@@ -231,8 +244,8 @@ class Servers:
             return NO, "worker class sync, gunicorn's own choice"
         why = f"worker class {kind}"
         if found is not None:
-            bases = self.inference.classes.ancestry(found[1], found[2])
-            known = [str(base[1]) for base in bases if base[0] == v.EXTERNAL]
+            bases = self.inference.classes.ancestry(found.path, found.scope)
+            known = [str(base.symbol) for base in bases if base.kind == v.EXTERNAL]
             gevents = next((base for base in known if "gevent" in base), None)
             return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
         if "gevent" in kind or kind.startswith("flask_sockets.worker"):
@@ -242,32 +255,55 @@ class Servers:
     def _worker_file(self, kind: str | None, home: str) -> str | None:
         if kind is None or "." not in kind:
             return None
-        return self.reach.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
+        return self.graph.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
 
     def setting(self, path: str, name: str) -> tuple[str, int] | None:
-        """What a settings file in Python gives a name, and the row; of several, gevent's."""
+        """Return what a settings file gives a name, and the row; of several values gevent's."""
+        with self.inference.calling.budget(ALLOWANCE):
+            found = self._settings(path, name)
+        if not found:
+            summary = self.modules.summary(path)
+            bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
+            return (f"${name}", bindings[0].row) if bindings else None
+        return next((one for one in found if "gevent" in one[0]), found[-1])
+
+    def _settings(self, path: str, name: str, depth: int = 0) -> list[tuple[str, int]]:
+        """Return the texts that a module gives a name, be it imported, and the rows there."""
         summary = self.modules.summary(path)
         bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
-        self.inference.calling.allowance = ALLOWANCE
         found: list[tuple[str, int]] = []
         for binding in bindings:
             if binding.kind == tags.ASSIGNED:
                 place = Place(path, binding.scope, binding.path)
-                found += [(text, binding.row) for text in self._texts(binding.value, place)]
-        if not found:
-            return (f"${name}", bindings[0].row) if bindings else None
-        return next((one for one in found if "gevent" in one[0]), found[-1])
+                texts = self._texts(binding.value, place, depth)
+            elif binding.kind == tags.IMPORTED and binding.value.name and depth < _DEEP:
+                module, inner, level = binding.value[:3]
+                target = self.modules.resolve(module, level, path)
+                is_file = target is not None and self.modules.is_module(target)
+                texts = [
+                    text
+                    for text, _ in (
+                        self._settings(target, inner, depth + 1) if target and is_file else ()
+                    )
+                ]
+            else:
+                continue
+            found += [(text, binding.row) for text in texts]
+        return found
 
-    def _texts(self, value: Expr, place: Place) -> list[str]:
+    def _texts(self, value: Expr, place: Place, depth: int = 0) -> list[str]:
         """The constants that an expression can be; what stands in the environment is unknown."""
         default = _default(value)
-        if default is not None:
-            return [default]
-        if value is not None and value[0] == tags.EITHER:
-            return [text for one in value[1] for text in self._texts(one, place)]
-        return [
-            str(found[2]) for found in self.inference.infer(value, place) if found[0] == v.LITERAL
+        if default is not None and depth < _DEEP:
+            return self._texts(default, place, depth + 1)
+        if value is not None and value.tag == tags.EITHER:
+            return [text for one in value.elements for text in self._texts(one, place, depth)]
+        found = [
+            str(one.value) for one in self.inference.infer(value, place) if one.kind == v.LITERAL
         ]
+        if not found and value is not None and value.tag == tags.NAME and depth < _DEEP:
+            return [text for text, _ in self._settings(place.path, value.identifier, depth + 1)]
+        return found
 
     # -- Celery
 
@@ -427,12 +463,14 @@ def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:
     return found
 
 
-def _default(value: Expr) -> str | None:
-    """What ``os.environ.get("NAME", "default")`` gives where nothing is set."""
-    if value is None or value[0] != tags.CALL:
+def _default(value: Expr) -> Expr:
+    """Return what ``os.environ.get("NAME", default)`` gives where nothing is set."""
+    if value is None or value.tag != tags.CALL:
         return None
-    called = (dotted(value[1]) or "").rpartition(".")
-    if called[2] not in ("get", "getenv", "env", "str") or len(value[2]) < 2:
-        return None
-    default = value[2][1]
-    return str(default[1]) if default is not None and default[0] == tags.CONSTANT else None
+    for keyword, given in value.keywords:
+        if keyword == "default" and given is not None:
+            return given
+    called = (dotted(value.callee) or "").rpartition(".")[2]
+    if called == "str" and len(value.positional) == 1:
+        return value.positional[0]
+    return value.positional[1] if called in _DEFAULTS and len(value.positional) > 1 else None

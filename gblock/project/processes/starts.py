@@ -1,4 +1,4 @@
-"""Where the project starts processes, before anything is asked of the code that they run."""
+"""Where the project starts processes, before the code that they run is looked at."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 from typing import NamedTuple
 
 from gblock.project.processes.deployment import Command, EntryPoint
+from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.launches import launches
-from gblock.project.processes.mentions import WORKER_CONFIG, Marks
+from gblock.project.processes.mentions import WORKER_CONFIG, Mentions
 from gblock.project.processes.program import Program, option
 from gblock.project.processes.servers import (
     BY_CODE,
@@ -19,7 +20,7 @@ from gblock.project.processes.servers import (
     names_application,
 )
 from gblock.project.processes.surroundings import Surroundings
-from gblock.project.reading.import_graph import Reach
+from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.positions import MAIN_GUARD
 
@@ -32,11 +33,14 @@ _LOCUST_USER = re.compile(
     re.MULTILINE,
 )
 """What a file for locust holds besides the import."""
+_LOCUST_NAMES = re.compile(
+    rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
+)
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
 class Evidence(NamedTuple):
-    """One place that tells of a process."""
+    """One place that starts, configures or patches a process."""
 
     path: str
     row: int
@@ -44,11 +48,16 @@ class Evidence(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A process before anything is asked of the code that it runs."""
+    """A `Server` and the place that starts it; `Processes` judges it by the code that it runs."""
 
     server: Server
     evidence: Evidence
     variables: dict[str, str]
+
+
+def _script(path: str, name: str) -> Server:
+    """Return what is known of a file that Python runs."""
+    return Server("script", BY_CODE, "", (path,), name, main=path, as_file=True)
 
 
 class Starts:
@@ -58,8 +67,8 @@ class Starts:
         modules: The project's files.
         around: What the files that start processes run, and what code starts.
         servers: Reads how servers are started.
-        reach: What modules import.
-        marks: What files say of gevent.
+        graph: What modules import.
+        mentions: What files say of gevent.
     """
 
     def __init__(
@@ -67,14 +76,14 @@ class Starts:
         modules: Modules,
         around: Surroundings,
         servers: Servers,
-        reach: Reach,
-        marks: Marks,
+        graph: ImportGraph,
+        mentions: Mentions,
     ) -> None:
         self.modules = modules
         self.deployment = around.deployment
         self.servers = servers
-        self.reach = reach
-        self.marks = marks
+        self.graph = graph
+        self.mentions = mentions
         self.root = self.deployment.tree.root
         self._programs = around.programs
         self._launches = launches(modules) if around.launches is None else around.launches
@@ -87,7 +96,7 @@ class Starts:
         found += self._from_points()
         found += self._from_configs()
         found += self._from_embedded()
-        found += self._from_locust()
+        found += self._from_locust({path for start in found for path in start.server.entries})
         found += self._from_scripts({path for start in found for path in start.server.entries})
         return found
 
@@ -107,7 +116,9 @@ class Starts:
             if inside:  # its own main patches nothing, and the file has run by then
                 entries = tuple(dict.fromkeys((command.filename, *server.entries)))
                 name = f"celery in {os.path.relpath(command.filename, self.root)}"
-                server = server._replace(name=name, entries=entries, patches=False, open=False)
+                server = server._replace(
+                    name=name, entries=entries, patches=False, open=False, main=command.filename
+                )
             evidence = Evidence(command.filename, command.row, command.text)
             key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
             found.setdefault(key, Start(server, evidence, command.variables))
@@ -146,23 +157,45 @@ class Starts:
         """Starts of gunicorn by the project's own code, with options in a dictionary."""
         found = []
         for path in self.modules.mentioning("worker_class"):
-            worker = self.marks.of(path).worker
+            worker = self.mentions.of(path).worker
             if worker is None:
                 continue
             gevent, why = self.servers.worker(worker[0], path)
             name = f"gunicorn in {os.path.relpath(path, self.root)}"
             server = Server(
-                "gunicorn", gevent, why, (path,), name, patches=gevent == YES, before=(path,)
+                "gunicorn",
+                gevent,
+                why,
+                (path,),
+                name,
+                patches=gevent == YES,
+                before=(path,),
+                main=path,
             )
             found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
         return found
 
-    def _from_locust(self) -> list[Start]:
+    def _has_locust_user(self, path: str) -> bool:
+        """Return whether a file defines a user, a task or a shape of a load test."""
+        data = self.modules.data(path)
+        if _LOCUST_USER.search(data):
+            return True
+        names = b"|".join(
+            re.escape(name.split()[-1])
+            for match in _LOCUST_NAMES.finditer(data)
+            for name in match[1].strip(b"() \t\r\n").split(b",")
+            if name.split()
+        )
+        return bool(names) and bool(
+            re.search(rb"^class[ \t]+\w+[ \t]*\([^)]*\b(?:%s)\b" % names, data, re.MULTILINE)
+        )
+
+    def _from_locust(self, started: set[str]) -> list[Start]:
         """Load tests: locust patches when it is imported."""
         found = []
         for path in self.modules.mentioning("locust", tests=True):
             match = _LOCUST.search(self.modules.data(path))
-            if match is not None and _LOCUST_USER.search(self.modules.data(path)):
+            if path not in started and match is not None and self._has_locust_user(path):
                 row = self.modules.data(path).count(b"\n", 0, match.start()) + 1
                 name = f"locust -f {os.path.relpath(path, self.root)}"
                 server = Server("locust", YES, "imports locust", (path,), name, patches=True)
@@ -185,11 +218,12 @@ class Starts:
             elif path in started:
                 continue
             elif os.path.basename(path) == "__main__.py":
-                server = Server("script", BY_CODE, "", (path,), f"python -m {self._package(path)}")
+                name = f"python -m {self._package(path)}"
+                server = Server("script", BY_CODE, "", (path,), name, main=path)
                 found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
             elif (guard := MAIN_GUARD.search(data)) or "." not in os.path.basename(path):
                 row = data.count(b"\n", 0, guard.start()) + 1 if guard is not None else 1
-                server = Server("script", BY_CODE, "", (path,), f"python {name}")
+                server = _script(path, f"python {name}")
                 found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
         if tests:
             path = tests[0]
@@ -266,6 +300,13 @@ class Starts:
             kind = "server" if label == "run" else "management command"
             label = f"flask {label}".strip()
             return Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+        if name == "pserve":
+            written = next((word for word in arguments if not word.startswith("-")), "")
+            read = self._paste(written, program.command.home)
+            if read is not None and read[1].server().get("use", "").startswith("egg:gunicorn"):
+                inner = program._replace(name="gunicorn", arguments=("--paste", written))
+                return self._gunicorn(inner)
+            entries += read[2] if read is not None else ()
         for word in arguments:
             if ":" in word or name.startswith(("dramatiq", "huey")):
                 path = self.servers.module(word, *homes)
@@ -287,9 +328,48 @@ class Starts:
             config = self._file(written.removeprefix("file:"), home)
         if config is not None:
             self._configs.add(config)
-        elif written is None and not names_application(arguments):
+        elif (
+            written is None
+            and not names_application(arguments)
+            and option(arguments, "--paste", "--paster") is None
+        ):
             return None  # asked for its version, or only named
-        return self.servers.gunicorn(program, config)
+        return self._with_paste(self.servers.gunicorn(program, config), program)
+
+    def _with_paste(self, server: Server, program: Program) -> Server:
+        """Return gunicorn with what PasteDeploy's settings file says, where it reads one."""
+        written = option(program.arguments, "--paste", "--paster")
+        found = self._paste(written, program.command.home) if written else None
+        if found is None:
+            return server
+        path, settings, entries = found
+        kind = settings.server().get("worker_class")
+        if kind and option(program.arguments, "-k", "--worker-class") is None:
+            gevent, why = self.servers.worker(kind, path)
+            source = f"{why} in {os.path.basename(path)}"
+            server = server._replace(gevent=gevent, why=source, patches=gevent == YES)
+        name = f"gunicorn --paste {written}"
+        entries = tuple(dict.fromkeys((*server.entries, *entries)))
+        return server._replace(name=name, entries=entries, open=not entries)
+
+    def _paste(self, written: str, home: str) -> tuple[str, PasteSettings, tuple[str, ...]] | None:
+        """Return a settings file of PasteDeploy, and the modules of the application in it."""
+        name, _, section = written.removeprefix("config:").partition("#")
+        path = self.deployment.tree.find(name, home)
+        text = self.deployment.text(path) if path is not None else None
+        if path is None or text is None:
+            return None
+        settings = PasteSettings(text)
+        entries = []
+        for factory in settings.factories(section or "main"):
+            distribution, _, point = factory.removeprefix("egg:").partition("#")
+            if factory.startswith("egg:"):
+                declared = self.deployment.plugins.get("paste.app_factory", ())
+                named = [one.module for one in declared if one.name == (point or "main")]
+                factory = named[0] if named else distribution.replace("-", "_").lower()
+            found = self.servers.module(factory, home)
+            entries += [found] if found is not None else []
+        return path, settings, tuple(dict.fromkeys(entries))
 
     def _file(self, written: str, home: str, *, near: bool = False) -> str | None:
         """The project's Python file that a path means."""
@@ -323,10 +403,35 @@ class Starts:
         return server._replace(entries=tuple(entries), before=before, open=not entries)
 
     def _locust(self, program: Program) -> Server | None:
-        written = option(program.arguments, "-f", "--locustfile") or "locustfile.py"
-        path = self._file(written, program.command.home)
-        name = f"locust -f {os.path.relpath(path, self.root) if path else written}"
-        return Server("locust", YES, "locust", (path,) if path else (), name, patches=True)
+        written = (
+            option(program.arguments, "-f", "--locustfile")
+            or program.command.variables.get("LOCUST_LOCUSTFILE")
+            or "locustfile.py"
+        )
+        entries: list[str] = []
+        for one in written.split(","):
+            entries += self._locustfiles(one.strip(), program.command.home)
+        names = [os.path.relpath(path, self.root) for path in entries] or [written]
+        name = f"locust -f {','.join(names)}"
+        return Server("locust", YES, "locust", tuple(entries), name, patches=True)
+
+    def _locustfiles(self, written: str, home: str) -> list[str]:
+        """Return the files that locust is given: one, those of a directory, or of a pattern."""
+        tree = self.deployment.tree
+        path = self._file(written, home)
+        if path is not None:
+            return [path]
+        found = [path for path in tree.matching(written, home) if path.endswith(".py")]
+        directory = os.path.normpath(os.path.join(home, written))
+        if not found and not written.endswith(".py"):
+            found = [
+                path
+                for path in self.modules.files
+                if os.path.dirname(path) == directory and not os.path.basename(path).startswith("_")
+            ]
+        for one in found:
+            self.modules.add(one)
+        return found
 
     def _python(self, program: Program) -> Server | None:
         arguments, home = program.arguments, program.command.home
@@ -338,7 +443,7 @@ class Starts:
                 (
                     one
                     for where in filter(None, self.servers.homes(program.command))
-                    if (one := self.reach.named(arguments[1], os.path.join(where, "_"), short=True))
+                    if (one := self.graph.named(arguments[1], os.path.join(where, "_"), short=True))
                 ),
                 None,
             )
@@ -347,7 +452,8 @@ class Starts:
             if found.endswith("__init__.py"):
                 inner = self.modules.inside(os.path.dirname(found), "__main__")
                 found = inner if inner is not None and self.modules.is_module(inner) else found
-            return Server("script", BY_CODE, "", (found,), f"python -m {arguments[1]}")
+            name = f"python -m {arguments[1]}"
+            return Server("script", BY_CODE, "", (found,), name, main=found)
         if not path or os.path.basename(path) == "setup.py":
             return None
         self.modules.add(path)
@@ -363,8 +469,15 @@ class Starts:
                 early = worker.patches and b"celery.__main__" in data
                 entries = tuple(dict.fromkeys((path, *worker.entries)))
                 label = f"python {name}"
-                return worker._replace(name=label, entries=entries, patches=early, open=False)
-        return Server("script", BY_CODE, "", (path,), f"python {name}")
+                return worker._replace(
+                    name=label,
+                    entries=entries,
+                    patches=early,
+                    open=False,
+                    main=path,
+                    as_file=True,
+                )
+        return _script(path, f"python {name}")
 
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
         """``python -m gevent.monkey SCRIPT``: everything is patched before the script."""
@@ -373,7 +486,9 @@ class Starts:
                 path = self._file(word, home)
                 why = "started by python -m gevent.monkey"
                 name = f"python -m gevent.monkey {word}"
-                return Server("script", YES, why, (path,) if path else (), name, patches=True)
+                if path is None:
+                    return Server("script", YES, why, (), name, patches=True)
+                return _script(path, name)._replace(gevent=YES, why=why, patches=True)
         return None
 
     def _point(self, point: EntryPoint) -> Server | None:
@@ -400,5 +515,6 @@ class Starts:
             if f"{os.sep}management{os.sep}commands{os.sep}" in other
             and other.startswith(os.path.join(directory, ""))
         ]
-        server = Server("management command", BY_CODE, "", (path, *commands), name)
+        entries = (path, *commands)
+        server = Server("management command", BY_CODE, "", entries, name, main=path, as_file=True)
         return Start(server, Evidence(path, row, self.line(path, row)), {})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gblock.project.processes.deployment import Deployment
+from gblock.config import Config
+from gblock.project.processes.deployment import Command, Deployment, Note
+from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
 from gblock.project.processes.program import Programs
-from gblock.project.reading.import_graph import Import, Reach
+from gblock.project.reading.import_graph import Import, ImportGraph
 from gblock.project.reading.modules import WORDS, Modules
 
 
@@ -28,23 +30,74 @@ class Surroundings(NamedTuple):
         return self.programs.deployment
 
 
-def read(modules: Modules, root: str, exclude: tuple[str, ...] = ()) -> Surroundings:
-    """Read them.
+def of_project(modules: Modules, config: Config) -> Surroundings:
+    """Read what stands around a project, the processes that its settings declare included.
+
+    Args:
+        modules: The project's files.
+        config: The project's settings.
+    """
+    declared = Declared(config.processes, config.filename or "", config.root)
+    return read(modules, modules.root, config.exclude, declared)
+
+
+class Declared(NamedTuple):
+    """The commands that a project's settings declare: what is started from elsewhere."""
+
+    commands: tuple[str, ...] = ()
+    filename: str = ""
+    directory: str = ""
+    """Where they are started."""
+
+
+def read(
+    modules: Modules,
+    root: str,
+    exclude: tuple[str, ...] = (),
+    declared: Declared | None = None,
+) -> Surroundings:
+    """Read what stands around a project.
 
     Args:
         modules: The project's files.
         root: The directory in which the files that start processes are looked for.
         exclude: Patterns as in `.gitignore`.
+        declared: The commands that the settings declare.
     """
     deployment = Deployment(root, exclude)
+    if declared is not None:
+        _declare(deployment, declared)
     programs = Programs(deployment)
     # Following every start of a large tree takes seconds, looking for words takes none.
     if not _speaks_of_gevent(modules, deployment):
         return Surroundings(programs, False, {})
     _ = programs.all  # remembered
-    reach = Reach(modules)
-    imports = {path: reach.imports(path) for path in modules.files}
+    graph = ImportGraph(modules, plugins=plugins(deployment))
+    imports = {path: graph.imports(path) for path in modules.files}
     return Surroundings(programs, True, imports, launches(modules))
+
+
+def _declare(deployment: Deployment, declared: Declared) -> None:
+    """Add the declared commands to those of a repository; note what starts nothing."""
+    text = deployment.text(declared.filename) if declared.filename else None
+    for written in declared.commands:
+        place = (text or "").find(written)
+        row = (text or "").count("\n", 0, place) + 1 if place >= 0 else 1
+        commands = [
+            Command.of(simple, declared.filename, row, "", declared.directory)
+            for simple in Script(written).commands()
+        ]
+        if not any(Programs(deployment).of(command) for command in commands):
+            message = f"processes: `{written}` starts nothing that gblock knows"
+            deployment.notes.append(Note(declared.filename, message, row))
+        deployment.commands += commands
+
+
+def plugins(deployment: Deployment) -> dict[str, list[str]]:
+    """Return the modules of the plug-ins that the project declares, by their group."""
+    return {
+        group: [point.module for point in points] for group, points in deployment.plugins.items()
+    }
 
 
 def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 from gblock.decoding import encoded
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.positions import MAIN_GUARD
 
 _STATEMENT = (
     rb"(?:from[ \t]+(\.*[ \t]*[\w.]*)[ \t]+import[ \t]*"
@@ -64,23 +65,38 @@ class Import(NamedTuple):
     row: int
     later: bool
     """Whether importing the module is not enough for it to happen."""
+    main: bool = False
+    """Whether it happens only where the module is the one that is started: it stands below
+    ``if __name__ == "__main__"``."""
+    depth: int | None = None
+    """In how many packages the name looks the module up: they run before it. All of those around
+    the file where that is not known."""
 
 
-class Reach:
+class ImportGraph:
     """Follows a project's imports.
 
     Args:
         modules: The project's files.
         known: What some of them import, where that has been read.
+        plugins: For each group of entry points that the project declares the names of their
+            modules: what names the group can import them.
     """
 
     def __init__(
-        self, modules: Modules, known: dict[str, tuple[Import, ...]] | None = None
+        self,
+        modules: Modules,
+        known: dict[str, tuple[Import, ...]] | None = None,
+        plugins: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.modules = modules
+        self._plugins = {
+            re.compile(rb"""["']%s["']""" % re.escape(group.encode())): tuple(names)
+            for group, names in (plugins or {}).items()
+        }
         self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._steps: dict[tuple[str, bool], frozenset[str]] = {}
+        self._steps: dict[tuple[str, bool, bool], frozenset[str]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
     def imports(self, path: str) -> tuple[Import, ...]:
@@ -90,59 +106,51 @@ class Reach:
             found = self._imports[path] = tuple(self._read(path))
         return found
 
-    def of(self, entries: Iterable[str], *, eager: bool = False) -> frozenset[str]:
-        """The files that running some files can lead to, these included.
+    def of(
+        self,
+        entries: Iterable[str],
+        *,
+        eager: bool = False,
+        main: str | None = "",
+        as_file: bool = False,
+    ) -> frozenset[str]:
+        """Return the files that running some files can lead to, these included.
 
         Args:
             entries: Where it starts.
             eager: Whether to follow only what importing a module does by itself.
+            main: The entry that is started, and not imported: what stands below its main guard
+                runs. None for any of them.
+            as_file: Whether it is started by its path: then the packages around it do not run.
         """
-        found = {path for path in entries if self.modules.is_module(path)}
+        begun = frozenset(path for path in entries if self.modules.is_module(path))
+        found: set[str] = set(begun)
+        for path in begun:
+            if not (as_file and path == main):
+                found.update(self.packages(path))
         waiting = list(found)
         while waiting:
-            new = self._next(waiting.pop(), eager) - found
+            path = waiting.pop()
+            is_main = path == main or (main is None and path in begun)
+            new = self._next(path, eager, is_main) - found
             found |= new
             waiting += new
         return frozenset(found)
 
-    def _next(self, path: str, eager: bool) -> frozenset[str]:
-        """The files to which one leads at once."""
-        found = self._steps.get((path, eager))
+    def _next(self, path: str, eager: bool, is_main: bool) -> frozenset[str]:
+        """Return the files to which one leads at once."""
+        found = self._steps.get((path, eager, is_main))
         if found is None:
-            imported = [one.target for one in self.imports(path) if not (eager and one.later)]
-            steps = {*self.packages(path), *imported}
-            found = frozenset(step for step in steps if self.modules.is_module(step))
-            self._steps[path, eager] = found
+            steps: set[str] = set()
+            for one in self.imports(path):
+                if not self.modules.is_module(one.target) or (
+                    not is_main if one.main else eager and one.later
+                ):
+                    continue
+                steps.add(one.target)
+                steps.update(self.packages(one.target)[: one.depth])
+            found = self._steps[path, eager, is_main] = frozenset(steps)
         return found
-
-    def chain(
-        self, entries: Iterable[str], target: str, *, eager: bool = False
-    ) -> list[tuple[str, Import | None]]:
-        """The shortest way from some files to another: each file, and the import that led there.
-
-        Args:
-            entries: Where it may start.
-            target: Where it ends.
-            eager: Whether to follow only what importing a module does by itself.
-        """
-        came: dict[str, tuple[str, Import | None]] = dict.fromkeys(entries, ("", None))
-        waiting = list(came)
-        for path in waiting:
-            if path == target:
-                break
-            steps = [one for one in self.imports(path) if not (eager and one.later)]
-            steps += [Import(one, 1, later=False) for one in self.packages(path)]
-            for step in steps:
-                if step.target not in came:
-                    came[step.target] = (path, step)
-                    waiting.append(step.target)
-        found: list[tuple[str, Import | None]] = []
-        path = target if target in came else ""
-        while path:
-            before, step_ = came[path]
-            found.append((path, step_))
-            path = before
-        return found[::-1]
 
     @cached_property
     def importers(self) -> dict[str, set[str]]:
@@ -221,21 +229,26 @@ class Reach:
             )
             if targets:
                 place = match.start(2) if match[2] is not None else match.start(4)
-                later = bool(match[1]) and rows.is_later(match.start(1), len(match[1]))
-                found += [Import(target, rows.of(place), later) for target in targets]
+                when = rows.when(match.start(1), len(match[1])) if match[1] else _NOW
+                row, later, main = rows.of(place), when == _LATER, when == _MAIN
+                found += [Import(one, row, later, main, depth) for one, depth in targets]
         for target, place in self._strings(data, path):
             found.append(Import(target, rows.of(place), True))
         for target in self._computed(data, path):
             found.append(Import(target, 1, True))
         return found
 
-    def _from(self, module: bytes, names: bytes, path: str) -> list[str]:
+    def _from(self, module: bytes, names: bytes, path: str) -> list[tuple[str, int | None]]:
+        """Return what ``from module import names`` imports, each with its depth."""
         text = module.decode(errors="replace").replace(" ", "")
         name = text.lstrip(".")
+        depth = name.count(".") if name == text else None
         found = self.modules.resolve(name, len(text) - len(name), path)
         if found is None:
             return []
-        targets = [found] if self.modules.is_module(found) and found != path else []
+        targets: list[tuple[str, int | None]] = []
+        if self.modules.is_module(found) and found != path:
+            targets.append((found, depth))
         if found.endswith("__init__.py"):
             directory = os.path.dirname(found)
         elif not self.modules.is_module(found):
@@ -245,17 +258,18 @@ class Reach:
         for word in _WORD.findall(_COMMENT.sub(b"", names)):
             inner = self.modules.inside(directory, word.decode(errors="replace"))
             if inner is not None and self.modules.is_module(inner):
-                targets.append(inner)
+                targets.append((inner, None if depth is None else depth + 1))
         return targets
 
-    def _plain(self, names: bytes, path: str) -> list[str]:
-        targets = []
+    def _plain(self, names: bytes, path: str) -> list[tuple[str, int | None]]:
+        targets: list[tuple[str, int | None]] = []
         for part in names.split(b","):
             words = part.split()
             if words:
-                found = self.modules.resolve(words[0].decode(errors="replace"), 0, path)
+                name = words[0].decode(errors="replace")
+                found = self.modules.resolve(name, 0, path)
                 if found is not None and self.modules.is_module(found) and found != path:
-                    targets.append(found)
+                    targets.append((found, name.count(".")))
         return targets
 
     @cached_property
@@ -289,6 +303,14 @@ class Reach:
                 if apps:
                     for one in self._application(os.path.dirname(target)):
                         found.setdefault(one, match.start(1))
+        for group, names in self._plugins.items():
+            named = group.search(data)
+            if named is None:
+                continue
+            for written in names:
+                target = self.named(written, path, short=True)
+                if target is not None and target != path:
+                    found.setdefault(target, named.start())
         if b"autodiscover_tasks" in data:
             place = data.find(b"autodiscover_tasks")
             for one in self._tasks:
@@ -377,8 +399,13 @@ class _Rows:
         self._place = place
         return self._row
 
-    def is_later(self, start: int, indentation: int) -> bool:
-        """Whether a line stands in a function or a class and not only in an ``if`` or ``try``."""
+    def when(self, start: int, indentation: int) -> str:
+        """Return when an indented line runs.
+
+        Returns:
+            `_LATER` in a function, a class or below ``TYPE_CHECKING``; `_MAIN` below the main
+            guard; `_NOW` in nothing but an ``if``, a ``try`` and the like.
+        """
         end = start
         while indentation and end > 0:
             begin = self.data.rfind(b"\n", 0, end - 1) + 1
@@ -388,11 +415,14 @@ class _Rows:
             depth = len(line) - len(stripped)
             if stripped.strip() and depth < indentation and not stripped.startswith(b"#"):
                 if not stripped.startswith(_BLOCKS):
-                    return stripped.startswith((b"def ", b"async ", b"class "))
-                if _GUARD.match(stripped):
-                    return True
+                    return _LATER if stripped.startswith((b"def ", b"async ", b"class ")) else _NOW
+                if _FOR_TYPES.match(stripped):
+                    return _LATER
+                if not depth and MAIN_GUARD.match(stripped):
+                    return _MAIN
                 indentation = depth
-        return False
+        return _NOW
 
 
-_GUARD = re.compile(rb"""if\s+__name__\s*==|if\s+(?:typing\.)?TYPE_CHECKING\b""")
+_NOW, _LATER, _MAIN = "now", "later", "main"
+_FOR_TYPES = re.compile(rb"if\s+(?:typing\.)?TYPE_CHECKING\b")

@@ -42,7 +42,10 @@ _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
 _SCANS = 25
-"""After so many searches it costs less to find the words of all files than to search all again."""
+"""After so many searches it costs less to index the words of all files than to search all again.
+
+Both ways find the same files.
+"""
 
 
 class Modules:
@@ -63,9 +66,10 @@ class Modules:
         self.problems: dict[str, Trouble] = {}
         self._data: dict[str, bytes] = {}
         self._sizes: dict[str, int] = {}
-        """The sizes of files that were surveyed."""
+        """The sizes of files that have not been read."""
+        self._surveyed: set[str] = set()
         self._speaking: set[str] = set()
-        """Those of them that are no tests and mention gevent."""
+        """Surveyed files that are no tests and mention gevent."""
         self._ahead: dict[str, bytes] = {}
         """Summaries that another process has made."""
         self._summaries: dict[str, ModuleSummary | None] = {}
@@ -111,20 +115,29 @@ class Modules:
 
     @property
     def size(self) -> int:
-        """The bytes of all files that have been read."""
-        unread = (size for path, size in self._sizes.items() if path not in self._data)
-        return sum(map(len, self._data.values())) + sum(unread)
+        """The bytes of all files."""
+        return sum(map(self._size, self.files))
+
+    def _size(self, path: str) -> int:
+        if path in self._data:
+            return len(self._data[path])
+        if path not in self._sizes:
+            try:
+                self._sizes[path] = os.path.getsize(path)
+            except OSError:
+                self._sizes[path] = 0
+        return self._sizes[path]
 
     @cached_property
     def is_frugal(self) -> bool:
         """Whether objects are followed in their own files only.
 
         So it is in a tree above ten megabytes of which no file but tests mentions gevent: there is
-        much to read and nothing at stake. To be asked once the files have been read.
+        much to read and nothing at stake.
         """
-        if self.size <= _HUGE or self._speaking:
+        if self._speaking or self.size <= _HUGE:
             return False
-        return not any(self.speaks(path) for path in self.files if path not in self._sizes)
+        return not any(self.speaks(path) for path in self.files if path not in self._surveyed)
 
     def speaks(self, path: str) -> bool:
         """Whether a file of the service mentions gevent."""
@@ -138,6 +151,7 @@ class Modules:
             speaking: Those of them for which `speaks` is true.
         """
         self._sizes.update(sizes)
+        self._surveyed.update(sizes)
         self._speaking.update(speaking)
 
     def give(self, path: str, data: bytes) -> None:
@@ -231,14 +245,16 @@ class Modules:
         return None
 
     def mentioning(self, word: str, *, tests: bool = False, whole: bool = False) -> list[str]:
-        """The files in whose bytes a word stands: those of the service, or all with tests.
+        """Return the files in whose bytes a word stands: the service's, or all with tests.
+
+        In a project that is read frugally there are none.
 
         Args:
             word: The word.
             tests: Whether tests count, too.
             whole: Whether parts of longer words do not.
         """
-        if vars(self).get("is_frugal"):
+        if self.is_frugal:
             return []
         key = (word, tests, whole)
         found = self._mentions.get(key)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-MAIN_GUARD = re.compile(rb"""^if\s+__name__\s*==\s*["']__main__["']""", re.MULTILINE)
+MAIN_GUARD = re.compile(
+    rb"""^if[\s(]+(?:__name__[ \t]*(?:==|\bin\b)[ \t]*[(\[{]?[ \t]*["']__main__["']"""
+    rb"""|["']__main__["'][ \t]*==[ \t]*__name__)""",
+    re.MULTILINE,
+)
 """The line that makes what follows run only in the module that is started."""
 SHORT = 60
 """The longest excerpt of code in a message, in characters."""

@@ -35,6 +35,11 @@ class Requirements:
     def __contains__(self, distribution: object) -> bool:
         return isinstance(distribution, str) and normalized(distribution) in self._names
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the project lists any requirement."""
+        return bool(self._names)
+
     @cached_property
     def _names(self) -> frozenset[str]:
         """Every word that may be a distribution's name; in lock files only what is locked."""

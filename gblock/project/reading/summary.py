@@ -6,7 +6,7 @@ a tag (the constants below); what can never say which object a call is made on b
 
 Every statement has a *path*: the indexes of the statement in its block, of the block in its
 statement, and so on outwards in. Paths sort in source order, and two of them tell whether one
-statement can run before the other (see ``reaching`` in ``inference``).
+statement can run before the other (see ``definitions``).
 """
 
 from __future__ import annotations
@@ -16,35 +16,150 @@ import sys
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-Expr: TypeAlias = Any
-"""A tuple with one of these tags first, or ``None`` for an expression that tells nothing."""
-
 Path: TypeAlias = tuple[int, ...]
 
-NAME = "name"  # (NAME, identifier)
-ATTRIBUTE = "attribute"  # (ATTRIBUTE, base, identifier)
-CALL = "call"  # (CALL, callee, positional, keywords): keywords are (name or None, value)
-STAR = "star"  # (STAR, value)
-CONSTANT = "constant"  # (CONSTANT, value)
-TUPLE = "tuple"  # (TUPLE, elements)
-SEQUENCE = "sequence"  # (SEQUENCE, elements): a list or a set
-MAPPING = "mapping"  # (MAPPING, ((key, value), …)): ``**other`` is (None, (STAR, other))
-SUBSCRIPT = "subscript"  # (SUBSCRIPT, base, index)
-EITHER = "either"  # (EITHER, values): a ternary, ``or``, ``and``
-BIT_OR = "bit-or"  # (BIT_OR, left, right): flags, and unions in annotations
-BIT_AND = "bit-and"  # (BIT_AND, left, right)
-AWAIT = "await"  # (AWAIT, value)
-LAMBDA = "lambda"  # (LAMBDA, scope)
-COMPREHENSION = "comprehension"  # (COMPREHENSION, scope, element, is_mapping)
-NEGATED = "negated"  # (NEGATED, value)
-TEXT = "text"  # (TEXT, parts): an f-string, or what ``+`` and ``%`` make, as far as it is told
+NAME = "name"
+ATTRIBUTE = "attribute"
+CALL = "call"
+STAR = "star"
+CONSTANT = "constant"
+TUPLE = "tuple"
+SEQUENCE = "sequence"
+MAPPING = "mapping"
+SUBSCRIPT = "subscript"
+EITHER = "either"
+BIT_OR = "bit-or"
+BIT_AND = "bit-and"
+AWAIT = "await"
+LAMBDA = "lambda"
+COMPREHENSION = "comprehension"
+NEGATED = "negated"
+SLICE = "slice"
+TEXT = "text"
+
+Expr: TypeAlias = Any
+"""One of the classes below, or ``None`` for an expression that says nothing."""
+
+
+class NameExpr(NamedTuple):
+    """A ``NAME``."""
+
+    tag: str
+    identifier: str
+
+
+class AttributeExpr(NamedTuple):
+    """An ``ATTRIBUTE``: ``base.name``."""
+
+    tag: str
+    base: Expr
+    name: str
+
+
+class CallExpr(NamedTuple):
+    """A ``CALL``."""
+
+    tag: str
+    callee: Expr
+    positional: tuple[Expr, ...]
+    keywords: tuple[tuple[str | None, Expr], ...]
+    """The name None stands for ``**value``."""
+
+
+class ConstantExpr(NamedTuple):
+    """A ``CONSTANT``; ``1``, ``1.0`` and ``True`` are different expressions."""
+
+    tag: str
+    value: Any
+    type: str
+
+
+class InnerExpr(NamedTuple):
+    """An expression around one other: ``STAR``, ``AWAIT``, ``NEGATED``; a ``SLICE`` holds none."""
+
+    tag: str
+    value: Expr
+
+
+class ElementsExpr(NamedTuple):
+    """Several expressions: a ``TUPLE``; a ``SEQUENCE`` is a list or a set.
+
+    ``EITHER`` is a ternary, ``or``, ``and``.
+    """
+
+    tag: str
+    elements: tuple[Expr, ...]
+
+
+class MappingExpr(NamedTuple):
+    """A ``MAPPING``: a dict display, in which ``**other`` has the key None, the value a STAR."""
+
+    tag: str
+    items: tuple[tuple[Expr, Expr], ...]
+
+
+class SubscriptExpr(NamedTuple):
+    """A ``SUBSCRIPT``: ``base[key]``."""
+
+    tag: str
+    base: Expr
+    key: Expr
+
+
+class OperatorExpr(NamedTuple):
+    """``BIT_OR`` for flags, and unions in annotations; ``BIT_AND``."""
+
+    tag: str
+    left: Expr
+    right: Expr
+
+
+class LambdaExpr(NamedTuple):
+    """A ``LAMBDA``."""
+
+    tag: str
+    scope: int
+
+
+class ComprehensionExpr(NamedTuple):
+    """A ``COMPREHENSION``, whose element of a dict is the value."""
+
+    tag: str
+    scope: int
+    element: Expr
+    is_mapping: bool
+
+
+class TextExpr(NamedTuple):
+    """A ``TEXT``: an f-string, or what ``+`` and ``%`` make, as far as it is known."""
+
+    tag: str
+    parts: tuple[Expr, ...]
+    is_template: bool = False
+    """Whether the first part is a template that ``%`` fills with the second."""
+
+
+def constant(value: object) -> ConstantExpr:
+    """Return the expression that is written as a constant."""
+    return ConstantExpr(CONSTANT, value, type(value).__name__)
+
+
+def call_of(
+    callee: Expr, positional: tuple[Expr, ...], keywords: tuple[tuple[str | None, Expr], ...] = ()
+) -> CallExpr:
+    """Return the expression that calls something."""
+    return CallExpr(CALL, callee, positional, keywords)
+
+
+NONE = constant(None)
+"""The expression ``None``."""
 
 # What binds a name.
 ASSIGNED = "assigned"
 UNPACKED = "unpacked"  # detail: the indexes to follow into the value
 LOOPED = "looped"  # detail: the indexes to follow into one element
 ENTERED = "entered"  # ``with value as name``; detail as for UNPACKED
-IMPORTED = "imported"  # value: (module, name or None, level)
+IMPORTED = "imported"  # value: an ImportedName
 STAR_IMPORTED = "star-imported"
 PARAMETER = "parameter"  # detail: the position, or None for *args and **kwargs
 DEFINED = "defined"  # value: the scope of the function or class
@@ -56,13 +171,28 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
-_PARTS = 6
-"""How many parts of a text are kept: its start is what tells something."""
+_MOST_PARTS = 6
+"""How many parts of a text are kept: its start is what matters."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
+_HELD_ALONE = "set"
+"""The method by which a context variable is given its one value."""
+_LISTS = (SEQUENCE, TUPLE, COMPREHENSION)
 _MERGES = {"extend", "update"}
+_ANY_KEY = ElementsExpr(TUPLE, ())
+_SLICE = InnerExpr(SLICE, None)
 _EXITS = {"sys.exit", "os._exit", "exit", "quit"}
+
+
+class ImportedName(NamedTuple):
+    """What an import binds a name to."""
+
+    module: str
+    name: str | None
+    """What is imported from the module; None for the module itself."""
+    level: int
+    """The number of leading dots."""
 
 
 class Binding(NamedTuple):
@@ -77,6 +207,24 @@ class Binding(NamedTuple):
     detail: Any = None
     fallback: bool = False
     """Whether it stands in an ``except ImportError``: only taken where the ``try`` says nothing."""
+
+
+class Fact(NamedTuple):
+    """What a test says of a name, or of an attribute, wherever it has been passed."""
+
+    test: Expr
+    """``isinstance(x, T)`` or another call, or ``NONE`` for ``x is None``."""
+    holds: bool
+    path: Path
+    """The path of a block inside which this is so; or of a statement, after which it is so."""
+
+    def reaches(self, use: Path) -> bool:
+        """Return whether a statement stands where this is so."""
+        depth = len(self.path)
+        if depth % 2 == 0:
+            return use[:depth] == self.path
+        last = depth - 1
+        return len(use) > last and use[:last] == self.path[:last] and use[last] > self.path[last]
 
 
 class Scope(NamedTuple):
@@ -111,6 +259,8 @@ class Scope(NamedTuple):
     """For ``try`` statements the number of the ``finally`` block: what is between is one of."""
     complete: dict[Path, int]
     """How many first blocks of a statement there are of which one always runs to its end."""
+    facts: dict[str, list[Fact]]
+    """What tests say of dotted names."""
     statements: list[tuple[int, int]]
     """First and last row of each statement right in a module's or class's body."""
     is_async: bool = False
@@ -207,6 +357,7 @@ class _Reader:
                 dead_ends=set(),
                 tries={},
                 complete={},
+                facts={},
                 statements=[],
             )
         )
@@ -259,6 +410,10 @@ class _Reader:
         elif isinstance(target, ast.Subscript):
             self.expression(target.slice)
             held = value if kind == ASSIGNED and not detail else None
+            container, _, attribute = (_dotted(target.value) or "").rpartition(".")
+            if attribute == "__dict__" and held is not None:
+                if isinstance(target.slice, ast.Constant):
+                    self.bind_attribute(container, str(target.slice.value), kind, value, row)
             self.store(target.value, held, row, _key(target.slice))
             self.expression(target.value)
 
@@ -295,7 +450,11 @@ class _Reader:
                     Binding(ELEMENT, value, self.scope, self.path, row, key)
                 )
         elif isinstance(container, ast.Subscript):  # a container in a container
-            inner = (SEQUENCE, (value,)) if key is None else (MAPPING, ((key, value),))
+            inner = (
+                ElementsExpr(SEQUENCE, (value,))
+                if key is None
+                else MappingExpr(MAPPING, ((key, value),))
+            )
             self.store(container.value, inner, row, _key(container.slice))
 
     def home_of(self, name: str) -> int:
@@ -348,20 +507,22 @@ class _Reader:
     def import_(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.asname:
-                value = (alias.name, None, 0)
+                value = ImportedName(alias.name, None, 0)
                 self.bind(alias.asname, IMPORTED, value, node.lineno)
             else:
                 top = alias.name.partition(".")[0]
-                self.bind(top, IMPORTED, (top, None, 0), node.lineno, alias.name)
+                self.bind(top, IMPORTED, ImportedName(top, None, 0), node.lineno, alias.name)
 
     def import_from(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
         for alias in node.names:
             if alias.name == "*":
-                self.bind("*", STAR_IMPORTED, (module, None, node.level), node.lineno)
+                value = ImportedName(module, None, node.level)
+                self.bind("*", STAR_IMPORTED, value, node.lineno)
             else:
                 name = alias.asname or alias.name
-                self.bind(name, IMPORTED, (module, alias.name, node.level), node.lineno)
+                value = ImportedName(module, alias.name, node.level)
+                self.bind(name, IMPORTED, value, node.lineno)
 
     def assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
@@ -387,7 +548,7 @@ class _Reader:
                     target.value if isinstance(target, ast.Starred) else target, OPAQUE, None
                 )
             else:
-                self.bind_target(target, ASSIGNED, value[1][index])
+                self.bind_target(target, ASSIGNED, value.elements[index])
 
     def annotated(self, node: ast.AnnAssign) -> None:
         annotation = self.quiet(node.annotation)
@@ -400,7 +561,10 @@ class _Reader:
 
     def augmented(self, node: ast.AugAssign) -> None:
         value = self.expression(node.value)
-        if isinstance(node.target, ast.Name):
+        if isinstance(node.op, ast.Add) and value is not None and value.tag in (SEQUENCE, TUPLE):
+            for element in value.elements:
+                self.store(node.target, element, node.lineno)
+        elif isinstance(node.target, ast.Name):
             kind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
             self.bind(node.target.id, kind, value, node.lineno)
         else:
@@ -446,11 +610,18 @@ class _Reader:
         self.scopes[self.scope].tests[self.path] = self.expression(node.test)
         if node.orelse:
             self.scopes[self.scope].complete[self.path] = 2
+        self.note_facts(node.test, True, (*self.path, 0))
+        self.note_facts(node.test, False, (*self.path, 1))
+        if _leaves(node.body):
+            self.note_facts(node.test, False, self.path)
+        if _leaves(node.orelse):
+            self.note_facts(node.test, True, self.path)
         self.branches("if", node.body, node.orelse)
 
     def loop(self, node: ast.While) -> None:
         self.header(node, node.body)
         self.expression(node.test)
+        self.note_facts(node.test, True, (*self.path, 0))
         self.branches("while", node.body, node.orelse)
 
     def for_(self, node: ast.For | ast.AsyncFor) -> None:
@@ -517,10 +688,24 @@ class _Reader:
                 if isinstance(name, str):
                     whole = pattern is case.pattern
                     self.bind(name, ASSIGNED if whole else OPAQUE, subject, case.pattern.lineno)
+            self.note_pattern(case.pattern, node.subject, (*path, number))
             if case.guard is not None:
                 self.expression(case.guard)
             self.block(case.body, (*path, number))
         self.path = path
+
+    def note_pattern(self, pattern: ast.pattern, subject: ast.expr, block: Path) -> None:
+        """``case Type():`` says what the subject is, and what ``as`` names."""
+        named = pattern.name if isinstance(pattern, ast.MatchAs) else None
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+            pattern = pattern.pattern
+        if isinstance(pattern, ast.MatchClass):
+            subjects = [subject]
+            if named is not None:
+                subjects.append(ast.Name(named, ast.Load()))
+            for one in subjects:
+                test = (self.quiet(one), self.quiet(pattern.cls))
+                self.note_fact(one, call_of(NameExpr(NAME, "isinstance"), test), True, block)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.header(node, node.body)
@@ -622,36 +807,74 @@ class _Reader:
             else:
                 parts.append(self.expression(part))
         self.quoted = quoted
-        return (TEXT, tuple(parts[:_PARTS]))
+        return TextExpr(TEXT, tuple(parts[:_MOST_PARTS]))
 
     def name(self, node: ast.Name) -> Expr:
-        return (NAME, node.id)
+        return NameExpr(NAME, node.id)
 
     def constant(self, node: ast.Constant) -> Expr:
         value = node.value
         if isinstance(value, (str, bytes)) and len(value) > 200:
             return None
-        return (CONSTANT, None if value is Ellipsis else value)
+        return constant(None if value is Ellipsis else value)
 
     def attribute(self, node: ast.Attribute) -> Expr:
         base = self.expression(node.value)
-        if base is None or base[0] == TEXT:
+        if base is None or base.tag == TEXT:
             return None
-        return (ATTRIBUTE, base, node.attr)
+        return AttributeExpr(ATTRIBUTE, base, node.attr)
 
     def call(self, node: ast.Call) -> Expr:
         callee = self.expression(node.func)
-        positional = tuple(
-            (STAR, self.expression(a.value)) if isinstance(a, ast.Starred) else self.expression(a)
-            for a in node.args
-        )
+        positional = tuple(self.expression(a) for a in node.args)
         keywords = tuple((k.arg, self.expression(k.value)) for k in node.keywords)
         if isinstance(node.func, ast.Attribute) and node.args:
             self.note_store(node.func, positional, node.lineno)
-        value = (CALL, callee, positional, keywords)
+        value = CallExpr(CALL, callee, positional, keywords)
+        self.note_setattr(node, positional)
         if callee is not None:
             self.note_call(node, value, "call", node.func.end_lineno or node.lineno)
         return value
+
+    def assert_(self, node: ast.Assert) -> None:
+        self.others(node)
+        self.note_facts(node.test, True, self.path)
+
+    def note_facts(self, test: ast.expr, holds: bool, path: Path) -> None:
+        """Note what is known where a test has come out one way."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            self.note_facts(test.operand, not holds, path)
+        elif isinstance(test, ast.BoolOp):
+            if isinstance(test.op, ast.And) is holds:
+                for part in test.values:
+                    self.note_facts(part, holds, path)
+        elif isinstance(test, ast.Call) and test.args and not test.keywords:
+            called = (_dotted(test.func) or "").rpartition(".")[2].lstrip("_")
+            if called.startswith("is") and all(isinstance(a, _SIMPLE) for a in test.args):
+                arguments = tuple(self.quiet(_named(one)) for one in test.args)
+                self.note_fact(test.args[0], call_of(self.quiet(test.func), arguments), holds, path)
+        elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+            self.note_comparison(test, holds, path)
+
+    def note_comparison(self, test: ast.Compare, holds: bool, path: Path) -> None:
+        left, operator, right = test.left, test.ops[0], test.comparators[0]
+        if isinstance(operator, (ast.IsNot, ast.NotEq)):
+            holds = not holds
+        elif not isinstance(operator, (ast.Is, ast.Eq)):
+            return
+        if isinstance(right, ast.Constant) and right.value is None:
+            self.note_fact(left, NONE, holds, path)
+        elif isinstance(left, ast.Call) and _dotted(left.func) == "type" and len(left.args) == 1:
+            known = (self.quiet(left.args[0]), self.quiet(right))
+            is_type = call_of(NameExpr(NAME, "isinstance"), known)
+            if holds:
+                self.note_fact(left.args[0], is_type, holds, path)
+
+    def note_fact(self, subject: ast.expr, test: Expr, holds: bool, path: Path) -> None:
+        name = _dotted(_named(subject))
+        if name is not None:
+            scope = self.scopes[self.function_around(self.scope)]
+            scope.facts.setdefault(name, []).append(Fact(test, holds, path))
 
     def note_call(self, node: ast.expr, value: Expr, kind: str, name_row: int) -> None:
         self.calls.append(
@@ -671,71 +894,89 @@ class _Reader:
             )
         )
 
+    def note_setattr(self, node: ast.Call, positional: tuple[Expr, ...]) -> None:
+        """``setattr(x, "name", value)``, ``object.__setattr__(self, "name", value)``."""
+        if len(positional) == 3 and not node.keywords:
+            if _dotted(node.func) == "setattr" or getattr(node.func, "attr", "") == "__setattr__":
+                owner, name = _dotted(node.args[0]), node.args[1]
+                if owner is not None and isinstance(name, ast.Constant):
+                    self.bind_attribute(
+                        owner, str(name.value), ASSIGNED, positional[2], node.lineno
+                    )
+
     def note_store(self, func: ast.Attribute, positional: tuple[Expr, ...], row: int) -> None:
         if func.attr in _STORES and len(positional) > _STORES[func.attr]:
-            key = (positional[0] or (TUPLE, ())) if func.attr == "setdefault" else None
+            key = (positional[0] or _ANY_KEY) if func.attr == "setdefault" else None
             self.store(func.value, positional[_STORES[func.attr]], row, key)
+        elif func.attr == _HELD_ALONE and len(positional) == 1:
+            self.store(func.value, positional[0], row)
         elif func.attr in _MERGES:
             merged = positional[0]
-            if merged is not None and merged[0] in (SEQUENCE, TUPLE):
-                for element in merged[1]:
+            if merged is not None and merged.tag in (SEQUENCE, TUPLE):
+                for element in merged.elements:
                     self.store(func.value, element, row)
-            elif merged is not None and merged[0] == MAPPING:
-                for key, value in merged[1]:
-                    if value is not None and value[0] != STAR:
-                        self.store(func.value, value, row, key or (TUPLE, ()))
+            elif merged is not None and merged.tag == MAPPING:
+                for key, value in merged.items:
+                    if value is not None and value.tag != STAR:
+                        self.store(func.value, value, row, key or _ANY_KEY)
 
     def await_(self, node: ast.Await) -> Expr:
         before = len(self.calls)
         value = self.expression(node.value)
         if len(self.calls) > before and isinstance(node.value, ast.Call):
             self.calls[-1] = self.calls[-1]._replace(awaited=True)
-        return None if value is None else (AWAIT, value)
+        return None if value is None else InnerExpr(AWAIT, value)
 
     def tuple(self, node: ast.Tuple) -> Expr:
-        return (TUPLE, tuple(self.expression(e) for e in node.elts))
+        return ElementsExpr(TUPLE, tuple(self.expression(e) for e in node.elts))
 
     def sequence(self, node: ast.List | ast.Set) -> Expr:
-        return (SEQUENCE, tuple(self.expression(e) for e in node.elts))
+        return ElementsExpr(SEQUENCE, tuple(self.expression(e) for e in node.elts))
 
     def mapping(self, node: ast.Dict) -> Expr:
-        return (
+        return MappingExpr(
             MAPPING,
             tuple(
                 (self.expression(k), self.expression(v))
                 if k is not None
-                else (None, (STAR, self.expression(v)))
+                else (None, InnerExpr(STAR, self.expression(v)))
                 for k, v in zip(node.keys, node.values, strict=True)
             ),
         )
 
     def subscript(self, node: ast.Subscript) -> Expr:
-        base, index = self.expression(node.value), self.expression(node.slice)
-        return None if base is None else (SUBSCRIPT, base, index)
+        base, key = self.expression(node.value), self.expression(node.slice)
+        if isinstance(node.slice, ast.Slice):
+            key = _SLICE
+        return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
     def ternary(self, node: ast.IfExp) -> Expr:
         self.expression(node.test)
-        return (EITHER, (self.expression(node.body), self.expression(node.orelse)))
+        return ElementsExpr(EITHER, (self.expression(node.body), self.expression(node.orelse)))
 
     def bool_op(self, node: ast.BoolOp) -> Expr:
-        return (EITHER, tuple(self.expression(v) for v in node.values))
+        return ElementsExpr(EITHER, tuple(self.expression(v) for v in node.values))
 
     def bin_op(self, node: ast.BinOp) -> Expr:
         left, right = self.expression(node.left), self.expression(node.right)
         if isinstance(node.op, ast.BitOr):
-            return (BIT_OR, left, right)
+            return OperatorExpr(BIT_OR, left, right)
         if isinstance(node.op, ast.BitAnd):
-            return (BIT_AND, left, right)
+            return OperatorExpr(BIT_AND, left, right)
         if isinstance(node.op, ast.Add):
             return _joined(left, right)
-        if isinstance(node.op, ast.Mod) and left is not None and left[0] == CONSTANT:
-            if isinstance(left[1], str):
-                return (TEXT, (left, right), "%")
+        if isinstance(node.op, ast.Mod) and left is not None and left.tag == CONSTANT:
+            if isinstance(left.value, str):
+                return TextExpr(TEXT, (left, right), is_template=True)
         return None
 
     def unary(self, node: ast.UnaryOp) -> Expr:
         value = self.expression(node.operand)
-        return (NEGATED, value) if isinstance(node.op, ast.USub) and value is not None else None
+        return (
+            InnerExpr(NEGATED, value)
+            if isinstance(node.op, ast.USub) and value is not None
+            else None
+        )
 
     def walrus(self, node: ast.NamedExpr) -> Expr:
         value = self.expression(node.value)
@@ -743,7 +984,7 @@ class _Reader:
         return value
 
     def starred(self, node: ast.Starred) -> Expr:
-        return (STAR, self.expression(node.value))
+        return InnerExpr(STAR, self.expression(node.value))
 
     def lambda_(self, node: ast.Lambda) -> Expr:
         parameters = self.parameters(node.args)
@@ -752,7 +993,7 @@ class _Reader:
         calls_statement = self.statement
         self.inside(index, parameters, node.body, node.lineno)
         self.statement = calls_statement
-        return (LAMBDA, index)
+        return LambdaExpr(LAMBDA, index)
 
     def comprehension(self, node: Any) -> Expr:
         rows = (node.lineno, node.end_lineno or node.lineno)
@@ -770,7 +1011,7 @@ class _Reader:
         else:
             element = self.expression(node.elt)
         self.scope, self.path = scope, path
-        return (COMPREHENSION, index, element, isinstance(node, ast.DictComp))
+        return ComprehensionExpr(COMPREHENSION, index, element, isinstance(node, ast.DictComp))
 
     def yield_(self, node: ast.Yield) -> Expr:
         value = self.expression(node.value) if node.value is not None else None
@@ -780,21 +1021,25 @@ class _Reader:
     def yield_from(self, node: ast.YieldFrom) -> Expr:
         value = self.expression(node.value)
         if value is not None:
-            self.scopes[self.function_around(self.scope)].yields.append(((STAR, value), self.path))
+            self.scopes[self.function_around(self.scope)].yields.append(
+                (InnerExpr(STAR, value), self.path)
+            )
         return None
 
 
 def _joined(left: Expr, right: Expr) -> Expr:
     """``left + right`` where either is known to be a text."""
-    if left is not None and left[0] == TEXT and len(left) == 2:
-        return (TEXT, (*left[1], right)[:_PARTS])
-    if any(one is not None and (_is_text(one) or one[0] == TEXT) for one in (left, right)):
-        return (TEXT, (left, right))
+    if left is not None and left.tag == TEXT and not left.is_template:
+        return TextExpr(TEXT, (*left.parts, right)[:_MOST_PARTS])
+    if any(one is not None and (_is_text(one) or one.tag == TEXT) for one in (left, right)):
+        return TextExpr(TEXT, (left, right))
+    if any(one is not None and one.tag in _LISTS for one in (left, right)):
+        return ElementsExpr(EITHER, (left, right))
     return None
 
 
 def _is_text(value: Expr) -> bool:
-    return value[0] == CONSTANT and isinstance(value[1], str)
+    return bool(value.tag == CONSTANT) and isinstance(value.value, str)
 
 
 def _rows(node: ast.stmt) -> tuple[int, int]:
@@ -814,9 +1059,26 @@ def _dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+_SIMPLE = (ast.Name, ast.Attribute, ast.Tuple, ast.BinOp, ast.NamedExpr)
+"""Arguments that can be read twice: they bind nothing, and open no scope."""
+
+
+def _named(node: ast.expr) -> ast.expr:
+    """Return the name in ``(name := value)``, else the expression itself."""
+    return node.target if isinstance(node, ast.NamedExpr) else node
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Return whether what stands behind a statement does not run after one of its blocks."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return _dotted(last.value.func) in _EXITS
+    return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
 def _key(node: ast.expr) -> Expr:
     """A subscript where something is stored: the constant, or anything."""
-    return (CONSTANT, node.value) if isinstance(node, ast.Constant) else (TUPLE, ())
+    return constant(node.value) if isinstance(node, ast.Constant) else _ANY_KEY
 
 
 def _strings(node: ast.expr) -> list[str] | None:
@@ -844,7 +1106,7 @@ _STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Expr: _Reader.expression_statement,
     ast.Return: _Reader.return_,
     ast.Raise: _Reader.others,
-    ast.Assert: _Reader.others,
+    ast.Assert: _Reader.assert_,
     ast.Delete: _Reader.delete,
     ast.Global: _Reader.global_,
     ast.Nonlocal: _Reader.nonlocal_,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import fnmatch
 import operator
 import os
+import re
 from functools import cached_property
 
 from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
 
 _NAME = operator.attrgetter("name")
+_VARIABLE = re.compile(r"\$(?:\{\w+\}|\w+)")
+_WORD = re.compile(r"\W")
+_TELLING = 4
+"""So many letters of a path have to be known."""
 _MANY = 300_000
 """A repository with more files than this is read no further."""
 LARGEST = 1_000_000
@@ -104,6 +110,29 @@ class Tree:
         if ranked[0][0] == 1 and len(wanted) > 1 and not _may_move(wanted):
             return None
         return ranked[0][2]
+
+    def matching(self, written: str, directory: str) -> list[str]:
+        """Return the files that a path with unknown variables can mean.
+
+        Args:
+            written: The path; ``$NAME`` and ``${NAME}`` stand for anything.
+            directory: Where it is looked up.
+
+        Returns:
+            Nothing where so little of the path is known that any file would do.
+        """
+        pattern = _VARIABLE.sub("*", written)
+        name = os.path.basename(pattern)
+        if len(_WORD.sub("", os.path.splitext(pattern)[0])) < _TELLING:
+            return []
+        whole = os.path.normpath(os.path.join(directory, pattern))
+        return [
+            path
+            for known, paths in self._by_name.items()
+            if fnmatch.fnmatchcase(known, name)
+            for path in paths
+            if fnmatch.fnmatchcase(path, whole)
+        ]
 
     def directory(self, written: str) -> str | None:
         """The directory that an absolute path of another machine means: the one that ends like it.

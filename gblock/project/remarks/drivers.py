@@ -12,15 +12,16 @@ from typing import NamedTuple
 from gblock.catalog import Choice, Chooser, Driver, Reading, Setting
 from gblock.project.names.expressions import Place, is_passed, passed
 from gblock.project.names.origins import Origins, Part, Text
+from gblock.project.processes.patching import Patch
 from gblock.project.processes.processes import Process, Processes
 from gblock.project.processes.servers import NO, YES
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import column
 from gblock.project.reading.requirements import Requirements
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, constant
 from gblock.project.remarks.remark import Remark, Span
 
-_CALLERS = 40
+_BUDGET = 40
 """In so many files callers are looked for, for each place that reads a string."""
 
 
@@ -38,6 +39,8 @@ class Facts(NamedTuple):
     """The processes in which the project does make it cooperative."""
     reader: tuple[str, int] | None
     """The file and the row where it is read, if that is another place."""
+    doubt: Patch | None = None
+    """What makes it cooperative in these processes under a condition alone."""
 
 
 class Read(NamedTuple):
@@ -83,8 +86,9 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self._read_by(chooser):
-                self.inference.calling.allowance = _CALLERS
-                for text in self.origins.texts(read.part):
+                with self.inference.calling.budget(_BUDGET):
+                    texts = self.origins.texts(read.part)
+                for text in texts:
                     if text.path not in self.paths:
                         continue
                     remark = self._remark(text, read)
@@ -144,7 +148,7 @@ class Drivers:
         if any(is_passed(expression, None, keyword) for keyword in reading.unless):
             return
         place = Place(path, call.scope, call.path)
-        if reading.symbol not in self.inference.callee_symbols(expression[1], place):
+        if reading.symbol not in self.inference.callee_symbols(expression.callee, place):
             return
         argument = passed(expression, reading.position, reading.keyword)
         part = Part(argument, place, (call.row, call.end_row))
@@ -165,7 +169,7 @@ class Drivers:
                 yield part
 
     def _given(self, name: str, summary: ModuleSummary) -> Iterator[Part]:
-        key = (tags.CONSTANT, name)
+        key = constant(name)
         for scope in summary.scopes:
             if scope.kind == "class" and "Test" in scope.name:
                 continue
@@ -184,10 +188,10 @@ class Drivers:
         for call in summary.calls:
             if call.node == "call":
                 place = Place(summary.filename, call.scope, call.path)
-                for keyword, value in call.expression[3]:
+                for keyword, value in call.expression.keywords:
                     if keyword == name:
                         yield Part(value, place, (call.row, call.end_row))
-                for argument in call.expression[2]:
+                for argument in call.expression.positional:
                     for value in _under(argument, key):
                         yield Part(value, place, (call.row, call.end_row))
 
@@ -230,12 +234,12 @@ class Drivers:
             rows = [(text.path, statement), (read.part.place.path, read.part.rows)]
             if any(pattern.search(self._source(path, one)) for path, one in rows):
                 return None
-        blocked, free = running
+        blocked, free, doubt = running
         names = tuple(dict.fromkeys(process.name for process in blocked))
         elsewhere = tuple(dict.fromkeys(process.name for process in free))
         reader = (read.part.place.path, read.part.rows[0])
         here = reader[0] == text.path and statement[0] <= reader[1] <= statement[1]
-        facts = Facts(driver, written, rivals, names, elsewhere, None if here else reader)
+        facts = Facts(driver, written, rivals, names, elsewhere, None if here else reader, doubt)
         return Remark(text.path, span, facts, statement)
 
     def _chosen(self, text: Text, read: Read) -> tuple[Driver, Choice, str] | None:
@@ -261,8 +265,10 @@ class Drivers:
 
     def _running(
         self, driver: Driver, path: str, reader: str
-    ) -> tuple[list[Process], list[Process]] | None:
-        """The processes in which a driver blocks, and those in which it is cooperative.
+    ) -> tuple[list[Process], list[Process], Patch | None] | None:
+        """Return the processes in which a driver blocks, and those in which it is cooperative.
+
+        What makes it cooperative in the former under a condition alone comes third.
 
         Args:
             driver: The driver.
@@ -284,12 +290,20 @@ class Drivers:
             return None
         if not running:
             # Nobody knows who runs it: then what the project does anywhere is done for it, too.
-            if any(not p.undone and p.symbol in remedies for p in self.processes.patching.all()):
+            made = [
+                patch
+                for patch in self.processes.patching.all()
+                if not patch.undone and patch.symbol in remedies
+            ]
+            if any(not patch.condition for patch in made):
                 return None
-            return [p for p in reaching if p.runs_on_gevent != NO], []
-        free = [p for p in running if any(patch.symbol in remedies for patch in p.drivers)]
+            doubt = made[0] if made else None
+            return [p for p in reaching if p.runs_on_gevent != NO], [], doubt
+        made_in = {p: [one for one in p.drivers if one.symbol in remedies] for p in running}
+        free = [p for p, made in made_in.items() if any(not one.condition for one in made)]
         blocked = [process for process in running if process not in free]
-        return (blocked, free) if blocked else None
+        doubts = [made_in[process][0] if made_in[process] else None for process in blocked]
+        return (blocked, free, doubts[0] if all(doubts) else None) if blocked else None
 
     @cached_property
     def _only_load_tests(self) -> bool:
@@ -340,8 +354,8 @@ def _is_run_by_alembic(path: str, data: bytes) -> bool:
 
 def _under(expression: Expr, key: Expr) -> Iterator[Expr]:
     """What dict displays in an expression hold under a key."""
-    if expression is not None and expression[0] == tags.MAPPING:
-        for name, value in expression[1]:
+    if expression is not None and expression.tag == tags.MAPPING:
+        for name, value in expression.items:
             if name == key:
                 yield value
             else:

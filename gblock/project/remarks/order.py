@@ -17,7 +17,7 @@ from gblock.project.names.expressions import Place, dotted, last_name
 from gblock.project.processes.patching import PATCHED, Patch
 from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary
+from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr
 
 if TYPE_CHECKING:
     from gblock.project.processes.processes import Process, Processes
@@ -188,20 +188,17 @@ class _Run:
             pass
 
     def _begin(self, path: str) -> None:
-        is_script = self.process.kind == "script"
-        as_file = is_script and not self.process.name.startswith("python -m")
-        if os.path.basename(path) == "__main__.py":
-            as_file = False
-        self._module(path, is_main=is_script, in_package=not as_file)
+        is_main = path == self.process.main
+        self._module(path, is_main=is_main, depth=0 if is_main and self.process.as_file else None)
 
-    def _module(self, path: str, *, is_main: bool = False, in_package: bool = True) -> None:
+    def _module(self, path: str, *, is_main: bool = False, depth: int | None = None) -> None:
+        """Run a module, after so many of the packages around it; all of them for None."""
         if path in self._done or len(self._chain) > _DEEPEST:
             return
-        if in_package:
-            for package in reversed(self.order.processes.reach.packages(path)):
-                self._module(package)
-            if path in self._done:
-                return
+        for package in reversed(self.order.processes.graph.packages(path)[:depth]):
+            self._module(package)
+        if path in self._done:
+            return
         self._done.add(path)
         summary = self.modules.summary(path)
         if summary is None:
@@ -302,18 +299,21 @@ class _Run:
             if not level:
                 self._import_other(module, name, (path, binding.row))
             return
-        self._import_own(target, name, (path, binding.row))
+        depth = None if level else module.count(".")
+        self._import_own(target, name, (path, binding.row), depth)
 
-    def _import_own(self, target: str, name: str | None, place: tuple[str, int]) -> None:
+    def _import_own(
+        self, target: str, name: str | None, place: tuple[str, int], depth: int | None
+    ) -> None:
         self._chain.append(place)
         directory = target
         if self.modules.is_module(target):
-            self._module(target)
+            self._module(target, depth=depth)
             directory = os.path.dirname(target) if target.endswith("__init__.py") else ""
         if name is not None and directory:
             inner = self.modules.inside(directory, name)
             if inner is not None and self.modules.is_module(inner):
-                self._module(inner)
+                self._module(inner, depth=None if depth is None else depth + 1)
         self._chain.pop()
 
     def _import_other(self, module: str, name: str | None, place: tuple[str, int]) -> None:
@@ -338,20 +338,23 @@ class _Run:
 
     def _value(self, expression: Expr, row: int, place: Place) -> None:
         """``_sleep = time.sleep``, or a parameter's default."""
-        self.order.inference.calling.allowance = ALLOWANCE
-        for symbol in sorted(self.order.inference.callee_symbols(expression, place)):
+        for symbol in self._symbols(expression, place):
             original = self.order.catalog.originals.get(symbol)
             if original is not None and original.kept:
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
+    def _symbols(self, expression: Expr, place: Place) -> list[str]:
+        with self.order.inference.calling.budget(ALLOWANCE):
+            return sorted(self.order.inference.callee_symbols(expression, place))
+
     def _call(self, call: Call, summary: ModuleSummary) -> None:
-        callee = call.expression[1]
+        callee = call.expression.callee
         place = (summary.filename, call.row)
         name = last_name(callee)
         if dotted(callee) in _BY_NAME:
-            self._import_by_name(call.expression[2], place)
+            self._import_by_name(call.expression.positional, place)
             return
-        if name in self.order.last_names and callee[0] == tags.ATTRIBUTE:
+        if name in self.order.last_names and callee.tag == tags.ATTRIBUTE:
             self._made(call, summary)
         function = self._function(callee, summary, call.scope)
         if function is None or function in self._done or len(self._chain) > _DEEPEST:
@@ -364,29 +367,28 @@ class _Run:
             self._chain.pop()
 
     def _import_by_name(self, arguments: tuple[Expr, ...], place: tuple[str, int]) -> None:
-        if arguments and arguments[0] is not None and arguments[0][0] == tags.CONSTANT:
-            written = arguments[0][1]
+        if arguments and arguments[0] is not None and arguments[0].tag == tags.CONSTANT:
+            written = arguments[0].value
             if isinstance(written, str) and written and not written.startswith("."):
                 target = self.modules.resolve(written, 0, place[0])
                 if target is None:
                     self._import_other(written, None, place)
                 else:
-                    self._import_own(target, None, place)
+                    self._import_own(target, None, place, written.count("."))
 
     def _made(self, call: Call, summary: ModuleSummary) -> None:
         """``lock = threading.Lock()`` in the body of a module or a class."""
         if summary.scopes[call.scope].kind not in ("module", "class"):
             return
         where = Place(summary.filename, call.scope, call.path)
-        self.order.inference.calling.allowance = ALLOWANCE
-        for symbol in sorted(self.order.inference.callee_symbols(call.expression[1], where)):
+        for symbol in self._symbols(call.expression.callee, where):
             original = self.order.catalog.originals.get(symbol)
             if original is not None and original.made:
                 self._keep(
                     "made",
                     (summary.filename, call.name_row),
                     symbol,
-                    last_name(call.expression[1]),
+                    last_name(call.expression.callee),
                     symbol,
                 )
 
@@ -420,7 +422,7 @@ class _Run:
             found = self.modules.summary(target) if target and _is_file(self, target) else None
             if found is None or not last or "." in last:
                 return None
-            return self._function((tags.NAME, last), found, 0, depth + 1)
+            return self._function(NameExpr(tags.NAME, last), found, 0, depth + 1)
         return None
 
 
@@ -461,4 +463,4 @@ def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_
 
 def _names(value: Expr, names: frozenset[str]) -> bool:
     """Whether a value is an attribute of a name to look for."""
-    return value is not None and value[0] == tags.ATTRIBUTE and value[2] in names
+    return value is not None and value.tag == tags.ATTRIBUTE and value.name in names

@@ -5,6 +5,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
+
+    from gblock.project.names.expressions import Place
 else:
     from gblock.lean import NamedTuple
 
@@ -28,3 +30,5 @@ class Remark(NamedTuple):
     statement: tuple[int, int] | None = None
     """The first and the last row of the statement, whose comments may suppress it; by default
     those of the span."""
+    place: Place | None = None
+    """Where the call stands that it is about, if it is about one."""

@@ -9,7 +9,8 @@ from gblock.project.remarks.order import Order
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.calls.unpatched import Unpatched
-    from gblock.project.processes.processes import Processes
+    from gblock.project.processes.patching import Patch
+    from gblock.project.processes.processes import Process, Processes
     from gblock.project.reading.modules import Modules
 
 
@@ -30,6 +31,25 @@ class Service:
     def modules(self) -> Modules:
         """The project's files."""
         return self.processes.modules
+
+    def first_patch(self, process: Process) -> Patch | None:
+        """Return the patch that a process executes first, None if it never patches."""
+        for steps in self.order.of(process):
+            for step in steps:
+                if step.patch is not None:
+                    return step.patch
+        return process.patches[0] if process.patches else None
+
+    def patching(self, process: Process) -> tuple[str, int]:
+        """Return the place at which one change completes a process's patching.
+
+        Returns:
+            The file and the row of its first patch; without one, the file in which it begins.
+        """
+        patch = self.first_patch(process)
+        if patch is not None:
+            return patch.path, patch.row
+        return (process.entries[0] if process.entries else process.name), 1
 
     @cached_property
     def order(self) -> Order:

@@ -12,6 +12,7 @@ import re
 from functools import cached_property
 
 from gblock.decoding import is_utf_8
+from gblock.project.reading.generated import attributes_made_by
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.word_index import SPACED
 from gblock.project.triage.vocabulary import Vocabulary, pattern
@@ -60,6 +61,8 @@ class Triage:
         self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
         self._reached: dict[str, frozenset[str]] = {}
         """The files that objects may get to, with the packages that these are of."""
+        self._callables: dict[str, set[str]] = {}
+        """By package, the attributes that hold what blocks when it is called."""
         self._is_big = False
         self._matters: dict[str, bool] = {}
         """Whether files matter by themselves, where a survey has told."""
@@ -322,12 +325,17 @@ class Triage:
         if self.modules.is_frugal:
             return
         packages = self.vocabulary.packages
-        with_methods = frozenset(r for r in roots if packages[r].methods or packages[r].whole)
+        with_methods = frozenset(
+            root
+            for root in roots
+            if packages[root].methods or packages[root].whole or packages[root].is_callable
+        )
+        data = self.modules.data
+        importing = [path for path in self.modules.files if self.imported(path) & with_methods]
+        self._find_callables(importing)
         named = self._attribute_pattern(with_methods)
         if named is None:
             return
-        data = self.modules.data
-        importing = [path for path in self.modules.files if self.imported(path) & with_methods]
         related = self.vocabulary.related()
         groups = {related[root] & with_methods for root in with_methods}
         seeds = {
@@ -352,12 +360,24 @@ class Triage:
                 if named is not None and named.search(data(path)):
                     self._reached[path] = self._reached.get(path, frozenset()) | group
 
+    def _find_callables(self, importing: list[str]) -> None:
+        """Note under which names files keep objects of a package that block when called."""
+        for root in self.roots(importing):
+            if self.vocabulary.packages[root].is_callable:
+                found = self._callables.setdefault(root, set())
+                pattern = attributes_made_by(self.vocabulary.makers[root] or {"$"})
+                for path in importing:
+                    if root in self.imported(path):
+                        names = pattern.findall(self.modules.data(path))
+                        found.update(name.decode(errors="replace") for name in names)
+
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
         """How methods of some packages are written, None where there are none."""
         roots = list(roots)
         if any(self.vocabulary.packages[root].whole for root in roots):
             return re.compile(rb"\.\w+")
         names = {name for root in roots for name in self.vocabulary.packages[root].methods}
+        names.update(name for root in roots for name in self._callables.get(root, ()))
         if not names:
             return None
         return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())

@@ -55,6 +55,11 @@ class Package:
         else:
             self.functions.add(name)
 
+    @property
+    def is_callable(self) -> bool:
+        """Whether calls of its objects are looked for, which stand under any name."""
+        return "__call__" in self.operators
+
     def merge(self, other: Package) -> None:
         """Take in what another name of the same package stands for."""
         self.functions |= other.functions

@@ -1,53 +1,43 @@
-"""The files of a repository that start processes, read into commands."""
+"""The files of a repository that start processes, read into commands.
+
+Which file is read by which module stands in `gblock.project.processes.formats`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections import Counter
 from functools import cached_property
 
+from gblock.project.processes import formats
 from gblock.project.processes.deployment import (
     dockerfile,
     env_files,
-    makefile,
     manifests,
     packaging,
-    procfile,
-    units,
+    shell_script,
 )
-from gblock.project.processes.deployment.command import Command, EntryPoint, Note, UnreadableError
-from gblock.project.processes.deployment.shell import Script
-from gblock.project.processes.hints import starters
+from gblock.project.processes.deployment.command import (
+    Command,
+    EntryPoint,
+    Fact,
+    Note,
+    UnreadableError,
+    Variables,
+)
+from gblock.project.processes.deployment.repository import Image, Repository, Values
 from gblock.project.reading.tree import LARGEST, Tree
 
 __all__ = ["Command", "Deployment", "EntryPoint", "Note"]
 
-_DOCKERFILE = re.compile(
-    r"(?:(?:docker|container)file(?:[._-].+)?|.+\.(?:docker|container)file)", re.IGNORECASE
-)
-_MAKEFILE = re.compile(r"(?:gnu)?makefile|.+\.mk|\.?justfile", re.IGNORECASE)
-_SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|da|k|z|a)?sh\b")
-_NAMES_COMMAND = re.compile(
-    rb"""["']?(?:command|args|entrypoint|cmd|startCommand|start_command|build|uwsgi|wsgi-file|"""
-    rb"""module|run|scripts|configMapGenerator)["']?[ \t]*:|\bConfigMap\b"""
-)
-_SECTIONS = re.compile(
-    rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\]|Service\])", re.MULTILINE
-)
-_XML = re.compile(r"<([a-z][\w-]*)>([^<]*)</\1>|<([a-z][\w-]*)\s*/>")
 _REQUIREMENTS = re.compile(
     r"(?:requirements[^/]*|/requirements/[^/]*)\.(?:txt|in)$"
     r"|/(?:Pipfile|pyproject\.toml|setup\.py|setup\.cfg|environment\.ya?ml)$"
 )
-_JSON = re.compile(r"uwsgi|^(?:app|package)\.json$|task.?def", re.IGNORECASE)
-_YAML_FILES = 2000
-"""So many YAML files are parsed."""
-_LARGE_YAML = 200_000
-"""Bytes: a larger YAML file holds data."""
 
 
-class Deployment:
+class Deployment(Repository):
     """Every command of a repository that may start a process.
 
     Args:
@@ -59,30 +49,33 @@ class Deployment:
         self.tree = Tree(root, exclude)
         self.commands: list[Command] = []
         self.points: list[EntryPoint] = []
+        """The scripts that an installation puts into the path."""
+        self.plugins: dict[str, list[EntryPoint]] = {}
+        """The other entry points, by their group."""
         self.scripts: set[str] = set()
         """The shell scripts."""
         self.notes: list[Note] = []
-        self._yaml_files = 0
+        self._read_files: Counter[str] = Counter()
         self._maps: dict[str, dict[str, str]] = {}
-        self._charts: dict[str, manifests.Values] = {}
+        self._charts: dict[str, Values] = {}
         self._texts: dict[str, str | None] = {}
-        for path, name in starters(self.tree.files):
+        for path, name in formats.candidates(self.tree.files):
             try:
                 self._read(path, name)
             except UnreadableError as error:
                 self.notes.append(Note(path, error.message, error.row))
         self.commands = [self._placed(self._with_maps(one)) for one in self.commands]
 
+    # -- files
+
     def text(self, path: str) -> str | None:
-        """A file's text; None where it is too large or not text, which is noted."""
+        """Return a file's text; None where it is too large or not text, which is noted."""
         if path not in self._texts:
-            self._texts[path] = self._decoded(path)
+            data = self._data(path)
+            self._texts[path] = self._decoded(path, data) if data is not None else None
         return self._texts[path]
 
-    def _decoded(self, path: str) -> str | None:
-        data = self._data(path)
-        if data is None:
-            return None
+    def _decoded(self, path: str, data: bytes) -> str | None:
         if b"\0" in data:
             self.notes.append(Note(path, "is not text"))
             return None
@@ -99,13 +92,47 @@ class Deployment:
             self.notes.append(Note(path, f"cannot be read: {error.strerror}"))
             return None
 
-    def _start(self, path: str) -> bytes:
-        """A file's first bytes."""
+    def _read(self, path: str, name: str) -> None:
+        if "." not in name and not self._is_read_by_name(path, name):
+            return
+        data = self._data(path)
+        form = formats.of(name, data) if data is not None else None
+        if form is None or data is None or self._read_files[form.reader] >= form.most:
+            return
+        self._read_files[form.reader] += 1
+        text = self._texts[path] = self._decoded(path, data)
+        if text is None:
+            return
+        if form.reader == formats.SHELL:
+            self.scripts.add(path)
+        reader = __import__(f"{__name__}.{form.reader}", fromlist=["read"])
+        self._take(reader.read(text, path, self))
+
+    def _is_read_by_name(self, path: str, name: str) -> bool:
+        """Return whether a file without an ending can have a format, from its first bytes.
+
+        Such a file may be anything, and large.
+        """
+        if formats.of(name, b"") is not None:
+            return True
         try:
             with open(path, "rb") as file:
-                return file.read(100)
+                return formats.of(name, file.read(100)) is not None
         except OSError:
-            return b""
+            return False
+
+    def _take(self, facts: list[Fact]) -> None:
+        for fact in facts:
+            if isinstance(fact, Command):
+                self.commands.append(fact)
+            elif isinstance(fact, EntryPoint) and fact.is_script:
+                self.points.append(fact)
+            elif isinstance(fact, EntryPoint):
+                self.plugins.setdefault(fact.group, []).append(fact)
+            elif isinstance(fact, Variables):
+                self._maps[fact.name] = fact.values
+            elif fact not in self.notes:
+                self.notes.append(fact)
 
     @cached_property
     def requirements(self) -> frozenset[str]:
@@ -118,42 +145,10 @@ class Deployment:
             )
         )
 
-    # -- which file is what
-
-    def _read(self, path: str, name: str) -> None:
-        if name.startswith("Procfile"):
-            self._add(path, procfile.read)
-        elif _DOCKERFILE.fullmatch(name):
-            if not name.endswith("ignore"):
-                self._add(path, dockerfile.read)
-        elif _MAKEFILE.fullmatch(name):
-            self._add(path, makefile.read)
-        elif name.endswith((".yml", ".yaml")):
-            self._read_yaml(path)
-        elif name.endswith((".sh", ".bash")):
-            self._read_script(path)
-        elif name.endswith((".conf", ".ini", ".service", ".cfg", ".supervisor")):
-            self._read_settings(path, name)
-        elif name.endswith(".toml"):
-            self._read_toml(path, name)
-        elif name == "setup.py":
-            text = self.text(path)
-            self.points += packaging.points_of_setup(text, path) if text else []
-        elif name.endswith(".json"):
-            if _JSON.search(name):
-                self._read_yaml(path)  # JSON is YAML
-        elif "uwsgi" in name and name.endswith(".xml"):
-            self._read_uwsgi(path)
-        elif "." not in name and _SHEBANG.match(self._start(path)):
-            self._read_script(path)
-
-    def _add(self, path: str, reader: Callable[..., list[Command]], *more: object) -> None:
-        text = self.text(path)
-        if text is not None:
-            self.commands += reader(text, path, *more)
+    # -- what readers ask for
 
     def environment(self, written: str, filename: str) -> dict[str, str]:
-        """The variables of an environment file, or of the example that stands in for it.
+        """Return the variables of an environment file, or of the example that stands in for it.
 
         Args:
             written: Its path.
@@ -166,47 +161,60 @@ class Deployment:
                 return env_files.read(text)
         return {}
 
-    def _read_yaml(self, path: str) -> None:
-        data = self._data(path)
-        if data is None or len(data) > _LARGE_YAML or not _NAMES_COMMAND.search(data):
-            return
-        text = self.text(path)
-        if text is None or self._yaml_files >= _YAML_FILES:
-            return
-        self._yaml_files += 1
+    def image(self, directory: str, name: str) -> Image | None:
+        """Return the image that a Dockerfile of this repository makes: that of its last stage.
 
-        def environments(written: str) -> dict[str, str]:
-            return self.environment(written, path)
+        Args:
+            directory: Where it stands.
+            name: Its name.
+        """
+        path = os.path.normpath(os.path.join(directory, name))
+        text = self.text(path) if path in self.tree else None
+        found = dockerfile.images(text) if text else []
+        return found[-1] if found else None
 
-        self._maps.update(
-            manifests.config_maps(text, environments)
-            if b"ConfigMap" in data or b"configMap" in data
-            else {}
-        )
-        self.commands += manifests.read(
-            text, path, self._image, environments, self._values(path) if "{{" in text else None
-        )
+    def chart(self, path: str) -> Values:
+        """Return the settings of the Helm chart that a template belongs to.
 
-    def _values(self, path: str) -> manifests.Values:
-        """The settings of the chart that a template belongs to."""
-        directory = os.path.dirname(path)
-        while len(directory) >= len(self.tree.root):
+        Args:
+            path: The template.
+        """
+        directory, below = os.path.dirname(path), ""
+        while len(directory) >= len(self.tree.root) and directory != below:
             name = os.path.join(directory, "values.yaml")
             if name in self.tree:
                 if name not in self._charts:
                     self._charts[name] = manifests.settings(self.text(name) or "")
                 return self._charts[name]
-            directory = os.path.dirname(directory)
+            directory, below = os.path.dirname(directory), directory
         return {}
 
+    def script(
+        self,
+        path: str,
+        variables: dict[str, str] | None = None,
+        arguments: tuple[str, ...] | None = None,
+        label: str = "",
+    ) -> list[Command]:
+        """Return what a shell script runs.
+
+        Args:
+            path: The script.
+            variables: Variables that are set for it.
+            arguments: What it is called with; None where that is not known.
+            label: What the caller calls the process.
+        """
+        facts = shell_script.called(self.text(path) or "", path, variables, arguments, label)
+        return [self._placed(fact) for fact in facts if isinstance(fact, Command)]
+
     def _placed(self, command: Command) -> Command:
-        """A command with the directory of the repository that its working directory means."""
+        """Return a command with the directory of the repository that it is started in."""
         if not command.working:
             return command
         return command._replace(working=self.tree.directory(command.working) or "")
 
     def _with_maps(self, command: Command) -> Command:
-        """A command with what its ConfigMaps set; they may stand in other files."""
+        """Return a command with what its ConfigMaps set; they may stand in other files."""
         if not command.maps:
             return command
         found: dict[str, str] = {}
@@ -216,70 +224,3 @@ class Deployment:
             values = self._maps.get(source, {})
             found.update(values if not name else {name: values[key]} if key in values else {})
         return command._replace(environment=tuple({**found, **command.variables}.items()))
-
-    def _image(self, directory: str, name: str) -> dockerfile.Image | None:
-        """The image that a Dockerfile of this repository makes: that of its last stage."""
-        path = os.path.normpath(os.path.join(directory, name))
-        text = self.text(path) if path in self.tree else None
-        found = dockerfile.images(text) if text else []
-        return found[-1] if found else None
-
-    def _read_script(self, path: str) -> None:
-        text = self.text(path)
-        if text is None:
-            return
-        self.scripts.add(path)
-        self.commands += self.script(path)
-
-    def script(
-        self,
-        path: str,
-        variables: dict[str, str] | None = None,
-        arguments: tuple[str, ...] | None = None,
-        label: str = "",
-    ) -> list[Command]:
-        """What a shell script runs.
-
-        Args:
-            path: The script.
-            variables: Variables that are set for it.
-            arguments: What it is called with; None where nobody calls it.
-            label: What the caller calls the process.
-        """
-        script = Script(self.text(path) or "", variables, arguments)
-        found = [
-            self._placed(Command.of(simple, path, simple.row, label))
-            for simple in script.commands()
-        ]
-        if script.broken is not None:
-            note = Note(path, "a quote is opened and never closed", script.broken)
-            if note not in self.notes:
-                self.notes.append(note)
-        return found
-
-    def _read_settings(self, path: str, name: str) -> None:
-        if name == "setup.cfg":
-            text = self.text(path)
-            self.points += packaging.points_of_setup(text, path) if text else []
-            return
-        data = self._data(path)
-        if data is not None and _SECTIONS.search(data):
-            self._add(path, units.read, lambda written: self.environment(written, path))
-
-    def _read_toml(self, path: str, name: str) -> None:
-        if name not in ("pyproject.toml", "fly.toml", "railway.toml", "Procfile.toml"):
-            return
-        text = self.text(path)
-        if text:
-            points, commands = packaging.read_toml(text, path)
-            self.points += points
-            self.commands += commands
-
-    def _read_uwsgi(self, path: str) -> None:
-        text = self.text(path) or ""
-        settings = [
-            units.Setting(m[1] or m[3], m[2] or "true", text.count("\n", 0, m.start()) + 1)
-            for m in _XML.finditer(text)
-        ]
-        if settings:
-            self.commands += units.uwsgi(units.Section("uwsgi", 1, settings), path)

@@ -73,7 +73,7 @@ class Command(NamedTuple):
 
 
 class EntryPoint(NamedTuple):
-    """A script that an installation of the project puts into the path."""
+    """What an installation of the project declares: a script in the path, or a plug-in."""
 
     name: str
     module: str
@@ -82,6 +82,13 @@ class EntryPoint(NamedTuple):
     """The file that is copied; empty where a module is named."""
     filename: str
     row: int
+    group: str = "console_scripts"
+    """Programs look their plug-ins up by another group."""
+
+    @property
+    def is_script(self) -> bool:
+        """Whether an installation puts it into the path."""
+        return self.group in ("console_scripts", "gui_scripts")
 
 
 class Note(NamedTuple):
@@ -90,6 +97,17 @@ class Note(NamedTuple):
     filename: str
     message: str
     row: int = 0
+
+
+class Variables(NamedTuple):
+    """The variables that a ConfigMap of Kubernetes holds; other files name it."""
+
+    name: str
+    values: dict[str, str]
+
+
+Fact = Command | EntryPoint | Note | Variables
+"""What a reader finds in a file."""
 
 
 class UnreadableError(Exception):

@@ -7,9 +7,14 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from gblock.project.processes.deployment.command import Command
+from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.repository import NONE, Image, Repository
 from gblock.project.processes.deployment.shell import Script
 
+EXAMPLE = (
+    "Dockerfile",
+    'FROM python:3.12\nCMD ["gunicorn", "-k", "gevent", "shop.wsgi"]\n',
+)
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
 _STARTS = ("FROM", "ENTRYPOINT", "CMD", "ENV", "ARG", "WORKDIR")
 _HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?")
@@ -23,27 +28,8 @@ class Line(NamedTuple):
     row: int
 
 
-class Image(NamedTuple):
-    """What one stage of a Dockerfile starts."""
-
-    entrypoint: tuple[str, ...]
-    command: tuple[str, ...]
-    environment: dict[str, str]
-    row: int
-    stage: str
-    directory: str = ""
-    """Its working directory."""
-
-    def started(
-        self, command: tuple[str, ...] = (), entrypoint: tuple[str, ...] | None = None
-    ) -> tuple[str, ...]:
-        """The words that a container starts with, if these take the image's own place."""
-        head = self.entrypoint if entrypoint is None else entrypoint
-        return (*head, *(command or (() if entrypoint is not None else self.command)))
-
-
-def read(text: str, filename: str) -> list[Command]:
-    """The commands of all stages that start something."""
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of all stages that start something."""
     return [
         Command(
             image.started(),
@@ -114,7 +100,7 @@ def lines(text: str) -> list[Line]:
             index += 1
             if following.lstrip().startswith("#") or not following.strip():
                 continue
-            line = line.rstrip()[:-1] + "\n" + following
+            line = line.rstrip()[:-1] + " " + following
         match = _INSTRUCTION.fullmatch(line)
         if match is None:
             continue

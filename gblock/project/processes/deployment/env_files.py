@@ -10,11 +10,6 @@ STAND_INS = ("", ".example", ".sample", ".template", ".dist", ".default", ".tmpl
 """Endings of what a repository holds in place of an environment file that it keeps private."""
 
 
-def none(path: str) -> dict[str, str]:  # noqa: ARG001
-    """No variables, whatever the file."""
-    return {}
-
-
 def read(text: str) -> dict[str, str]:
     """The variables that a file sets; a line that sets none is skipped."""
     found: dict[str, str] = {}

@@ -4,48 +4,98 @@ from __future__ import annotations
 
 import re
 
-from gblock.project.processes.deployment.command import Command
+from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
-_VARIABLE = re.compile(r"(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*(?::|\?|\+|::)?=[ \t]*(.*)")
-_TARGET = re.compile(r"([^\s:=#][^:=#]*?)[ \t]*::?(?!=)")
+EXAMPLE = ("Makefile", "serve:\n\tgunicorn -k gevent shop.wsgi\n")
+_VARIABLE = re.compile(
+    r"(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(\?|\+|:{1,3}|!)?=[ \t]*(.*)"
+)
+_DEFINED = re.compile(r"(?:(?:export|override)[ \t]+)*define[ \t]+(\w+)")
+_TARGET = re.compile(r"([^\s:=#][^:=#]*?)[ \t]*::?(?!=)[ \t]*(.*)", re.DOTALL)
 _USED = re.compile(r"\$[({](\w+)[)}]")
+_STEM = re.compile(r"\$(?:\*|[({]\*[)}])")
 _DEEP = 5
+_LONGEST = 10_000
+"""Characters: what expands to more is no command."""
 
 
-def read(text: str, filename: str) -> list[Command]:
-    """The commands of all recipes."""
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of all recipes."""
     variables: dict[str, str] = {}
-    target = ""
-    found: list[Command] = []
+    found: list[Fact] = []
+    for row, recipe, target in _recipes(text, filename.lower().endswith("justfile"), variables):
+        for line in _filled(recipe, variables).split("\n"):
+            for simple in Script(line.strip().lstrip("@-+")).commands():
+                found.append(Command.of(simple, filename, row, target))
+    return found
+
+
+def _recipes(text: str, just: bool, variables: dict[str, str]) -> list[tuple[int, str, str]]:
+    """Return the lines of all recipes, each with its row and target, and note the variables."""
+    found: list[tuple[int, str, str]] = []
     lines = text.splitlines()
-    indentation = ("\t", " ") if filename.lower().endswith("justfile") else "\t"
-    index = 0
+    indentation = ("\t", " ") if just else "\t"
+    target, defined, index = "", "", 0
     while index < len(lines):
         row, line = index + 1, lines[index]
         while line.endswith("\\") and index + 1 < len(lines):
             index += 1
             line = line[:-1] + " " + lines[index].strip()
         index += 1
-        if line.startswith(indentation):
-            recipe = _filled(line.strip().lstrip("@-+"), variables).replace("$$", "$")
-            for simple in Script(recipe).commands():
-                found.append(Command.of(simple, filename, row, target))
+        stripped = line.strip()
+        if defined:
+            if stripped == "endef":
+                defined = ""
+            else:
+                variables[defined] = f"{variables[defined]}\n{line}".strip()
             continue
-        match = _VARIABLE.fullmatch(line.strip())
-        if match is not None:
-            variables[match[1]] = match[2]
+        if line.startswith(indentation):
+            found.append((row, stripped, target))
+            continue
+        definition = _DEFINED.match(stripped)
+        if definition is not None:
+            defined = definition[1]
+            variables[defined] = ""
+            continue
+        if _assign(stripped, variables):
             continue
         match = _TARGET.match(line)
-        if match is not None:
-            target = match[1]
+        if match is None:
+            continue
+        target = match[1]
+        # ``target: NAME = value`` sets a variable for one target, ``target: ; command`` runs one.
+        if not just and not _assign(match[2], variables):
+            _, semicolon, command = match[2].partition(";")
+            if semicolon:
+                found.append((row, command.strip(), target))
     return found
 
 
+def _assign(line: str, variables: dict[str, str]) -> bool:
+    """Note the variable that a line sets, if it sets one."""
+    match = _VARIABLE.fullmatch(line)
+    if match is None:
+        return False
+    name, operator, value = match[1], match[2], match[3]
+    if operator == "+" and variables.get(name):
+        value = f"{variables[name]} {value}"
+    if operator != "?" or name not in variables:
+        variables[name] = value[:_LONGEST]
+    return True
+
+
+_UNKNOWN = "\0"
+"""Stands for the dollar of a variable that the file does not set."""
+
+
 def _filled(text: str, variables: dict[str, str]) -> str:
+    """Return a recipe as the shell gets it."""
+    text = _STEM.sub(_UNKNOWN + "{STEM}", text)
     for _ in range(_DEEP):
-        filled = _USED.sub(lambda match: variables.get(match[1], f"$${{{match[1]}}}"), text)
-        if filled == text or len(filled) > 10_000:
+        filled = _USED.sub(lambda match: variables.get(match[1], f"{_UNKNOWN}{{{match[1]}}}"), text)
+        if filled == text or len(filled) > _LONGEST:
             break
         text = filled
-    return text
+    return text.replace("$$", "$").replace(_UNKNOWN, "$")

@@ -5,16 +5,24 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from gblock.project.processes.deployment.command import Command, UnreadableError
-from gblock.project.processes.deployment.dockerfile import Image
-from gblock.project.processes.deployment.env_files import none as no_environment
+from gblock.project.processes.deployment.command import (
+    Command,
+    Fact,
+    UnreadableError,
+    Variables,
+)
+from gblock.project.processes.deployment.repository import NONE, Image, Repository, Values
 from gblock.project.processes.deployment.shell import Script
-from gblock.project.processes.deployment.units import Environments, Section, Setting, uwsgi
+from gblock.project.processes.deployment.units import Section, Setting, uwsgi
 
+EXAMPLE = (
+    "compose.yml",
+    "services:\n  web:\n    command: gunicorn -k gevent shop.wsgi\n",
+)
 _STARTS = ("command", "args", "entrypoint", "cmd", "startCommand", "start_command")
 _PROBES = {"exec", "healthcheck", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
 _TAG = re.compile(
@@ -33,53 +41,37 @@ _RUN = ("heroku.yml", "app.json", "package.json")
 _UWSGI = {"module", "wsgi-file", "master", "gevent", "workers", "processes", "socket"}
 _DEEP = 40
 
-Images = Callable[[str, str], "Image | None"]
-"""Asked with a build's directory and the name of its Dockerfile."""
-Values = Mapping[str, Any]
-"""The settings of a chart."""
-
 
 class _Started(NamedTuple):
     words: tuple[str, ...]
     row: int
 
 
-def read(
-    text: str,
-    filename: str,
-    images: Images | None = None,
-    environments: Environments = no_environment,
-    values: Values | None = None,
-) -> list[Command]:
-    """The commands of all documents in a file.
+def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of all documents in a file, and the ConfigMaps that it holds.
 
     Args:
         text: The file.
         filename: Its name.
-        images: Finds the image that a compose file's service builds.
-        environments: Reads the environment file of a path.
-        values: The settings of the chart that the file is a template of.
+        repository: Finds the images that services build, environment files, and the settings of
+            the chart that the file is a template of.
 
     Raises:
         UnreadableError: if it is no YAML.
     """
-    variables = environments(".env") if "services:" in text and "$" in text else {}
-    found: list[Command] = []
-    for document in _documents(text, values or {}):
-        found += _Reader(filename, images, environments, variables).read(document)
+    variables = (
+        repository.environment(".env", filename) if "services:" in text and "$" in text else {}
+    )
+    found: list[Fact] = []
+    for document in _documents(text, repository.chart(filename) if "{{" in text else {}):
+        found += _Reader(filename, repository, variables).read(document)
+    if "ConfigMap" in text or "configMap" in text:
+        found += _config_maps(text, filename, repository)
     return found
 
 
-def config_maps(text: str, environments: Environments) -> dict[str, dict[str, str]]:
-    """The variables of each ConfigMap, also of those that Kustomize makes.
-
-    Args:
-        text: The file.
-        environments: Reads the environment file of a path.
-
-    Raises:
-        UnreadableError: if it is no YAML.
-    """
+def _config_maps(text: str, filename: str, repository: Repository) -> list[Variables]:
+    """Return the variables of each ConfigMap, also of those that Kustomize makes."""
     found: dict[str, dict[str, str]] = {}
     for document in _documents(text, {}):
         items = _items(document) if document.id == "mapping" else {}
@@ -94,10 +86,10 @@ def config_maps(text: str, environments: Environments) -> dict[str, dict[str, st
             made = _items(one) if one.id == "mapping" else {}
             variables = found.setdefault(_text(made.get("name")), {})
             for path in _texts(made.get("envs")) + _texts(made.get("env")):
-                variables.update(environments(path))
+                variables.update(repository.environment(path, filename))
             pairs = (pair.partition("=") for pair in _texts(made.get("literals")))
             variables.update((pair[0], pair[2]) for pair in pairs)
-    return found
+    return [Variables(*one) for one in found.items()]
 
 
 def settings(text: str) -> Values:
@@ -165,13 +157,11 @@ class _Reader:
     def __init__(
         self,
         filename: str,
-        images: Images | None,
-        environments: Environments,
+        repository: Repository,
         variables: dict[str, str],
     ) -> None:
         self.filename = filename
-        self.images = images
-        self.environments = environments
+        self.repository = repository
         self.variables = variables
         """What compose puts in for ``$NAME``."""
         self.runs = os.path.basename(filename) in _RUN
@@ -217,13 +207,13 @@ class _Reader:
         started = {name: self._started(items[name]) for name in _STARTS if name in items}
         known = {name: one for name, one in started.items() if one is not None}
         build = items.get("build")
-        if not known and (build is None or self.images is None):
+        if not known and build is None:
             return
         label = key
         if "name" in items and items["name"].id == "scalar":
             label = items["name"].value
         environment = self._environment(items)
-        image = self._image(build)
+        image = self._image(build) or _known_image(items)
         directory = self._context(build) if build is not None else ""
         row = min((one.row for one in known.values()), default=0)
         words: tuple[str, ...] = ()
@@ -282,7 +272,7 @@ class _Reader:
         for one in files.value if files is not None and files.id == "sequence" else [files]:
             path = _items(one).get("path") if one is not None and one.id == "mapping" else one
             if _text(path):
-                found.update(self.environments(_text(path)))
+                found.update(self.repository.environment(_text(path), self.filename))
         for key in ("environment", "env", "env_variables"):
             if key in items:
                 found.update(self._variables(items[key]))
@@ -309,10 +299,19 @@ class _Reader:
         return os.path.normpath(os.path.join(os.path.dirname(self.filename), where))
 
     def _image(self, build: Any) -> Image | None:
-        if build is None or self.images is None:
+        if build is None:
             return None
         _, name = _built(build)
-        return self.images(self._context(build), name)
+        return self.repository.image(self._context(build), name)
+
+
+_IMAGES = {"locustio/locust": Image(("locust",), (), {}, 0, "")}
+"""Public images that run a program with whatever arguments they are given."""
+
+
+def _known_image(items: dict[str, Any]) -> Image | None:
+    """Return what the public image that a service names starts."""
+    return _IMAGES.get(_text(items.get("image")).rpartition("/docker.io/")[2].partition(":")[0])
 
 
 def _built(build: Any) -> tuple[str, str]:

@@ -8,7 +8,13 @@ import sys
 from typing import Any
 
 from gblock.distribution import normalized
-from gblock.project.processes.deployment.command import Command, EntryPoint, UnreadableError
+from gblock.project.processes.deployment.command import (
+    Command,
+    EntryPoint,
+    Fact,
+    UnreadableError,
+)
+from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
 if sys.version_info >= (3, 11):
@@ -16,7 +22,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+EXAMPLE = (
+    "pyproject.toml",
+    '[tool.pdm.scripts]\nserve = "gunicorn -k gevent shop.wsgi"\n',
+)
 _POINT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_][\w.]*)\s*:\s*[A-Za-z_][\w.]*")
+_PLUGIN = re.compile(r"([\w.-]+)[ \t]*=[ \t]*([A-Za-z_][\w.]*)[ \t]*(?::[ \t]*[A-Za-z_][\w.]*)?")
+_GROUP = re.compile(
+    r"""["']([\w.-]+)["'][ \t]*:[ \t]*(?=[\[("'])|^[ \t]*\[([\w.-]+)\][ \t]*$"""
+    r"""|^([\w.-]+)[ \t]*=[ \t]*$""",
+    re.MULTILINE,
+)
+"""Where a group of entry points begins: in a dictionary, in a text of sections, in setup.cfg."""
 _SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
 _REQUIRED = re.compile(
@@ -25,6 +42,18 @@ _REQUIRED = re.compile(
     re.MULTILINE,
 )
 _SECTION = re.compile(r"^\[([^\]]+)\]", re.MULTILINE)
+
+
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the entry points that a project declares, and the commands of its tools.
+
+    Raises:
+        UnreadableError: if a file of that name is no TOML.
+    """
+    if filename.endswith((".py", ".cfg")):
+        return [*points_of_setup(text, filename), *_plugins_of_setup(text, filename)]
+    points, commands = read_toml(text, filename)
+    return [*points, *commands]
 
 
 def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
@@ -45,6 +74,22 @@ def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
             path = os.path.normpath(os.path.join(directory, quoted[1]))
             name = os.path.basename(path)
             found.append(EntryPoint(name, "", path, filename, row))
+    return found
+
+
+def _plugins_of_setup(text: str, filename: str) -> list[EntryPoint]:
+    """Return the plug-ins that ``setup.py`` or ``setup.cfg`` declares, read from the text."""
+    start = text.find("entry_points")
+    groups = list(_GROUP.finditer(text, start)) if start >= 0 else []
+    found = []
+    for number, group in enumerate(groups, 1):
+        end = groups[number].start() if number < len(groups) else len(text)
+        name = group[1] or group[2] or group[3]
+        if name in ("console_scripts", "gui_scripts"):
+            continue
+        for match in _PLUGIN.finditer(text, group.end(), end):
+            row = text.count("\n", 0, match.start()) + 1
+            found.append(EntryPoint(match[1], match[2], "", filename, row, name))
     return found
 
 
@@ -95,12 +140,21 @@ def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command]
             if isinstance(target, str) and target:
                 module = target.partition(":")[0].strip()
                 points.append(EntryPoint(name, module, "", filename, _row(text, name)))
+    for keys in (("project", "entry-points"), ("tool", "poetry", "plugins")):
+        for group, declared in _table(tables, *keys).items():
+            for name, target in declared.items() if isinstance(declared, dict) else ():
+                module = str(target).partition(":")[0].strip()
+                points.append(EntryPoint(name, module, "", filename, _row(text, name), group))
     files = _table(tables, "tool", "setuptools").get("script-files")
     for path in files if isinstance(files, list) else ():
         where = os.path.normpath(os.path.join(directory, str(path)))
         row = _row(text, str(path))
         points.append(EntryPoint(os.path.basename(where), "", where, filename, row))
-    return points, _commands(tables, text, filename)
+    commands = _commands(tables, text, filename)
+    load = _table(tables, "tool", "locust").get("locustfile")
+    if isinstance(load, str):
+        commands.append(Command(("locust", "-f", load), filename, _row(text, "locustfile")))
+    return points, commands
 
 
 def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
-from gblock.project.processes.deployment.command import Command
+from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
+EXAMPLE = ("Procfile", "web: gunicorn -k gevent shop.wsgi\n")
 _LINE = re.compile(r"([\w.-]+)[ \t]*:[ \t]*(\S.*)")
 
 
-def read(text: str, filename: str) -> list[Command]:
-    """The commands of a Procfile."""
-    found = []
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of a Procfile."""
+    found: list[Fact] = []
     for row, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line.strip())
         if match is not None:

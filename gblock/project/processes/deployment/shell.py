@@ -17,6 +17,8 @@ _PLAIN = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+""")
 """What stands for itself."""
 _QUOTED = re.compile(r"""[^"\\$]+""")
 """What stands for itself between double quotes."""
+_WHOLE_ARRAY = re.compile(r'"\$\{\w+\[[@*]\]\}"')
+"""``"${NAME[@]}"``, which is a word for each element."""
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
@@ -94,6 +96,8 @@ class Script:
         words: list[str] = []
         first, depth = 0, 0
         array: str | None = None
+        added = False
+        begun, outer = self.directory, list[str]()
         lexer = _Lexer(self)
         for kind, value, row in lexer.tokens():
             if kind == "word":
@@ -103,14 +107,17 @@ class Script:
                 continue
             if array is not None:  # NAME=(…)
                 if value == ")":
-                    self.variables[array] = " ".join(words)
+                    before = self.variables.get(array, "") if added else ""
+                    self.variables[array] = " ".join([before, *words]).strip()
                     array, words = None, []
                 continue
             if value == "(":
                 if words and _ASSIGNED.fullmatch(words[-1]) and words[-1].endswith("="):
+                    added = words[-1].endswith("+=")
                     array, words = words[-1].rstrip("+="), []
                     continue
                 depth += 1
+                outer.append(self.directory)
             elif value == ")":
                 if depth == 0:
                     words = []  # the pattern of a case
@@ -119,6 +126,13 @@ class Script:
             if simple is not None:
                 yield simple
             words = []
+            # A subshell's ``cd`` ends with it: ``( … )``, and a list that ``&`` puts aside.
+            if value == ")" and outer:
+                self.directory = outer.pop()
+            elif lexer.is_aside(value):
+                self.directory = begun
+            if value in ";\n" or lexer.is_aside(value):
+                begun = self.directory
         simple = self._ended(words, first)
         if simple is not None:
             yield simple
@@ -241,7 +255,11 @@ class Script:
         following = text[place + 1 : place + 2]
         if following == "{":
             end = closing(text, place + 1, "{", "}")
-            return self.braced(text[place + 2 : end], depth), end + 1
+            inner, following = text[place + 2 : end], text[end + 1 : end + 2]
+            value = self.braced(inner, depth)
+            if value == f"${inner}" and (following.isalnum() or following == "_"):
+                value = f"${{{inner}}}"
+            return value, end + 1
         if following == "(":
             return "$()", closing(text, place + 1, "(", ")") + 1
         if following and following in "@*":
@@ -269,6 +287,11 @@ class _Lexer:
         self.quoted = False
         self.started = 0
         self.pending: list[str] = []
+
+    def is_aside(self, operator: str) -> bool:
+        """Return whether the operator that was just read is a single ``&``."""
+        around = self.text[max(self.place - 2, 0) : self.place + 1]
+        return operator == "&" and "&&" not in around
 
     def tokens(self) -> Iterator[tuple[str, str, int]]:
         text = self.text
@@ -345,6 +368,10 @@ class _Lexer:
                 self.place += 2
             elif letter == "'":
                 self._single()
+            elif letter == '"' and (array := _WHOLE_ARRAY.match(text, self.place)) is not None:
+                self.place += 1
+                self._unquoted_variable()
+                self.place = array.end()
             elif letter == '"':
                 self._double()
             elif letter == "`":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
-from gblock.project.processes.deployment.command import Command, UnreadableError
-from gblock.project.processes.deployment.env_files import none as no_environment
+from gblock.project.processes.deployment.command import Command, Fact, UnreadableError
+from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
+EXAMPLE = ("supervisord.conf", "[program:web]\ncommand = gunicorn -k gevent shop.wsgi\n")
 _SECTION = re.compile(r"\[([^\]]+)\][ \t]*(?:[#;].*)?")
 _SETTING = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*[=:][ \t]*(.*)")
 _BARE = re.compile(r"[A-Za-z_][\w.-]*")
@@ -23,8 +23,6 @@ _ALTERNATIVE = "\0"
 _DAEMONS = ("attach-daemon", "attach-daemon2", "smart-attach-daemon", "smart-attach-daemon2")
 _OWN = re.compile(r"%\((\w[\w-]*)\)")
 """uWSGI's placeholders."""
-
-Environments = Callable[[str], dict[str, str]]
 
 
 class Setting(NamedTuple):
@@ -51,22 +49,22 @@ class Section(NamedTuple):
         return [setting for setting in self.settings if setting.key == key]
 
 
-def read(text: str, filename: str, environments: Environments = no_environment) -> list[Command]:
-    """The commands of a unit, a supervisor's or circus' programs, a uWSGI server's settings.
+def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of a unit, a supervisor's or circus' programs, a uWSGI server.
 
     Args:
         text: The file.
         filename: Its name.
-        environments: Reads the environment file of a path.
+        repository: Reads environment files.
 
     Raises:
         UnreadableError: for a line that is neither a section, a setting, nor the rest of one.
     """
-    found: list[Command] = []
+    found: list[Fact] = []
     for section in sections(text):
         kind, _, name = section.name.partition(":")
         if kind == "Service":
-            found += _service(section, filename, environments)
+            found += _service(section, filename, repository)
         elif kind in ("program", "eventlistener", "fcgi-program"):
             found += _program(section, filename, name)
         elif kind == "watcher":
@@ -130,10 +128,10 @@ def _commands(
     return found
 
 
-def _service(section: Section, filename: str, environments: Environments) -> list[Command]:
+def _service(section: Section, filename: str, repository: Repository) -> list[Command]:
     environment: dict[str, str] = {}
     for setting in section.all("EnvironmentFile"):
-        environment.update(environments(setting.value.removeprefix("-")))
+        environment.update(repository.environment(setting.value.removeprefix("-"), filename))
     for setting in section.all("Environment"):
         for simple in Script(f"env {setting.value}").commands():
             environment.update(word.partition("=")[::2] for word in simple.words[1:] if "=" in word)

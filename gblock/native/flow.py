@@ -1,0 +1,70 @@
+"""The ways through a function: blocks of code between jumps, a control-flow graph."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gblock.native import scanning
+from gblock.native.code import BRANCH, END, JUMP, SWITCH, Turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gblock.native.image import Image
+
+
+_MOST_TURNS = 50_000
+_MOST_CASES = 512
+"""Jumps of a function, and blocks that the table of a switch may lead to."""
+
+
+class Block(NamedTuple):
+    """Instructions that run one after the other."""
+
+    start: int
+    end: int
+    following: tuple[int, ...]
+    """The starts of the blocks that may run next; none where the function ends."""
+
+
+def blocks(image: Image, start: int) -> dict[int, Block]:
+    """Return the blocks of the function at `start`, by their own start."""
+    body = image.body(start)
+    turns = scanning.turns(image, start)
+    if len(turns) > _MOST_TURNS:  # no compiler writes that; its calls count in their order
+        turns = []
+    return _blocks(start, start + len(body), turns)
+
+
+def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, Block]:
+    inside = {
+        turn.target for turn in turns if turn.kind in (JUMP, BRANCH) and start <= turn.target < end
+    }
+    after = {turn.after for turn in turns if turn.after < end}
+    starts = sorted({start} | inside | after)
+    # Where a table chooses, it leads to what nothing else leads to.
+    free = [
+        turn.after
+        for turn in turns
+        if turn.kind in (JUMP, SWITCH, END) and turn.after < end and turn.after not in inside
+    ]
+    del free[_MOST_CASES:]
+    by_end = {turn.after: turn for turn in turns}
+    found: dict[int, Block] = {}
+    for at, one in enumerate(starts):
+        stop = starts[at + 1] if at + 1 < len(starts) else end
+        turn = by_end.get(stop)
+        following: tuple[int, ...] = (stop,) if stop < end else ()
+        if turn is not None:
+            target = (turn.target,) if turn.target in inside else ()
+            if turn.kind == BRANCH:
+                following = (*following, *target)
+            elif turn.kind == JUMP:
+                following = target
+            elif turn.kind == SWITCH:
+                following = tuple(free)
+            else:
+                following = ()
+        found[one] = Block(one, stop, following)
+    return found

@@ -1,0 +1,311 @@
+"""Which waits a method reaches, and whether it holds the GIL there.
+
+Two passes over the call graph: what a function can reach at all (strongly connected components,
+Tarjan 1972), and for those that change the state of the GIL, in which state they reach it. The
+state is carried along all ways through a function, whether or not the program can take them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from gblock.native import waits
+from gblock.native.linking import Node, Program, Step, Target
+
+HELD, RELEASED, TAKEN = "held", "released", "taken"
+"""`TAKEN`: held again inside a part that had released it (`PyGILState_Ensure`)."""
+_DEEPEST = 80
+_MOST_FUNCTIONS = 25_000
+"""Functions that are looked at of one module and its libraries."""
+
+_MOST_LOOKS = 2_000_000
+"""Functions that are looked at in search of chains, each time that they are."""
+
+
+class Reach(NamedTuple):
+    """What a function leads to."""
+
+    waits: int
+    """Bits of `gblock.native.waits`."""
+    changes: bool
+    """Whether it changes the state of the GIL."""
+
+
+class Effect(NamedTuple):
+    """What a function does that was entered in one state of the GIL."""
+
+    leaves: frozenset[str]
+    """The states in which it may return."""
+    waits: dict[str, int]
+    """By state, the waits that it reaches there."""
+    releases: bool
+    """Whether it lets go of the GIL anywhere."""
+
+
+_NOTHING = Reach(0, False)
+
+
+class Gil:
+    """Answers for the methods of one program.
+
+    Args:
+        program: The module and its libraries.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._reaches: dict[Node, Reach] = {}
+        self._effects: dict[tuple[Node, str], Effect] = {}
+        self._exits: dict[tuple[Node, str], set[str]] = {}
+        self._looks_left = _MOST_LOOKS
+        self.is_cut = False
+        """Whether there was more code than is looked at."""
+
+    # -- reach
+
+    def reach(self, target: Target, image: int) -> Reach:
+        """Return what a call leads to that stands in a function of an image."""
+        if target is None:
+            return Reach(waits.UNKNOWN, False)
+        if isinstance(target, str):
+            return Reach(self._bit(target, image), target in waits.GIL)
+        if target not in self._reaches:
+            self._solve(target)
+        return self._reaches.get(target, _NOTHING)
+
+    def _bit(self, name: str, image: int) -> int:
+        if name in waits.CLASSES:
+            return waits.BIT[name]
+        if name in waits.SHARED:
+            return waits.BIT[name] if self._program.shares_locks(image) else 0
+        return 0
+
+    def _solve(self, root: Node) -> None:
+        """Tarjan's algorithm, with a stack of its own."""
+        program, done = self._program, self._reaches
+        index: dict[Node, int] = {}
+        low: dict[Node, int] = {}
+        stack: list[Node] = []
+        waiting: set[Node] = set()
+        work: list[tuple[Node, list[Node]]] = []
+
+        def enter(node: Node) -> None:
+            index[node] = low[node] = len(index)
+            stack.append(node)
+            waiting.add(node)
+            if len(done) + len(index) > _MOST_FUNCTIONS:
+                self.is_cut = True
+                work.append((node, []))
+                return
+            inner = {
+                target
+                for step in program.steps(node)
+                for target in (*step.targets, *step.handed)
+                if isinstance(target, Node)
+            }
+            work.append((node, list(inner)))
+
+        enter(root)
+        while work:
+            node, inner = work[-1]
+            while inner:
+                target = inner.pop()
+                if target in done:
+                    continue
+                if target not in index:
+                    enter(target)
+                    break
+                if target in waiting:
+                    low[node] = min(low[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    self._close(node, stack, waiting)
+
+    def _close(self, node: Node, stack: list[Node], waiting: set[Node]) -> None:
+        """Give all functions of a component what any of them leads to."""
+        members = []
+        while True:
+            one = stack.pop()
+            waiting.discard(one)
+            members.append(one)
+            if one == node:
+                break
+        mask, changes = 0, False
+        for one in members:
+            for step in self._program.steps(one):
+                for target in (*step.targets, *step.handed):
+                    if isinstance(target, Node):
+                        reach = self._reaches.get(target, _NOTHING)
+                    else:
+                        reach = self.reach(target, one.image)
+                    mask |= reach.waits
+                    changes = changes or reach.changes
+        for one in members:
+            self._reaches[one] = Reach(mask, changes)
+
+    # -- state
+
+    def effect(self, node: Node, state: str, depth: int = 0) -> Effect:
+        """Return what a function does that is entered in a state of the GIL."""
+        key = (node, state)
+        known = self._effects.get(key)
+        if known is not None:
+            return known
+        self._effects[key] = Effect(frozenset({state}), {}, False)  # for calls of itself
+        found: dict[str, int] = {}
+        releases = False
+        leaves: set[str] = set()
+        for step, before in self._states(node, state, depth):
+            for target in step.targets:
+                for now in before:
+                    one = self._called(node, target, now, depth)
+                    releases = releases or one.releases
+                    for where, mask in one.waits.items():
+                        if step.handed and mask & waits.UNKNOWN:
+                            mask |= self._handed(node, step)
+                        found[where] = found.get(where, 0) | mask
+                    if not step.returns:
+                        leaves |= one.leaves
+        leaves |= self._exits.pop((node, state), set())
+        effect = Effect(frozenset(leaves or {state}), found, releases)
+        self._effects[key] = effect
+        return effect
+
+    def _states(self, node: Node, state: str, depth: int) -> list[tuple[Step, frozenset[str]]]:
+        """The calls of a function, each with the states of the GIL in which it may be made."""
+        steps = self._program.steps(node)
+        changing = {
+            step for step in steps if step.returns and self._changes(node, step, state, depth)
+        }
+        if not changing:
+            self._exits[node, state] = {state}
+            return [(step, frozenset({state})) for step in steps]
+        graph = self._program.blocks(node)
+        inside: dict[int, list[Step]] = {}
+        starts = sorted(graph)
+        for step in steps:
+            inside.setdefault(starts[bisect_right(starts, step.at) - 1], []).append(step)
+        entered: dict[int, set[str]] = {node.address: {state}}
+        todo = [node.address]
+        met: dict[Step, set[str]] = {}
+        exits: set[str] = set()
+        while todo:
+            block = graph[todo.pop()]
+            now = set(entered[block.start])
+            for step in inside.get(block.start, ()):
+                met.setdefault(step, set()).update(now)
+                if step.returns and (step in changing or now != {state}):
+                    now = {
+                        after
+                        for target in step.targets
+                        for before in now
+                        for after in self._called(node, target, before, depth).leaves
+                    }
+            if not block.following:
+                exits |= now
+            for following in block.following:
+                known = entered.setdefault(following, set())
+                if not now <= known:
+                    known |= now
+                    todo.append(following)
+        self._exits[node, state] = exits
+        return [(step, frozenset(met[step])) for step in steps if step in met]
+
+    def _handed(self, node: Node, step: Step) -> int:
+        """The waits of what a call hands over, which the called function may call."""
+        mask = 0
+        for target in step.handed:
+            mask |= self.reach(target, node.image).waits
+        return mask
+
+    def _changes(self, node: Node, step: Step, state: str, depth: int) -> bool:
+        """Return whether the GIL may be in another state after a call than before."""
+        return any(
+            self._called(node, target, state, depth).leaves != {state}
+            for target in step.targets
+            if self.reach(target, node.image).changes
+        )
+
+    def _called(self, node: Node, target: Target, state: str, depth: int) -> Effect:
+        if isinstance(target, str):
+            if target in waits.RELEASE:
+                return Effect(frozenset({RELEASED}), {}, True)
+            if target in waits.TAKE:
+                return Effect(frozenset({HELD}), {}, False)
+            if target == waits.ENSURE:
+                return Effect(frozenset({TAKEN if state == RELEASED else state}), {}, False)
+            if target == waits.LEAVE:
+                return Effect(frozenset({RELEASED if state == TAKEN else state}), {}, False)
+        reach = self.reach(target, node.image)
+        if isinstance(target, Node) and reach.changes and depth < _DEEPEST:
+            return self.effect(target, state, depth + 1)
+        return Effect(frozenset({state}), {state: reach.waits} if reach.waits else {}, False)
+
+    # -- chains
+
+    def chain(self, root: Node, state: str, bit: int) -> list[Node]:
+        """Return the functions from a method to the one that waits.
+
+        Args:
+            root: The method's function.
+            state: The state of the GIL in which it is reached.
+            bit: The wait.
+        """
+        path = [root]
+        now, at = HELD, root
+        while len(path) < _DEEPEST:
+            if not self.reach(at, at.image).changes:
+                return path + self._nearest(at, bit)
+            found = self._next(at, now, state, bit, path)
+            if found is None:
+                return path
+            at, now = found
+            path.append(at)
+        return path
+
+    def _next(
+        self, node: Node, now: str, state: str, bit: int, path: list[Node]
+    ) -> tuple[Node, str] | None:
+        """The first call of a function that leads on, and the state in which it is made."""
+        for step, before in self._states(node, now, 0):
+            for target in step.targets:
+                for one in sorted(before):
+                    inner = self._called(node, target, one, 0).waits.get(state, 0)
+                    if inner & bit:
+                        if not isinstance(target, Node):
+                            return None
+                        if target not in path:
+                            return target, one
+                    elif step.handed and inner & waits.UNKNOWN:
+                        for taken in step.handed:
+                            if self.reach(taken, node.image).waits & bit and taken not in path:
+                                return (taken, state) if isinstance(taken, Node) else None
+        return None
+
+    def _nearest(self, node: Node, bit: int) -> list[Node]:
+        """The functions on the shortest way to a wait, where the GIL is not touched."""
+        before: dict[Node, Node | None] = {node: None}
+        todo = [node]
+        for one in todo:
+            self._looks_left -= 1
+            if self._looks_left < 0:
+                break
+            for step in self._program.steps(one):
+                for target in (*step.targets, *step.handed):
+                    if not isinstance(target, Node):
+                        if self.reach(target, one.image).waits & bit:
+                            path: list[Node] = []
+                            last: Node | None = one
+                            while last is not None and last != node:
+                                path.insert(0, last)
+                                last = before[last]
+                            return path
+                    elif target not in before and self.reach(target, one.image).waits & bit:
+                        before[target] = one
+                        todo.append(target)
+        return []

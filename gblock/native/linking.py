@@ -1,0 +1,375 @@
+"""Which functions call which, through the libraries that a module is linked with.
+
+The dynamic linker's rules (ld.so(8)) as far as they matter: the libraries of ``DT_NEEDED``, looked
+for where the package brings them, then where the system has them. What the C library and the
+C++ run-time do inside is not followed: their waits are known by name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from typing import NamedTuple
+
+from gblock.native import flow, scanning, waits
+from gblock.native.code import Code, Pointer
+from gblock.native.image import X86_64, Image, NotReadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gblock.native.flow import Block
+
+_RUNTIME = re.compile(
+    r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|resolv|util|nsl|anl|atomic|gomp|python[\d.]*)\b|ld-linux"
+)
+_SYSTEM = {
+    X86_64: ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/lib"),
+}
+_SYSTEM_AARCH64 = ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
+_MOST_LIBRARIES = 64
+_MOST_CANDIDATES = 12
+"""Functions among which a call through a table may choose; where there are more, it is unknown."""
+_PYTHON = re.compile(r"_?Py[A-Z_]")
+_MOST_NAMESAKES = 4
+_CALLS_BY_NAME = frozenset(
+    """PyObject_CallMethod _PyObject_CallMethod_SizeT PyObject_CallMethodObjArgs
+    PyObject_VectorcallMethod _PyObject_CallMethodId _PyObject_CallMethodIdObjArgs
+    _PyObject_CallMethod _PyObject_CallMethodIdNoArgs PyObject_GetAttrString PyObject_GetAttr
+    _PyObject_GetAttrId""".split()
+)
+_CALLS_OF_OBJECTS = frozenset(
+    """PyObject_Call PyObject_CallFunction _PyObject_CallFunction_SizeT PyObject_CallObject
+    PyObject_CallFunctionObjArgs PyObject_Vectorcall PyObject_VectorcallDict PyObject_CallNoArgs
+    PyObject_CallOneArg _PyObject_MakeTpCall""".split()
+)
+_VTABLE = 16
+"""Where an object of a Cython class holds the address of its table: behind ``PyObject``."""
+_LARGEST_TABLE = 0x100
+"""Bytes in which a class's own methods begin."""
+_ML_METH = 8
+"""``PyCFunctionObject`` has its ``PyMethodDef`` there, and that the function's address here."""
+
+
+class Node(NamedTuple):
+    """One function."""
+
+    image: int
+    """Which of the program's images."""
+    address: int
+
+
+Target = Node | str | None
+"""A function, an import that nothing here defines, or None for an unknown pointer."""
+
+
+class Step(NamedTuple):
+    """One call of a function."""
+
+    targets: tuple[Target, ...]
+    """One, or several where a table chooses."""
+    returns: bool
+    at: int
+    """The address of the call."""
+    handed: tuple[Target, ...] = ()
+    """The functions that the caller hands over, where the called one calls what it is handed."""
+
+
+class Program:
+    """A module and its libraries.
+
+    Args:
+        path: The module's file.
+        read: Returns a file's bytes; raises OSError or `NotReadError`.
+
+    Raises:
+        NotReadError: if the module cannot be read. A library that cannot be is left out.
+    """
+
+    def __init__(self, path: str, read: Callable[[str], bytes]) -> None:
+        self.images: list[Image] = []
+        self.paths: list[str] = []
+        self.absent: list[str] = []
+        """Libraries that are needed and were not found, or not read."""
+        self._needs: list[list[int]] = []
+        self._read = read
+        self._steps: dict[Node, tuple[Step, ...]] = {}
+        self._resolved: dict[tuple[int, str], Node | str] = {}
+        self._tables: dict[int, tuple[dict[int, int], frozenset[int]]] = {}
+        self._shared: dict[int, bool] = {}
+        self._lacks: dict[int, bool] = {}
+        self.by_name: dict[str, tuple[int, ...]] = {}
+        """The addresses of the module's methods by the name that Python knows them by."""
+        self.constructors: dict[int, tuple[int, ...]] = {}
+        """By the address of a type, those of what runs when it is called."""
+        self._codes: dict[Node, Code] = {}
+        self._blocks: dict[Node, dict[int, Block]] = {}
+        self._targets: dict[tuple[int, int | str], Target] = {}
+        self._taking: dict[tuple[Node, int], bool] = {}
+        try:
+            data = read(path)
+        except OSError as error:
+            raise NotReadError(error.strerror or "cannot be read") from None
+        self._add(path, Image(data))
+        for at, image in enumerate(self.images):  # it grows
+            self._link(at, image)
+
+    def _add(self, path: str, image: Image) -> int:
+        self.images.append(image)
+        self.paths.append(path)
+        self._needs.append([])
+        self._lacks[len(self.images) - 1] = False
+        return len(self.images) - 1
+
+    def _link(self, at: int, image: Image) -> None:
+        here = os.path.dirname(self.paths[at])
+        folders = [here]
+        for path in image.run_paths:
+            # A path that does not start at the file's own place is that of the building machine.
+            if path.startswith(("$ORIGIN", "${ORIGIN}")):
+                inner = path.partition("N")[2].lstrip("}").lstrip("/")
+                folders.append(os.path.join(here, inner))
+        folders += _SYSTEM.get(image.machine, _SYSTEM_AARCH64)
+        for name in image.needed:
+            if _RUNTIME.match(name) or "/" in name:
+                continue
+            found = self._library(name, folders, image.machine)
+            if found is None:
+                self._lacks[at] = True
+                if name not in self.absent:
+                    self.absent.append(name)
+            else:
+                self._needs[at].append(found)
+
+    def _library(self, name: str, folders: list[str], machine: int) -> int | None:
+        for folder in folders:
+            path = os.path.normpath(os.path.join(folder, name))
+            if path in self.paths:
+                return self.paths.index(path)
+            if not os.path.isfile(path) or len(self.images) >= _MOST_LIBRARIES:
+                continue
+            try:
+                image = Image(self._read(path))
+            except (OSError, NotReadError):
+                continue
+            if image.machine == machine:
+                return self._add(path, image)
+        return None
+
+    # -- names
+
+    def resolve(self, image: int, name: str) -> Node | str:
+        """Return what an import means: a function of a library, or the name itself."""
+        key = (image, name)
+        found = self._resolved.get(key)
+        if found is None:
+            found = self._resolved[key] = self._looked_up(image, name)
+        return found
+
+    def _looked_up(self, image: int, name: str) -> Node | str:
+        if _PYTHON.match(name):
+            return name
+        if name in waits.CLASSES and name not in self.images[image].exports:
+            return name
+        todo, seen = [image], {image}
+        for one in todo:
+            address = self.images[one].exports.get(name)
+            if address and self.images[one].is_code(address):
+                return name if name in waits.CLASSES else Node(one, address)
+            for need in self._needs[one]:
+                if need not in seen:
+                    seen.add(need)
+                    todo.append(need)
+        return name
+
+    def name(self, node: Node) -> str:
+        """Return a function's name, or where it stands in a file without symbols."""
+        image = self.images[node.image]
+        return image.names.get(node.address) or f"+{node.address:#x}"
+
+    def is_named(self, node: Node) -> bool:
+        """Return whether the file kept the function's name."""
+        return node.address in self.images[node.image].names
+
+    def lacks_library(self, image: int) -> bool:
+        """Return whether an image needs a library that was not read."""
+        return self._lacks[image]
+
+    def shares_locks(self, image: int) -> bool:
+        """Return whether a library makes locks that other processes take, too."""
+        found = self._shared.get(image)
+        if found is None:
+            values = self.images[image].relocations.values()
+            found = self._shared[image] = not waits.MAKES_SHARED.isdisjoint(
+                value for value in values if isinstance(value, str)
+            )
+        return found
+
+    def node(self, image: int, target: int | str) -> Target:
+        """Return what a call's target is."""
+        key = (image, target)
+        if key not in self._targets:
+            self._targets[key] = self._meant(image, target)
+        return self._targets[key]
+
+    def _meant(self, image: int, target: int | str) -> Target:
+        if isinstance(target, str):
+            return self.resolve(image, target)
+        stub = self.images[image].stubs.get(target)
+        if stub is not None:
+            target = stub
+            if isinstance(target, str):
+                return self.resolve(image, target)
+        name = self.images[image].names.get(target)
+        if name is not None:
+            if waits.is_aside(name):
+                return "abort"
+        return Node(image, target)
+
+    # -- calls
+
+    def blocks(self, node: Node) -> dict[int, Block]:
+        """Return the ways through a function."""
+        found = self._blocks.get(node)
+        if found is None:
+            image = self.images[node.image]
+            found = self._blocks[node] = flow.blocks(image, node.address)
+        return found
+
+    def steps(self, node: Node) -> tuple[Step, ...]:
+        """Return what a function calls, in the order of its code."""
+        found = self._steps.get(node)
+        if found is None:
+            found = self._steps[node] = self._scanned(node)
+        return found
+
+    def _code(self, node: Node) -> Code:
+        found = self._codes.get(node)
+        if found is None:
+            found = self._codes[node] = scanning.read(self.images[node.image], node.address)
+        return found
+
+    def _scanned(self, node: Node) -> tuple[Step, ...]:
+        image = self.images[node.image]
+        read = self._code(node)
+        handed = self._handed(node, read) if node.image == 0 else ()
+        steps: list[Step] = []
+        for target, returns, at in read.calls:
+            if isinstance(target, Pointer):
+                steps.append(Step(self._through(node.image, target), returns, at))
+                continue
+            one = self.node(node.image, target)
+            if isinstance(one, Node):
+                is_own = one.image == node.image  # what another library is handed, it mostly keeps
+                takes = handed if handed and is_own and self._calls_what_it_is_handed(one) else ()
+                steps.append(Step((one,), returns, at, takes))
+            elif one in _CALLS_BY_NAME and node.image == 0 and self.by_name:
+                steps.append(Step((one, *self._called_by_name(image, read)), returns, at))
+            elif one in _CALLS_OF_OBJECTS and node.image == 0 and self.constructors:
+                made = [Node(0, f) for a in read.data for f in self.constructors.get(a, ())]
+                steps.append(Step((one, *dict.fromkeys(made)), returns, at))
+            else:
+                steps.append(Step((one,), returns, at))
+        if any(not waits.ENTROPY.isdisjoint(step.targets) for step in steps):
+            names = {target for step in steps for target in step.targets}
+            if waits.RANDOM & (names | {*read.imports}) or any(
+                _is_entropy(image, address) for address in read.data
+            ):
+                steps = [step for step in steps if waits.ENTROPY.isdisjoint(step.targets)]
+        return tuple(steps)
+
+    def _handed(self, node: Node, read: Code) -> tuple[Target, ...]:
+        """The functions whose addresses a function takes."""
+        functions = self.images[node.image].functions
+        taken = [one for one in read.data if one in functions and one != node.address]
+        both: tuple[int | str, ...] = (*taken, *read.imports)
+        found = dict.fromkeys(self.node(node.image, one) for one in both)
+        return tuple(found) if len(found) <= _MOST_CANDIDATES else ()
+
+    def _calls_what_it_is_handed(self, node: Node, depth: int = 1) -> bool:
+        """Return whether a function calls through a pointer of unknown origin, or hands it on."""
+        key = (node, depth)
+        if key not in self._taking:
+            self._taking[key] = self._takes(node, depth)
+        return self._taking[key]
+
+    def _takes(self, node: Node, depth: int) -> bool:
+        for target, _, _ in self._code(node).calls:
+            if isinstance(target, Pointer):
+                if target.slot is None and not target.base:
+                    return True
+            elif depth:
+                inner = self.node(node.image, target)
+                if isinstance(inner, Node) and inner.image == node.image:
+                    if self._calls_what_it_is_handed(inner, depth - 1):
+                        return True
+        return False
+
+    def _called_by_name(self, image: Image, read: Code) -> tuple[Target, ...]:
+        """The module's methods whose names a function gives to Python's API."""
+        found: dict[Target, None] = {}
+        for address in read.data:
+            name = image.identifier(address) or image.identifier(image.relocations.get(address))
+            methods = self.by_name.get(name, ()) if name else ()
+            if len(methods) <= _MOST_NAMESAKES:
+                found.update(dict.fromkeys(Node(0, one) for one in methods))
+        return tuple(found) if len(found) <= _MOST_CANDIDATES else ()
+
+    def _through(self, image: int, pointer: Pointer) -> tuple[Target, ...]:
+        if pointer.slot is None:
+            return (None,)
+        table, bases = self._filled(image)
+        if pointer.base:
+            base = table.get(pointer.base)
+            function = None if base is None else table.get(base + pointer.slot)
+            return (None,) if function is None else (self.node(image, function),)
+        if pointer.table != _VTABLE or pointer.slot == _ML_METH:
+            return (None,)
+        functions = {table[base + pointer.slot] for base in bases if base + pointer.slot in table}
+        known = functions & self.images[image].functions
+        # Of which class the object is, is not known: only one may have a method there.
+        return (self.node(image, known.pop()),) if len(known) == 1 else (None,)
+
+    def _filled(self, image: int) -> tuple[dict[int, int], frozenset[int]]:
+        """The pointers that a Cython module's initialization writes, and its classes' tables."""
+        found = self._tables.get(image)
+        if found is None:
+            found = {}, frozenset()
+            one = self.images[image]
+            if image == 0 and b"cython" in one.data:
+                table: dict[int, int] = {}
+                for start in one.starts():
+                    table.update(scanning.stores(one, start))
+                functions = one.functions
+                for at, value in one.relocations.items():
+                    if isinstance(value, int) and value in functions:
+                        table.setdefault(at, value)
+                entries = sorted(at for at, value in table.items() if value in functions)
+                bases = frozenset(
+                    value
+                    for value in table.values()
+                    if one.is_writable(value) and _holds(entries, value)
+                )
+                found = table, bases
+            self._tables[image] = found
+        return found
+
+
+def _holds(entries: list[int], base: int) -> bool:
+    """Return whether a table that begins at an address has an entry."""
+    at = bisect_left(entries, base)
+    return at < len(entries) and entries[at] < base + _LARGEST_TABLE
+
+
+def _is_entropy(image: Image, address: int) -> bool:
+    return image.starts_with(address, b"/dev/urandom") or image.starts_with(address, b"/dev/random")
+
+
+def is_installed(library: str) -> bool:
+    """Return whether the system has a library of that name now, for either machine."""
+    if "/" in library:
+        return False
+    folders = (*_SYSTEM[X86_64], *_SYSTEM_AARCH64)
+    return any(os.path.isfile(os.path.join(folder, library)) for folder in folders)

@@ -1,0 +1,219 @@
+"""What the machine code of one extension module says of its methods.
+
+The tiers, from what is surest:
+
+``waits``
+    The method lets go of the GIL and reaches a named function of the system that waits.
+``held``
+    It reaches such a function with the GIL held: the native threads of the process stop, too.
+``leaves``
+    It lets go of the GIL around something whose wait is not named: disk I/O, a long computation, a
+    library that was not found, or a call through a pointer.
+
+A method without a tier is one of which nothing was found. That is no statement that it does not
+wait: what is called through tables of pointers, through Python, or is registered when the module is
+imported is not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import NamedTuple
+
+from gblock.native import scanning, waits
+from gblock.native.gil import HELD, RELEASED, TAKEN, Effect, Gil
+from gblock.native.image import LARGEST, NotReadError
+from gblock.native.linking import Node, Program
+from gblock.native.methods import Method, Tables
+from gblock.native.names import is_wrapper, readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TIERS = ("waits", "held", "leaves")
+_SHOWN = 6
+"""Waits that are named of one method."""
+_LINKS = 12
+"""Functions of a chain that are named; from a longer one the middle is left out."""
+_REGISTERED = (
+    (b"pybind11", "pybind11 registers its methods when it is imported"),
+    (b"nanobind", "nanobind registers its methods when it is imported"),
+    (b"N5boost6python", "Boost.Python registers its methods when it is imported"),
+)
+
+
+class Reading(NamedTuple):
+    """What was found of one method."""
+
+    name: str
+    """Its owner, as the module's tables spell it, and its name."""
+    tier: str
+    """One of `TIERS`, or empty where nothing was found."""
+    waits: tuple[str, ...] = ()
+    """The functions of the system that it reaches in that state of the GIL."""
+    chain: tuple[str, ...] = ()
+    """The native functions from the method to the first of the waits, that one included."""
+    classes: tuple[str, ...] = ()
+    """What the waits are for; see `gblock.native.waits`."""
+    in_class: bool = False
+    """Whether the owner is a type."""
+
+    @property
+    def releases(self) -> bool:
+        """Whether it lets go of the GIL; False is no statement that it does not."""
+        return self.tier in ("waits", "leaves")
+
+
+class ModuleReading(NamedTuple):
+    """What was found of one module."""
+
+    methods: tuple[Reading, ...]
+    """All of its methods, those without a tier included."""
+    not_read: str = ""
+    """Why it was not read, or not as a whole."""
+    libraries: tuple[str, ...] = ()
+    """The paths of the libraries that were followed."""
+    absent: tuple[str, ...] = ()
+    """The names of libraries that it needs and that were not found."""
+
+
+def file_bytes(path: str) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        OSError: if it cannot be read.
+        NotReadError: if it is larger than `LARGEST`, or no regular file.
+    """
+    if not os.path.isfile(path):
+        raise NotReadError("not a regular file")
+    if os.path.getsize(path) > LARGEST:
+        raise NotReadError(f"larger than {LARGEST >> 20} MiB")
+    with open(path, "rb") as file:
+        return file.read(LARGEST + 1)[:LARGEST]
+
+
+def read(path: str, read_file: Callable[[str], bytes] = file_bytes) -> ModuleReading:
+    """Return what the machine code of a module says; it never fails.
+
+    Args:
+        path: The module's file.
+        read_file: Returns the bytes of a file; raises OSError or `NotReadError`.
+    """
+    try:
+        return _read(Program(path, read_file), path)
+    except NotReadError as error:
+        return ModuleReading((), str(error))
+    except (RecursionError, MemoryError, struct.error, IndexError, OverflowError) as error:
+        return ModuleReading((), f"damaged: {type(error).__name__}")
+
+
+def _read(program: Program, path: str) -> ModuleReading:
+    image = program.images[0]
+    tables = Tables(image)
+    found = tables.methods()
+    by_name: dict[str, tuple[int, ...]] = {}
+    for method in found:
+        if method.in_class:
+            by_name[method.name] = (*by_name.get(method.name, ()), method.address)
+    program.by_name = by_name
+    program.constructors = tables.constructors()
+    gil = Gil(program)
+    methods = tuple(_reading(program, gil, method) for method in found)
+    why = ""
+    registered = [text for mark, text in _REGISTERED if mark in image.data]
+    if registered and len(methods) < 40:
+        why = registered[0]
+    elif not methods and "PyInit_" + os.path.basename(path).partition(".")[0] in image.exports:
+        why = "no table of methods was found"
+    elif gil.is_cut:
+        why = "larger than what is followed"
+    return ModuleReading(methods, why, tuple(program.paths[1:]), tuple(program.absent))
+
+
+def _reading(program: Program, gil: Gil, method: Method) -> Reading:
+    root = program.node(0, method.address)
+    effects = [(root, _effect(gil, root))] if isinstance(root, Node) else []
+    if method.is_rust:
+        # A trampoline hands the address of the real function to a helper that catches panics.
+        image = program.images[0]
+        for address in dict.fromkeys(scanning.read(image, method.address).data):
+            if address in image.functions and address != method.address:
+                inner = program.node(0, address)
+                if isinstance(inner, Node):
+                    effects.append((inner, _effect(gil, inner)))
+    releases = any(effect.releases for _, effect in effects)
+    for tier, states in (("waits", (RELEASED,)), ("held", (HELD, TAKEN))):
+        for node, effect in effects:
+            for state in states:
+                mask = effect.waits.get(state, 0) & waits.EVERY
+                if mask and (tier == "held") != releases:
+                    return _described(program, gil, method, tier, node, state, mask)
+    return Reading(method.qualified, "leaves" if releases else "", in_class=method.in_class)
+
+
+def _effect(gil: Gil, node: Node) -> Effect:
+    reach = gil.reach(node, node.image)
+    if reach.changes:
+        return gil.effect(node, HELD)
+    return Effect(frozenset({HELD}), {HELD: reach.waits} if reach.waits else {}, False)
+
+
+def _described(
+    program: Program, gil: Gil, method: Method, tier: str, node: Node, state: str, mask: int
+) -> Reading:
+    first = next(name for name in waits.NAMES if mask & waits.BIT[name])
+    path = gil.chain(node, state, waits.BIT[first])
+    named = [program.name(one) for one in path if program.is_named(one)]
+    links = [readable(name) for name in named if not is_wrapper(name)]
+    if len(links) > _LINKS:
+        links = [*links[: _LINKS // 2], "…", *links[-_LINKS // 2 :]]
+    classes = dict.fromkeys(
+        {**waits.CLASSES, **waits.SHARED}[name] for name in waits.NAMES if mask & waits.BIT[name]
+    )
+    return Reading(
+        method.qualified,
+        tier,
+        waits.names(mask)[:_SHOWN],
+        (*links, waits.spelled(first)),
+        tuple(classes),
+        method.in_class,
+    )
+
+
+class Library:
+    """A shared library whose functions Python code calls itself, as ``ctypes`` does.
+
+    Args:
+        path: The library's file.
+        read_file: Returns the bytes of a file; raises OSError or `NotReadError`.
+
+    Raises:
+        NotReadError: if it cannot be read.
+    """
+
+    def __init__(self, path: str, read_file: Callable[[str], bytes] = file_bytes) -> None:
+        self._program = Program(path, read_file)
+        self._gil = Gil(self._program)
+
+    def function(self, name: str) -> Reading | None:
+        """Return what was read of a function, None where the library has none of that name."""
+        image = self._program.images[0]
+        address = image.exports.get(name)
+        if address is None or not image.is_code(address):
+            return None
+        node = Node(0, address)
+        mask = self._gil.reach(node, 0).waits & waits.EVERY
+        if not mask:
+            return Reading(name, "leaves")
+        method = Method("", name, address)
+        return _described(self._program, self._gil, method, "waits", node, HELD, mask)
+
+
+def of_system(name: str) -> Reading | None:
+    """Return what is known of a function of the system, None where it is none that waits."""
+    if name not in waits.CLASSES:
+        return None
+    spelled = waits.spelled(name)
+    return Reading(name, "waits", (spelled,), (spelled,), (waits.CLASSES[name],))

@@ -1,0 +1,248 @@
+"""What was read of modules, kept between runs in the user's cache directory (XDG base directories).
+
+A module is known by the digest of its bytes and of the libraries that were followed. A digest is
+not computed again while a file's size, time and number stay the same. An entry that cannot be read
+counts as missing; nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import blake2b
+from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from gblock.native import reading
+from gblock.native.linking import is_installed
+from gblock.native.reading import ModuleReading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Value = TypeVar("Value")
+FORMAT = 2
+"""Changes whenever the same bytes would be read otherwise."""
+_MOST_BYTES = 64 << 20
+"""Bytes that all entries may take; the ones used longest ago go first."""
+_MOST_FILES = 20_000
+"""Files whose digests are remembered."""
+_FEW = 4
+"""So many modules are read in one process."""
+_INDEX = "digests"
+_CHUNK = 1 << 20
+
+
+class _Seen(NamedTuple):
+    """A file when its digest was computed."""
+
+    size: int
+    time: int
+    number: int
+    digest: str
+
+
+class _Entry(NamedTuple):
+    """What was read of one module."""
+
+    format: int
+    libraries: tuple[tuple[str, str], ...]
+    """The libraries that were followed, by path, with their digests."""
+    reading: ModuleReading
+
+
+class Store:
+    """Entries in one directory.
+
+    Args:
+        directory: Where they lie; it is made when something is written. None: in the user's cache.
+        keeps: Whether something may be written; without, what is there is used.
+    """
+
+    def __init__(self, directory: str | None = None, *, keeps: bool = True) -> None:
+        self._keeps = keeps
+        self._directory = directory or _cache()
+        self._digests: dict[str, _Seen] = {}
+        self._is_changed = False
+        self._digests.update(self.value(_INDEX, dict[str, _Seen]) or {})
+
+    def get(self, path: str) -> ModuleReading | None:
+        """Return what was read of a file with these bytes, None where nothing is known."""
+        digest = self._digest(path)
+        if not digest:
+            return None
+        try:
+            with open(self._entry(digest), "rb") as file:
+                entry = msgspec.json.decode(file.read(), type=_Entry)
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        if entry.format != FORMAT or any(map(is_installed, entry.reading.absent)):
+            return None
+        if any(self._digest(library) != known for library, known in entry.libraries):
+            return None
+        if self._keeps:
+            with suppress(OSError):
+                os.utime(self._entry(digest))
+        return entry.reading
+
+    def put(self, path: str, read: ModuleReading) -> None:
+        """Keep what was read of a file; where that cannot be done, nothing happens."""
+        digest = self._digest(path)
+        libraries = tuple((library, self._digest(library)) for library in read.libraries)
+        if not digest or not all(known for _, known in libraries):
+            return
+        entry = _Entry(FORMAT, libraries, read)
+        self._write(self._entry(digest), msgspec.json.encode(entry))
+
+    def value(self, key: str, shape: type[Value]) -> Value | None:
+        """Return what was kept under a key, None where that is nothing of this shape."""
+        try:
+            with open(self._entry(key), "rb") as file:
+                return msgspec.json.decode(file.read(), type=shape)
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+
+    def keep(self, key: str, value: object) -> None:
+        """Keep plain values under a key, which is a digest of all that they depend on."""
+        self._write(self._entry(key), msgspec.json.encode(value))
+
+    def close(self) -> None:
+        """Write down the digests, and remove the entries that were not used for longest."""
+        if not self._is_changed or not self._keeps:
+            return
+        known = dict(list(self._digests.items())[-_MOST_FILES:])
+        self._write(self._entry(_INDEX), msgspec.json.encode(known))
+        self._is_changed = False
+        self._sweep()
+
+    def _entry(self, digest: str) -> str:
+        return os.path.join(self._directory, f"{digest}.json")
+
+    def _digest(self, path: str) -> str:
+        """The digest of a file's bytes, empty where it cannot be read."""
+        try:
+            status = os.stat(path)
+            seen = self._digests.get(path)
+            if seen is not None and seen[:3] == (
+                status.st_size,
+                status.st_mtime_ns,
+                status.st_ino,
+            ):
+                return seen.digest
+            hashed = blake2b(digest_size=20)
+            with open(path, "rb") as file:
+                while part := file.read(_CHUNK):
+                    hashed.update(part)
+        except OSError:
+            return ""
+        digest = hashed.hexdigest()
+        self._digests.pop(path, None)
+        self._digests[path] = _Seen(status.st_size, status.st_mtime_ns, status.st_ino, digest)
+        self._is_changed = True
+        return digest
+
+    def _write(self, path: str, data: bytes) -> None:
+        """Put a file there in one step; other runs may read it meanwhile."""
+        if not self._keeps:
+            return
+        import tempfile
+
+        with suppress(OSError):
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self._directory, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                os.replace(temporary, path)
+            except OSError:
+                os.unlink(temporary)
+            self._is_changed = True
+
+    def _sweep(self) -> None:
+        found = []
+        with suppress(OSError):
+            for one in os.scandir(self._directory):
+                if one.name != f"{_INDEX}.json" and one.is_file(follow_symlinks=False):
+                    status = one.stat(follow_symlinks=False)
+                    found.append((status.st_mtime_ns, status.st_size, one.path))
+        left = sum(size for _, size, _ in found) - _MOST_BYTES
+        for _, size, path in sorted(found):
+            if left <= 0:
+                return
+            with suppress(OSError):
+                os.unlink(path)
+            left -= size
+
+
+def _cache() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "gblock", "native")
+
+
+def read_all(
+    paths: Iterable[str], store: Store | None, share: Share | None = None
+) -> list[ModuleReading]:
+    """Return what the machine code of some modules says, in their order.
+
+    Args:
+        paths: The modules' files.
+        store: Where readings are kept; None to read all of them again.
+        share: Gives work to other processes; None to do all of it in this one.
+    """
+    asked = list(paths)
+    found: dict[str, ModuleReading] = {}
+    for path in asked:
+        known = store.get(path) if store is not None else None
+        if known is not None:
+            found[path] = known
+    # The largest first, so that no process is left alone with one at the end.
+    todo = sorted({p for p in asked if p not in found}, key=_size, reverse=True)
+    number = 1 if share is None or len(todo) < _FEW else share.number
+    parts = [todo[at::number] for at in range(number)]
+    handed = [share.add(_Work(part)) for part in parts[1:]] if share is not None else []
+    results = [_Work(parts[0])(), *(job.result() for job in handed)]
+    for part, read in zip(parts, results, strict=True):
+        for path, one in zip(part, read, strict=True):
+            found[path] = one
+            if store is not None:
+                store.put(path, one)
+    return [found[path] for path in asked]
+
+
+class _Work:
+    """The reading of some modules, as a process of its own can do it.
+
+    Args:
+        paths: The modules' files.
+    """
+
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+
+    def __call__(self) -> list[ModuleReading]:
+        """Return what the modules say, in their order."""
+        return [reading.read(path) for path in self._paths]
+
+
+class _Job(Protocol):
+    def result(self) -> list[ModuleReading]:
+        """Return what the work gave."""
+
+
+class Share(Protocol):
+    """What hands out work to other processes, such as `gblock.engine.jobs.Jobs`."""
+
+    number: int
+    """How many processes work at a time."""
+
+    def add(self, work: Callable[[], list[ModuleReading]]) -> _Job:
+        """Hand in a piece of work."""
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0

@@ -1,0 +1,72 @@
+"""Catalog entries drafted from machine code: valid, and to be read, named and measured by a person.
+
+``python -m tests.evidence`` and ``gblock trial`` measure a draft; until then it says what it is
+made from.
+"""
+
+from __future__ import annotations
+
+from gblock.observations.drafts import identifier, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gblock.catalog import Catalog
+    from gblock.packages.machine_code import MachineCode, Told
+
+_HEAD = """\
+# Drafts from machine code: nothing was measured. Read them, try a call with `gblock trial`, name
+# the remedy in `instead`.
+# [tool.gblock] extend-catalog = ["blockers.toml"] lets `gblock check` look for them.
+"""
+_HIDDEN = ("__del__", "__new__")
+
+
+def drafts(found: Sequence[MachineCode], known: Catalog) -> str:
+    """Return TOML with an entry for each type of which methods wait and the catalog is silent.
+
+    Only the surest tier is drafted: methods that let go of the GIL around a named wait.
+    """
+    blocks: dict[str, str] = {}
+    for one in found:
+        by_owner: dict[str, list[Told]] = {}
+        for told in one.told:
+            owner, _, name = told.symbol.rpartition(".")
+            if told.reading.tier == "waits" and not told.blockers and name not in _HIDDEN:
+                by_owner.setdefault(owner, []).append(told)
+        for owner, methods in sorted(by_owner.items()):
+            name = identifier(f"{one.name} {owner}", known.by_id.keys() | blocks.keys())
+            blocks[name] = _block(name, one, methods)
+    if not blocks:
+        return "# The machine code names no wait that the catalog does not know.\n"
+    return "\n".join([_HEAD, *(blocks[name] for name in sorted(blocks))])
+
+
+def _block(name: str, one: MachineCode, methods: Sequence[Told]) -> str:
+    symbols = ", ".join(text(_public(each.symbol)) for each in methods)
+    first = methods[0]
+    waited = ", ".join(dict.fromkeys(wait for each in methods for wait in each.reading.waits[:2]))
+    short = first.symbol.rpartition(".")[2]
+    way = " → ".join((*first.through, *first.reading.chain))
+    why = f"{one.name} lets go of the GIL around {waited}, where the hub waits."
+    instead = f"Call it in the hub's threadpool: `gevent.get_hub().threadpool.apply({short}, ...)`."
+    reference = f"machine code of {one.name} {one.version}, not measured: {first.symbol}: {way}"
+    return (
+        "[[blocker]]\n"
+        f"id = {text(name)}\n"
+        f"distribution = {text(one.name)}\n"
+        f"symbols = [{symbols}]\n"
+        'kind = "waits"\n'
+        'level = "error"\n'
+        f"why = {text(why)}\n"
+        f"instead = {text(instead)}\n"
+        "releases_gil = true\n"
+        "[blocker.evidence]\n"
+        f"reference = {text(reference)}\n"
+    )
+
+
+def _public(symbol: str) -> str:
+    """A constructor is called by the name of its type."""
+    return symbol.removesuffix(".__init__")

@@ -1,0 +1,436 @@
+"""Python functions of a package, by the native methods that they end in.
+
+A call graph of the package's own Python code: calls are resolved by the project's inference, as
+those of a checked project are, and what a function reaches is carried up to its callers. A call on
+an object of which inference knows nothing adds nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from keyword import iskeyword
+from typing import NamedTuple
+
+from gblock.catalog import Catalog
+from gblock.native.image import NotReadError
+from gblock.native.packages import Found
+from gblock.native.reading import TIERS, Library, Reading, of_system
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, unwrapped
+from gblock.project.names.inference import Inference
+from gblock.project.reading import summary as tags
+from gblock.project.reading.modules import Modules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gblock.native.packages import Module
+    from gblock.project.reading.summary import Call, Expr
+
+FORMAT = "2"
+"""Changes whenever the same files would be read otherwise."""
+_MOST_FILES = 2_000
+_MOST_BYTES = 32 << 20
+"""Files and bytes of one package's Python code that are read."""
+_KEEPS_GIL = "ctypes.PyDLL."
+_LOADERS = ("ctypes.CDLL.", "ctypes.cdll.LoadLibrary.", _KEEPS_GIL)
+"""What inference calls the functions of a library that was loaded so."""
+_LOADED = -1
+"""Stands for a scope: such a function is in no file."""
+_LONGEST = 8
+"""Calls between a public function and a native method."""
+
+_Function = tuple[str, int]
+"""A file and a scope of it."""
+
+
+class Wrapper(NamedTuple):
+    """One function or class of a package's Python code."""
+
+    symbol: str
+    """The dotted name under which it is defined, or imported by its package."""
+    through: tuple[str, ...]
+    """The functions that it calls, one the other, and the native method at the end."""
+    reading: Reading
+    """What was read of that method."""
+
+
+class _Way(NamedTuple):
+    """How a function reaches a native method: the symbols from its callee on."""
+
+    symbols: tuple[str, ...]
+    reading: Reading
+
+
+def read(
+    base: str, files: Sequence[str], modules: Sequence[Module], libraries: Sequence[str] = ()
+) -> list[Wrapper]:
+    """Return the Python functions that end in native methods with a tier.
+
+    Args:
+        base: The directory of packages.
+        files: The package's Python files, below `base`.
+        modules: Its compiled modules.
+        libraries: The shared libraries that it brings along, below `base`.
+    """
+    found = _affordable([os.path.join(base, file) for file in files if _is_read(file)])
+    if not any(one.reading.tier for module in modules for one in module.methods):
+        if not any(_loads_libraries(path) for path in found):
+            return []
+    paths = [os.path.join(base, file) for file in libraries]
+    return _Graph(base, found, modules, _Libraries(paths)).wrappers()
+
+
+def _loads_libraries(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_MOST_BYTES)
+    except OSError:
+        return False
+    return b"ctypes" in text and (b"DLL(" in text or b"LoadLibrary(" in text)
+
+
+def _is_read(file: str) -> bool:
+    folders = file.split("/")
+    return file.endswith(".py") and not {"tests", "test", ".."}.intersection(folders)
+
+
+def _affordable(paths: list[str]) -> list[str]:
+    found, left = [], _MOST_BYTES
+    for path in paths[:_MOST_FILES]:
+        try:
+            left -= os.path.getsize(path)
+        except OSError:
+            continue
+        if left < 0:
+            break
+        found.append(path)
+    return found
+
+
+class _Libraries:
+    """What Python code calls of shared libraries by ``ctypes``, which lets go of the GIL for it.
+
+    Args:
+        paths: The libraries of the package; functions of the system are known by name.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = list(paths)
+        self._opened: list[Library] | None = None
+        self._found: dict[str, Reading | None] = {}
+
+    def reading(self, symbol: str) -> Reading | None:
+        """Return what was read of a function by the dotted name that inference gives it."""
+        loader = next((one for one in _LOADERS if symbol.startswith(one)), None)
+        name = symbol.removeprefix(loader) if loader is not None else ""
+        if not name.isidentifier():
+            return None
+        if name not in self._found:
+            self._found[name] = self._looked_up(name)
+        found = self._found[name]
+        if found is not None and loader == _KEEPS_GIL:
+            return found._replace(tier="held") if found.tier == "waits" else None
+        return found
+
+    def _looked_up(self, name: str) -> Reading | None:
+        if self._opened is None:
+            self._opened = []
+            for path in self._paths:
+                with suppress(NotReadError):
+                    self._opened.append(Library(path))
+        own = [found for one in self._opened if (found := one.function(name)) is not None]
+        return own[0] if own else of_system(name)
+
+
+class _Graph:
+    """The calls of a package's Python code.
+
+    A compiled module is a module of stubs to inference: its types, their methods, its functions.
+
+    Args:
+        base: The directory of packages.
+        paths: The package's Python files.
+        modules: Its compiled modules.
+        libraries: What it calls of shared libraries.
+    """
+
+    def __init__(
+        self, base: str, paths: list[str], modules: Sequence[Module], libraries: _Libraries
+    ) -> None:
+        self._base = base
+        self._libraries = libraries
+        self._loaded: dict[_Function, Found] = {}
+        stubs = {_path(base, one.file): one for one in modules}
+        self._modules = Modules(base, [*dict.fromkeys((*paths, *stubs))], (base,))
+        self._inference = Inference(self._modules, Catalog(()))
+        self._native: dict[_Function, Found] = {}
+        self._types: dict[str, list[v.Value]] = {}
+        for path, one in stubs.items():
+            self._modules.give(path, stub(one).encode())
+            self._note(path, one)
+        self._stubs = frozenset(stubs)
+
+    def _note(self, path: str, module: Module) -> None:
+        """Keep which function of a stub stands for which native one."""
+        by_symbol = {found.symbol: found for found in module.methods}
+        summary = self._modules.summary(path)
+        for index, scope in enumerate(summary.scopes if summary is not None else ()):
+            if scope.kind == "class":
+                self._types.setdefault(scope.name, []).append((v.CLASS, path, index))
+            elif scope.kind == "function":
+                found = by_symbol.get(f"{module.name}.{'.'.join(self._names(path, index))}")
+                if found is not None and found.reading.tier:
+                    self._native[path, index] = found
+
+    def wrappers(self) -> list[Wrapper]:
+        """Return all functions that reach a native method, and classes that inherit one."""
+        calls: dict[_Function, list[_Function]] = {}
+        for path in list(self._modules.files):
+            summary = self._modules.summary(path) if path not in self._stubs else None
+            for call in summary.calls if summary is not None else ():
+                caller = self._enclosing(path, call.scope)
+                if caller is not None:
+                    for callee in self._callees(call, Place(path, call.scope, call.path)):
+                        calls.setdefault(callee, []).append(caller)
+        ways: dict[_Function, _Way] = {}
+        self._native.update(self._loaded)
+        # The surest tier first, and the shortest way: the first that reaches a function is kept.
+        for tier in TIERS:
+            todo = [one for one, found in self._native.items() if found.reading.tier == tier]
+            ways.update((one, _Way((), self._native[one].reading)) for one in todo)
+            for callee in todo:  # it grows
+                way = ways[callee]
+                if len(way.symbols) >= _LONGEST:
+                    continue
+                longer = _Way((self._symbol(callee), *way.symbols), way.reading)
+                for caller in calls.get(callee, ()):
+                    if caller not in ways:
+                        ways[caller] = longer
+                        todo.append(caller)
+        found = {
+            symbol: Wrapper(symbol, way.symbols, way.reading)
+            for function, way in ways.items()
+            if way.symbols and (symbol := self._symbol(function))
+        }
+        for wrapper in (*self._inherited(ways), *self._exported(ways)):
+            found.setdefault(wrapper.symbol, wrapper)
+        return [found[symbol] for symbol in sorted(found)]
+
+    # -- one call
+
+    def _callees(self, call: Call, place: Place) -> list[_Function]:
+        """The functions that a call may call: the package's own, and native ones."""
+        if call.node in ("with", "for"):
+            names = ("__enter__", "__exit__") if call.node == "with" else ("__iter__",)
+            values = self._inference.infer(call.expression, place)
+            owners = [value for value in values if value[0] == v.OBJECT]
+            return [f for one in owners for name in names for f in self._method(one, name)]
+        if call.node != "call":
+            return []
+        callee = call.expression[1]
+        found: list[_Function] = []
+        for value in self._inference.infer(callee, place):
+            inner = unwrapped(value)
+            if inner[0] == v.FUNCTION:
+                found.append((inner[1], inner[2]))
+            elif inner[0] == v.CLASS:
+                found += self._method(inner, "__init__") or self._method(inner, "__new__")
+            elif inner[0] == v.EXTERNAL:
+                reading = self._libraries.reading(inner[1])
+                if reading is not None and reading.tier:
+                    self._loaded[inner[1], _LOADED] = Found(inner[1], reading)
+                    found.append((inner[1], _LOADED))
+        if not found and callee[0] == tags.ATTRIBUTE and _is_super(callee[1]):
+            for base in self._lost_bases(place):
+                found += self._method(base, callee[2])
+        return found
+
+    def _method(self, owner: v.Value, name: str) -> list[_Function]:
+        """A method of a class, its own or inherited."""
+        for base in self._ancestry(owner[1], owner[2]):
+            summary = self._modules.summary(base[1])
+            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+                if scope.parent == base[2] and scope.kind == "function" and scope.name == name:
+                    return [(base[1], index)]
+        return []
+
+    def _ancestry(self, path: str, index: int) -> list[v.Value]:
+        """A class and its bases, those included that only a name leads to."""
+        order = [one for one in self._inference.classes.ancestry(path, index) if one[0] == v.CLASS]
+        for one in list(order):
+            order += [base for base in self._named_bases(one) if base not in order]
+        return order
+
+    def _named_bases(self, owner: v.Value) -> list[v.Value]:
+        """Native types that a class names as bases and that inference does not find.
+
+        A package that chooses its compiled half when it is imported does so by a table of names.
+        """
+        summary = self._modules.summary(owner[1])
+        if summary is None:
+            return []
+        scope = summary.scopes[owner[2]]
+        place = Place(owner[1], scope.parent, scope.path)
+        found: list[v.Value] = []
+        for base in scope.bases:
+            if base[0] == tags.NAME and not self._inference.infer(base, place):
+                for binding in summary.scopes[0].bindings.get(base[1], ()):
+                    if binding.kind == tags.IMPORTED and binding.value[1]:
+                        same = self._types.get(binding.value[1], [])
+                        found += same if len(same) == 1 else []
+        return found
+
+    def _lost_bases(self, place: Place) -> list[v.Value]:
+        """The bases of the class around a place that only their names lead to."""
+        summary = self._modules.summary(place.path)
+        scope = place.scope
+        while summary is not None and scope > 0:
+            if summary.scopes[scope].kind == "class":
+                return self._named_bases((v.CLASS, place.path, scope))
+            scope = summary.scopes[scope].parent
+        return []
+
+    # -- names
+
+    def _enclosing(self, path: str, scope: int) -> _Function | None:
+        """The function that a scope belongs to: functions inside one count as run by it."""
+        summary = self._modules.summary(path)
+        assert summary is not None
+        found = None
+        while scope > 0:
+            one = summary.scopes[scope]
+            if one.kind == "function":
+                found = (path, scope)
+            elif one.kind == "class" and found is not None:
+                return found
+            scope = one.parent
+        return found
+
+    def _names(self, path: str, scope: int) -> list[str]:
+        summary = self._modules.summary(path)
+        assert summary is not None
+        names: list[str] = []
+        while scope > 0:
+            names.insert(0, summary.scopes[scope].name)
+            scope = summary.scopes[scope].parent
+        return names
+
+    def _symbol(self, function: _Function) -> str:
+        native = self._native.get(function)
+        if native is not None:
+            return native.symbol
+        path, scope = function
+        inner = os.path.relpath(path, self._base).removesuffix(".py").replace(os.sep, ".")
+        return ".".join((inner.removesuffix(".__init__"), *self._names(path, scope)))
+
+    def _inherited(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
+        """The methods that classes of the package inherit."""
+        by_class = self._methods(ways)
+        for path in self._modules.files:
+            summary = self._modules.summary(path) if path not in self._stubs else None
+            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+                if scope.kind == "class" and scope.bases:
+                    own = self._symbol((path, index))
+                    order = self._ancestry(path, index)
+                    yield from self._offered(own, order, ways, by_class, set(scope.bindings))
+
+    def _exported(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
+        """What a package imports from its modules and offers under its own name."""
+        by_class = self._methods(ways)
+        for path in self._modules.files:
+            is_package = os.path.basename(path) == "__init__.py" and path not in self._stubs
+            summary = self._modules.summary(path) if is_package else None
+            bindings = summary.scopes[0].bindings if summary is not None else {}
+            for name, bound in bindings.items():
+                if not any(one.kind == tags.IMPORTED for one in bound):
+                    continue
+                own = f"{self._symbol((path, 0))}.{name}"
+                for value in self._inference.module_name(path, name):
+                    if value[0] == v.FUNCTION and (value[1], value[2]) in ways:
+                        yield self._wrapper(own, (value[1], value[2]), ways)
+                    elif value[0] == v.CLASS:
+                        order = [value, *self._ancestry(value[1], value[2])]
+                        yield from self._offered(own, order, ways, by_class, set())
+
+    def _methods(
+        self, ways: Mapping[_Function, _Way]
+    ) -> dict[tuple[str, int], list[tuple[str, _Function]]]:
+        """By class, its methods that reach a native one."""
+        found: dict[tuple[str, int], list[tuple[str, _Function]]] = {}
+        for function in ways:
+            if function[1] == _LOADED:
+                continue
+            summary = self._modules.summary(function[0])
+            assert summary is not None
+            scope = summary.scopes[function[1]]
+            if summary.scopes[scope.parent].kind == "class":
+                found.setdefault((function[0], scope.parent), []).append((scope.name, function))
+        return found
+
+    def _offered(
+        self,
+        own: str,
+        order: list[v.Value],
+        ways: Mapping[_Function, _Way],
+        by_class: Mapping[tuple[str, int], list[tuple[str, _Function]]],
+        bound: set[str],
+    ) -> Iterator[Wrapper]:
+        """The methods that a class has from some classes, the nearest first."""
+        for base in order[1:]:
+            for name, function in by_class.get((base[1], base[2]), ()):
+                if name not in bound:
+                    yield self._wrapper(f"{own}.{name}", function, ways)
+            inner = self._modules.summary(base[1])
+            bound |= set(inner.scopes[base[2]].bindings) if inner is not None else set()
+
+    def _wrapper(self, symbol: str, function: _Function, ways: Mapping[_Function, _Way]) -> Wrapper:
+        way = ways[function]
+        return Wrapper(symbol, (self._symbol(function), *way.symbols), way.reading)
+
+
+def _is_super(expression: Expr) -> bool:
+    return (
+        isinstance(expression, tuple)
+        and expression[0] == tags.CALL
+        and expression[1] == (tags.NAME, "super")
+    )
+
+
+def _path(base: str, file: str) -> str:
+    """The path of a Python file that would be imported under a compiled module's name."""
+    folder, _, name = file.rpartition("/")
+    return os.path.join(base, folder, f"{name.partition('.')[0]}.py")
+
+
+def stub(module: Module) -> str:
+    """Return Python code with the types, methods and functions of a compiled module."""
+    types: dict[str, list[str]] = {}
+    functions: list[str] = []
+    for found in module.methods:
+        parts = found.symbol.removeprefix(f"{module.name}.").split(".")
+        if not all(part.isidentifier() and not iskeyword(part) for part in parts):
+            continue
+        if len(parts) == 2:
+            types.setdefault(parts[0], []).append(parts[1])
+        else:
+            functions += parts
+    made = {name.lower(): name for name in types}
+    lines: list[str] = []
+    for owner, names in types.items():
+        is_library = owner == "lib"  # what cffi makes: functions as attributes
+        lines.append(f"class {owner}:")
+        for name in dict.fromkeys(names):
+            given = made.get(name.lower())
+            does = f"return {given}()" if given and given != owner else "pass"
+            if is_library:
+                lines.append("    @staticmethod")
+            lines.append(f"    def {name}(self, *args, **kwargs): {does}")
+    for name in dict.fromkeys(functions):
+        given = made.get(name.lower())
+        does = f"return {given}()" if given and given != name else "pass"
+        if name not in types:
+            lines.append(f"def {name}(*args, **kwargs): {does}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,94 @@
+"""What the sampler measures time with: bound before patching, so that nothing of it is gevent's."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+try:
+    from resource import RUSAGE_SELF, RUSAGE_THREAD, getrusage
+
+    _COUNTS_WAITS = True
+except ImportError:  # pragma: no cover - Linux alone counts a thread's waits
+    _COUNTS_WAITS = False
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+perf_counter, wall, process_time = time.perf_counter, time.time, time.process_time
+_thread_time = time.thread_time
+frames = sys._current_frames  # noqa: SLF001 - there is no other way to see a thread's frame
+
+
+class Collections:
+    """Measures garbage collection, by `gc.callbacks`."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self.seconds = 0.0
+        self._began = 0.0
+
+    def __call__(self, phase: str, details: dict[str, int]) -> None:
+        """Count the time of one collection; this runs in the thread that collects."""
+        if details["generation"] == 0:
+            return
+        if phase == "start":
+            self._began = perf_counter()
+        elif self._began:
+            self.seconds += perf_counter() - self._began
+            self._began = 0.0
+
+
+class Mark:
+    """What the loop calls when it turns again; it does next to nothing."""
+
+    __slots__ = ("at", "cpu")
+
+    def __init__(self) -> None:
+        """Start without a time."""
+        self.at = 0.0
+        self.cpu = 0.0
+
+    def __call__(self) -> None:
+        """Take the time, and that of the thread on a processor."""
+        self.cpu = _thread_time()
+        self.at = perf_counter()
+
+
+def waits() -> int | None:
+    """Return how often this thread has waited so far, None where that is not counted."""
+    return getrusage(RUSAGE_THREAD).ru_nvcsw if _COUNTS_WAITS else None
+
+
+def all_waits() -> int | None:
+    """Return how often all threads of the process have waited, None where that is not counted."""
+    return getrusage(RUSAGE_SELF).ru_nvcsw if _COUNTS_WAITS else None
+
+
+def native_id() -> int:
+    """Return the number that the kernel gave this thread."""
+    import _thread
+
+    return _thread.get_native_id()
+
+
+def clock_of(ident: int) -> int | None:
+    """Return the clock of a thread's time on a processor, None where there is none."""
+    getter: Callable[[int], int] | None = getattr(time, "pthread_getcpuclockid", None)
+    if getter is None:
+        return None
+    try:
+        return getter(ident)
+    except OSError:
+        return None
+
+
+def read(clock: int | None) -> float:
+    """Return the seconds of a thread's clock, and 0.0 for none or for a thread that has ended."""
+    if clock is None:
+        return 0.0
+    try:
+        return time.clock_gettime(clock)
+    except OSError:
+        return 0.0

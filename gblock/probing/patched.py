@@ -1,0 +1,45 @@
+"""Reports what gevent has patched in this process at the moment of a block."""
+
+from __future__ import annotations
+
+import sys
+
+from gblock.probing import callee
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MUCH = ("socket", "ssl", "select", "subprocess", "time", "threading")
+"""What `patch_all` patches in every version: without one of them a process is patched in part."""
+
+
+def now(symbol: str | None) -> dict[str, Any]:
+    """Return the fields of a block's record that say what was patched.
+
+    Args:
+        symbol: What was called, as people import it; None where that is not known.
+
+    Returns:
+        ``patched`` is ``all``, ``some`` or ``none``; ``original`` is true where the module of the
+        call itself is patched, so that what ran was an original that the process had kept.
+    """
+    monkey = sys.modules.get("gevent.monkey")
+    space = callee.own_dict(monkey) if monkey is not None else None
+    saved = (space or {}).get("saved")
+    modules = list(saved) if type(saved) is dict else []
+    if not modules:
+        return {"patched": "none"}
+    wanted = [name for name in _MUCH if name in sys.modules]
+    fields: dict[str, Any] = {
+        "patched": "all" if all(name in modules for name in wanted) else "some"
+    }
+    if symbol is not None and _is_original(symbol, saved):
+        fields["original"] = True
+    return fields
+
+
+def _is_original(symbol: str, saved: Any) -> bool:
+    module, _, name = symbol.partition(".")
+    names = saved.get(module)
+    return type(names) is dict and name.partition(".")[0] in names

@@ -1,0 +1,302 @@
+"""Takes stacks down, and keeps apart the places at which a thread was seen during one block."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from gblock.probing import callee, suspects, verdict
+from gblock.probing.record import Site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import types
+
+    from gblock.probing.frameless import Line
+    from gblock.probing.record import Frame
+
+HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+"""All of gblock: what of it runs in a host is never the host's own code."""
+_STACKS = 32
+"""Different stacks that are told apart during one block."""
+_DEPTH = 64
+_SPOTS = 4
+"""Instructions of one stack that are told apart."""
+_ELSEWHERE = -2
+"""Stands for all other instructions."""
+_CANDIDATES = 6
+
+
+class Spot:
+    """One instruction at which a stack was seen, and for how long."""
+
+    __slots__ = (
+        "begins",
+        "busy",
+        "has_lasted",
+        "held",
+        "in_a_row",
+        "is_call",
+        "seconds",
+        "site",
+        "slept",
+        "suspicion",
+        "worked",
+    )  # fmt: skip
+
+    def __init__(self, site: Site, *, is_call: bool, begins: bool = False) -> None:
+        """Start without any time."""
+        self.site = site
+        self.is_call = is_call
+        self.begins = begins
+        self.suspicion: suspects.Suspicion | None = None
+        self.seconds = 0.0
+        self.slept = 0.0
+        """For how long the thread was proven to wait here."""
+        self.worked = 0.0
+        """For how long it was seen here, both times while the GIL was free."""
+        self.in_a_row = 0
+        """Looks in a row that found it here, where it can only have worked without the GIL."""
+        self.has_lasted = False
+        """Whether it was seen to work here while another thread had the GIL."""
+        self.held = 0.0
+        """For how long the GIL was proven to be kept until the thread stood here."""
+        self.busy = 0.0
+        """Seconds on a processor, or in line for one, meanwhile."""
+
+    @property
+    def free(self) -> float:
+        """For how long the thread was proven to be inside one call that had released the GIL."""
+        return self.slept + (self.worked if self.has_lasted else 0.0)
+
+    @property
+    def seen(self) -> verdict.Seen:
+        """What was measured here, as plain values."""
+        suspicion = self.suspicion
+        return verdict.Seen(
+            self.seconds,
+            self.free,
+            self.held,
+            is_call=self.is_call and not self.site.is_of_gevent,
+            is_sole=suspicion is not None and suspicion.is_sole,
+            is_temporary=suspicion is not None and suspicion.temporary,
+            is_idle=(
+                self.held > 0
+                and self.busy < self.held / 5
+                and suspicion is not None
+                and suspicion.computes
+            ),
+            is_inside=(
+                bool(self.site.entered)
+                and not self.site.is_of_gevent
+                and suspicion is not None
+                and suspicion.is_inside
+            ),
+        )
+
+    def site_of(self, sure: str) -> Site:
+        """Return the site with the names that are proven.
+
+        Args:
+            sure: How sure the blame is, one of `verdict`'s words.
+        """
+        suspicion = self.suspicion
+        if sure == verdict.EXACT:
+            is_known = suspicion is None or not suspicion.others or self.free >= self.held
+            is_known = is_known or self.seen.is_idle
+            return self.site if is_known else self.site.without_callable()
+        if self.begins and self.held >= self.free:
+            # What kept the GIL was over when this function was entered.
+            return self.site.without_names().of_caller()
+        return self.site.without_names()
+
+
+class Stack:
+    """One stack that was seen during a block, and for how long."""
+
+    __slots__ = ("now", "root", "seconds", "spots")
+
+    def __init__(self, root: str, last: int, spot: Spot) -> None:
+        """Start at one instruction."""
+        self.root = root
+        self.now = spot
+        """Where it was seen last."""
+        self.spots = {last: spot}
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count time for where it was seen last."""
+        self.seconds += seconds
+        self.now.seconds += seconds
+
+
+def chosen(known: dict[object, Stack], duration: float) -> tuple[Stack | None, Spot | None]:
+    """Return the stack and the instruction that a block of some seconds is to be blamed on.
+
+    That is where the thread was proven to be for half of the block, and otherwise where it was
+    seen for most of the time.
+    """
+    spots = [(stack, spot) for stack in known.values() for spot in stack.spots.values()]
+    if not spots:
+        return None, None
+    stack, spot = max(spots, key=lambda pair: pair[1].free + pair[1].held)
+    if spot.free + spot.held < duration / 2:
+        stack = max(known.values(), key=lambda each: each.seconds)
+        spot = max(stack.spots.values(), key=lambda each: each.seconds)
+    return stack, spot
+
+
+def candidates(stacks: dict[object, Stack]) -> list[str]:
+    """Return the names of what may have blocked, the longest seen first."""
+    spots = [spot for stack in stacks.values() for spot in stack.spots.values()]
+    spots.sort(key=lambda spot: -spot.seconds)
+    names: dict[str, None] = {}
+    for spot in spots:
+        if spot.site.symbol and spot.is_call:
+            names[spot.site.symbol] = None
+        for name in spot.suspicion.names if spot.suspicion is not None else ():
+            names[callee.symbol(name)] = None
+    return list(names)[:_CANDIDATES]
+
+
+class Library:
+    """Tells the user's own code from that of libraries, and takes stacks down."""
+
+    def __init__(self, user: tuple[str, ...]) -> None:
+        """Learn where the standard library is.
+
+        Args:
+            user: Paths whose code is the user's, wherever it is installed.
+        """
+        self._user = user
+        self._standard = tuple(
+            {
+                os.path.join(os.path.dirname(os.path.abspath(module)), "")
+                for module in (os.__file__, json.__path__[0])
+            }
+        )
+        self._scripts = os.path.join(sys.prefix, "bin", "")
+        try:
+            self._directory = os.getcwd()
+        except OSError:
+            self._directory = "/"  # it was removed
+        self._known: dict[str, tuple[str, bool]] = {}
+
+    def place(self, file: str) -> tuple[str, bool]:
+        """Return the absolute path of a file of code, and whether it is the user's."""
+        known = self._known.get(file)
+        if known is None:
+            if len(self._known) > 5000:
+                self._known.clear()
+            path = file
+            if not file.startswith("<"):
+                path = os.path.normpath(os.path.join(self._directory, file))
+            known = self._known[file] = (path, self._is_user(path))
+        return known
+
+    def _is_user(self, path: str) -> bool:
+        if path.startswith("<"):
+            return path in ("<stdin>", "<string>")
+        if path.startswith(self._user) and self._user:
+            return True
+        if "/site-packages/" in path or "/dist-packages/" in path:
+            return False
+        return not path.startswith((*self._standard, self._scripts, HERE))
+
+    def stack(
+        self,
+        known: dict[object, Stack],
+        frame: types.FrameType | None,
+        hub_code: types.CodeType,
+        *,
+        is_late: bool,
+    ) -> Stack | None:
+        """Return the stack of a frame among those that were seen, a new one where it is new.
+
+        Args:
+            known: The stacks that were seen during the block; a new one is added.
+            frame: The innermost frame of the hub's thread.
+            hub_code: The code of the hub's own greenlet.
+            is_late: Whether the look had to wait for the GIL, so that it matters what kept it.
+        """
+        if frame is None:
+            return None
+        codes: list[types.CodeType] = []
+        each: types.FrameType | None = frame
+        while each is not None and len(codes) < 500:
+            codes.append(each.f_code)
+            each = each.f_back
+        key = tuple(map(id, codes[:_DEPTH]))
+        found = known.get(key)
+        if found is None:
+            if len(known) >= _STACKS:
+                return next(iter(known.values()))
+            root = codes[-1]
+            is_main = root.co_name == "<module>"
+            name = "Hub" if root is hub_code else "main" if is_main else code_name(root)
+            found = known[key] = Stack(name, frame.f_lasti, self._spot(frame))
+        last = frame.f_lasti
+        if last not in found.spots and len(found.spots) >= _SPOTS:
+            last = _ELSEWHERE
+        spot = found.spots.get(last)
+        if spot is None:
+            if last == _ELSEWHERE:
+                spot = Spot(found.now.site.without_names(), is_call=False)
+            else:
+                spot = self._spot(frame)
+            found.spots[last] = spot
+        if is_late and last != _ELSEWHERE:
+            # By what the names mean now: what counts is the look that came late.
+            suspicion = suspects.suspects(frame)
+            if spot.suspicion is None or not suspicion.is_sole:
+                spot.suspicion = suspicion
+        found.now = spot
+        return found
+
+    def frameless(self, name: str | None, lines: list[Line]) -> Stack:
+        """Return the stack of a C function without a frame, with where its greenlet came from."""
+        site = Site()
+        site.callable = name
+        site.spawned = bool(lines)
+        for code, line in lines:
+            path, own = self.place(code.co_filename)
+            site.frames.append((path, "", line, code_name(code), own))
+            if own and site.user is None:
+                site.user = site.frames[-1]
+        site.frames.reverse()
+        root = (name or "?").rpartition(".")[2]
+        return Stack(root, -1, Spot(site, is_call=name is not None))
+
+    def _spot(self, frame: types.FrameType) -> Spot:
+        site = Site()
+        stack: list[Frame] = []
+        each: types.FrameType | None = frame
+        while each is not None and len(stack) < _DEPTH:
+            code = each.f_code
+            path, own = self.place(code.co_filename)
+            module = dict.get(each.f_globals, "__name__")
+            name = module[:200] if type(module) is str else ""
+            stack.append((path, name, each.f_lineno or code.co_firstlineno, code_name(code), own))
+            if own and site.user is None:
+                site.user = stack[-1]
+            each = each.f_back
+        site.callable, is_call = callee.callable_at(frame)
+        # The function through which the innermost package was entered.
+        if not stack[0][4]:
+            package = stack[0][1].partition(".")[0]
+            entered = each = frame
+            for _, module, _, _, own in stack:
+                if own or each is None or module.partition(".")[0] != package:
+                    break
+                entered, each = each, each.f_back
+            site.entered = callee.function_name(entered)
+            del entered, each
+        stack.reverse()
+        site.frames = stack
+        return Spot(site, is_call=is_call, begins=callee.begins(frame))
+
+
+def code_name(code: types.CodeType) -> str:
+    """Return the qualified name of a function, or its plain name before Python 3.11."""
+    return getattr(code, "co_qualname", code.co_name)[:200]

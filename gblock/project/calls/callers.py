@@ -1,0 +1,211 @@
+"""Who calls a function: the edges of the call graph, found backwards and only where asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, last_name, unwrapped
+from gblock.project.names.inference import Inference
+from gblock.project.names.values import Value
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import Expr, ModuleSummary
+
+_FILES = 12
+"""In more files than this a name is too common to follow calls of unknown objects by it."""
+_EDGES = 40
+"""How many callers of one function are followed."""
+_COMMON = frozenset(
+    "get set add pop append extend update items keys values copy clear remove insert index count "
+    "sort join split strip format encode decode read write close open next send put start stop "
+    "run call apply map filter find match search save delete create list filter all first".split()
+)
+"""Methods of containers, texts and files: a call of one on an unknown object says nothing."""
+_PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
+
+
+class Caller(NamedTuple):
+    """A place that runs a function."""
+
+    path: str
+    scope: int
+    at: tuple[int, ...]
+    """The path of the statement."""
+    row: int
+    is_certain: bool
+    """Whether inference says so; if not, only the names fit."""
+
+
+class Callers:
+    """Finds callers by a name index and inference.
+
+    Args:
+        inference: What the project's expressions can be.
+    """
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self.modules = inference.modules
+        self._found: dict[tuple[str, int], list[Caller]] = {}
+
+    def of(self, path: str, index: int) -> list[Caller]:
+        """Return the callers of a function, of a lambda, or of a class's own methods."""
+        key = (path, index)
+        found = self._found.get(key)
+        if found is None:
+            summary = self.modules.summary(path)
+            found = self._find(summary, index) if summary is not None else []
+            self._found[key] = found
+        return found
+
+    def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        scope = summary.scopes[index]
+        if scope.kind != "function":
+            return []
+        owner = summary.scopes[scope.parent]
+        if owner.kind != "class":
+            found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
+            return [*found, *self._decorated(summary, index)]
+        if scope.name.startswith("__") and scope.name.endswith("__"):
+            # The language calls it: whoever makes an object of the class.
+            target = {(v.CLASS, summary.filename, scope.parent)}
+            target |= set(self.inference.calling.subclasses(summary.filename, scope.parent))
+            found = self._calls(summary, scope.parent, target, owner.name)
+            for _, path, inner in list(target - {(v.CLASS, summary.filename, scope.parent)}):
+                derived = self.modules.summary(path)
+                if derived is not None:
+                    found += self._calls(derived, inner, target, derived.scopes[inner].name)
+            return found
+        found = self._calls(summary, index, self._methods(summary, index), scope.name)
+        if any(last_name(_callee(d)) in _PROPERTIES for d in scope.decorators):
+            found += self._readers(summary, index)
+        return found
+
+    def _methods(self, summary: ModuleSummary, index: int) -> set[Value]:
+        """Return a method, and the methods of the same name in the bases of its class.
+
+        A call through a base class may run it.
+        """
+        scope = summary.scopes[index]
+        found: set[Value] = {(v.FUNCTION, summary.filename, index)}
+        for value in self.inference.classes.ancestry(summary.filename, scope.parent)[1:]:
+            if value.kind == v.CLASS:
+                base = self.modules.summary(value.path)
+                for binding in (
+                    base.scopes[value.scope].bindings.get(scope.name, ()) if base else ()
+                ):
+                    if binding.kind == tags.DEFINED:
+                        found.add((v.FUNCTION, value.path, binding.value))
+        return found
+
+    def _calls(
+        self, summary: ModuleSummary, index: int, targets: set[Value], name: str
+    ) -> list[Caller]:
+        """Return the calls of any of some functions or classes, by name and by inference."""
+        calling = self.inference.calling
+        scope = summary.scopes[index]
+        is_method = summary.scopes[scope.parent].kind == "class"
+        files = self._naming(summary.filename, name)
+        by_name_alone = is_method and len(files) <= _FILES and name not in _COMMON
+        found: list[Caller] = []
+        for path in files:
+            calls = calling.calls_by_name(path)
+            names = {name, *calling.aliases(path).get(name, ())}
+            if scope.kind == "class":
+                names.add("cls")
+            for call in (call for one in sorted(names) for call in calls.get(one, ())):
+                place = Place(path, call.scope, call.path)
+                values = self.inference.infer(call.expression.callee, place)
+                is_certain = any(_plain(value) in targets for value in values)
+                if not is_certain and (values or not by_name_alone):
+                    continue
+                if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
+                    continue
+                if path == summary.filename and _is_inside(summary, call.scope, index):
+                    continue  # it calls itself
+                found.append(Caller(path, call.scope, call.path, call.row, is_certain))
+                if len(found) >= _EDGES:
+                    return found
+        return found
+
+    def _naming(self, path: str, name: str) -> list[str]:
+        """Return the files that write a name, that of the definition first; tests are left out."""
+        others = self.modules.mentioning(name, whole=True)
+        return [path, *(one for one in others if one != path)]
+
+    def _readers(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return who reads a property: functions in whose rows the attribute stands."""
+        scope = summary.scopes[index]
+        pattern = re.compile(rb"\.%s\b(?!\s*=[^=])" % re.escape(scope.name.encode()))
+        files = self._naming(summary.filename, scope.name)
+        found: list[Caller] = []
+        for path in files if len(files) <= _FILES else [summary.filename]:
+            reader = self.modules.summary(path)
+            data = self.modules.data(path)
+            for match in pattern.finditer(data):
+                row = data.count(b"\n", 0, match.start()) + 1
+                inner = _scope_at(reader, row) if reader is not None else 0
+                if (path, inner) != (summary.filename, index):
+                    found.append(Caller(path, inner, (), row, is_certain=False))
+                if len(found) >= _EDGES:
+                    return found
+        return found
+
+    def _decorated(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the functions that are wrapped by a function inside a decorator.
+
+        The wrapper runs where these are called.
+        """
+        scope = summary.scopes[index]
+        outer = scope.parent
+        if outer == 0:
+            return []
+        while summary.scopes[outer].kind == "function" and summary.scopes[outer].parent > 0:
+            outer = summary.scopes[outer].parent
+        decorator = summary.scopes[outer]
+        if decorator.kind != "function":
+            return []
+        found = []
+        target = (v.FUNCTION, summary.filename, outer)
+        for path in self._naming(summary.filename, decorator.name)[: _FILES + 1]:
+            other = self.modules.summary(path)
+            for number, one in enumerate(other.scopes if other is not None else ()):
+                place = Place(path, one.parent, one.path)
+                for written in one.decorators:
+                    callee = _callee(written)
+                    if last_name(callee) != decorator.name:
+                        continue
+                    values = self.inference.infer(callee, place)
+                    if any(_plain(value) == target for value in values):
+                        found.append(Caller(path, number, (), one.rows[0], is_certain=True))
+        return found[:_EDGES]
+
+
+def _callee(decorator: Expr) -> Expr:
+    """Return what a decorator names, without its arguments."""
+    is_called = decorator is not None and decorator.tag == tags.CALL
+    return decorator.callee if is_called else decorator
+
+
+def _plain(value: Value) -> Value:
+    """Return a function or class without its receiver."""
+    inner = unwrapped(value)
+    return inner[:3]
+
+
+def _is_inside(summary: ModuleSummary, scope: int, index: int) -> bool:
+    while scope > 0:
+        if scope == index:
+            return True
+        scope = summary.scopes[scope].parent
+    return False
+
+
+def _scope_at(summary: ModuleSummary, row: int) -> int:
+    """Return the innermost function whose rows hold a row, 0 for the module."""
+    best = 0
+    for index, scope in enumerate(summary.scopes):
+        if index and scope.kind == "function" and scope.rows[0] <= row <= scope.rows[1]:
+            best = index
+    return best

@@ -1,0 +1,131 @@
+"""Narrowing: what a test that has been passed says of a name, or of an attribute.
+
+``isinstance(x, T)``, ``type(x) is T``, ``x is None`` and a function of the project that returns
+what it tests, in ``if``, ``while``, ``assert``, ``case`` and before an early return.
+"""
+
+from __future__ import annotations
+
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, dotted, last_name
+from gblock.project.names.values import Value, Values
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import ANNOTATED, ELEMENT, Expr, Fact, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.names.inference import Inference
+
+_CONTAINERS = (v.TUPLE, v.ELEMENTS, v.MAPPING, v.LITERAL, v.COMBINED)
+
+
+class Narrowing:
+    """Applies the facts of a scope to what its names can be."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+
+    def narrowed(self, expression: Expr, values: Values, place: Place) -> Values:
+        """Return what is left of a name's or an attribute's values where it stands."""
+        summary = self.inference.modules.summary(place.path)
+        if summary is None:
+            return values
+        index = place.scope
+        while summary.scopes[index].kind == "comprehension":
+            index = summary.scopes[index].parent
+        scope = summary.scopes[index]
+        if not scope.facts:
+            return values
+        name = dotted(expression)
+        for fact in scope.facts.get(name, ()) if name is not None else ():
+            if fact.reaches(place.at) and not self._is_rebound(scope, name or "", fact, place):
+                values = self._applied(fact, values, place)
+        return values
+
+    def _is_rebound(self, scope: Scope, name: str, fact: Fact, place: Place) -> bool:
+        """Return whether something may bind the name anew between a test and a use."""
+        owner, _, attribute = name.rpartition(".")
+        bindings = scope.attributes.get((owner, attribute), ()) if owner else ()
+        first = name.partition(".")[0]
+        depth = len(fact.path)
+        return any(
+            fact.path < binding.path < place.at and binding.path != (*fact.path, -1)
+            for binding in (*bindings, *scope.bindings.get(first, ()))
+            if binding.kind not in (ELEMENT, ANNOTATED)
+            and (depth % 2 == 0 or binding.path[:depth] != fact.path)
+        )
+
+    def _applied(self, fact: Fact, values: Values, place: Place) -> Values:
+        if fact.test == tags.NONE:
+            if fact.holds:
+                return frozenset([v.NONE])
+            return values - {v.NONE}
+        types = self._types(fact.test, place)
+        if types is None:
+            return values
+        kept = {value for value in values if self._may_be(value, types)}
+        if not fact.holds:
+            return values - {value for value in kept if value.kind in (v.OBJECT, v.INSTANCE)}
+        return frozenset(kept) or self._instances(types)
+
+    def _types(self, test: Expr, place: Place) -> Values | None:
+        """Return the classes that a test tests for; None where that is not known."""
+        called = last_name(test.callee)
+        if called == "isinstance" and len(test.positional) == 2:
+            return self._classes(self.inference.infer(test.positional[1], place))
+        for function in self.inference.infer(test.callee, place):
+            if function.kind == v.FUNCTION:
+                return self._tested_by(function)
+        return None
+
+    def _tested_by(self, function: Value) -> Values | None:
+        """Return what ``def is_client(x): return isinstance(x, Client)`` tests for."""
+        summary = self.inference.modules.summary(function.path)
+        scope = summary.scopes[function.scope] if summary is not None else None
+        if scope is None or len(scope.returns) != 1 or not scope.parameters:
+            return None
+        test, at = scope.returns[0]
+        first = scope.parameters[1 if function.receiver and len(scope.parameters) > 1 else 0][0]
+        if test is None or test.tag != tags.CALL or last_name(test.callee) != "isinstance":
+            return None
+        if len(test.positional) != 2 or dotted(test.positional[0]) != first:
+            return None
+        return self._types(test, Place(function.path, function.scope, at))
+
+    def _classes(self, values: Values) -> Values | None:
+        found: set[Value] = set()
+        for value in values:
+            if value.kind == v.TUPLE:
+                for member in value.members:
+                    classes = self._classes(member)
+                    if classes is None:
+                        return None
+                    found |= classes
+            elif value.kind in (v.CLASS, v.EXTERNAL):
+                found.add(value)
+            else:
+                return None
+        return frozenset(found) or None
+
+    def _may_be(self, value: Value, types: Values) -> bool:
+        if value.kind == v.OBJECT:
+            return any(
+                base in types for base in self.inference.classes.ancestry(value.path, value.scope)
+            )
+        if value.kind == v.INSTANCE:
+            lineage = self.inference.catalog.lineage(value.symbol)
+            return any(v.external(symbol) in types for symbol in lineage)
+        builtin = any(one.kind == v.EXTERNAL and _is_builtin(one) for one in types)
+        return builtin and value.kind in _CONTAINERS
+
+    def _instances(self, types: Values) -> Values:
+        return frozenset(
+            v.instance(one.symbol) if one.kind == v.EXTERNAL else one._replace(kind=v.OBJECT)
+            for one in types
+            if one.kind == v.CLASS or not _is_builtin(one)
+        )
+
+
+def _is_builtin(value: Value) -> bool:
+    symbol: str = value.symbol
+    return symbol.startswith(("builtins.", "typing.", "collections.", "numbers."))

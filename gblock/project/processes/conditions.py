@@ -1,0 +1,65 @@
+"""On which condition a call depends: ``if options.green: patch_psycopg()``."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gblock.project.reading.positions import shortened
+
+_OF_GEVENT = re.compile(r"gevent|green|monkey|patch|worker|__name__|TYPE_CHECKING", re.IGNORECASE)
+"""What a condition names that only asks whether the process runs on gevent: there it holds."""
+
+
+def condition(data: bytes, row: int, column: int) -> str:
+    """Return the condition under which a call runs, empty where none is known to stand in its way.
+
+    Args:
+        data: The file.
+        row: The row on which the call begins, from 1.
+        column: Its offset in bytes on that row.
+
+    Returns:
+        The tests around the call in its function or module, joined by ``and``. Those that ask for
+        gevent are left out.
+    """
+    try:
+        tree = ast.parse(data)
+        tests = _tests(tree, row, column)
+        texts = [("" if holds else "not ") + ast.unparse(test) for test, holds in tests]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return shortened(" and ".join(text for text in texts if not _OF_GEVENT.search(text)))
+
+
+def _tests(tree: ast.AST, row: int, column: int) -> list[tuple[ast.expr, bool]]:
+    """Return the tests around a place, the outermost first, and whether they have to hold."""
+    found: list[tuple[ast.expr, bool]] = []
+    node: ast.AST | None = tree
+    while node is not None:
+        inner = next((c for c in ast.iter_child_nodes(node) if _holds(c, row, column)), None)
+        if isinstance(node, ast.If | ast.While) and inner is not node.test:
+            found.append((node.test, inner in node.body))
+        elif isinstance(node, ast.IfExp) and inner is not node.test:
+            found.append((node.test, inner is node.body))
+        elif isinstance(node, ast.BoolOp) and inner in node.values[1:]:
+            found.append((node.values[0], isinstance(node.op, ast.And)))
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found = []
+        node = inner
+    return found
+
+
+def _holds(node: ast.AST, row: int, column: int) -> bool:
+    """Return whether a node's text holds a place."""
+    if not isinstance(
+        node, ast.stmt | ast.expr | ast.excepthandler | ast.match_case | ast.withitem
+    ):
+        return False
+    inside = [node] if hasattr(node, "lineno") else list(ast.iter_child_nodes(node))
+    return any(
+        (one.lineno, one.col_offset) <= (row, column)  # type: ignore[attr-defined]
+        and (row, column) < (one.end_lineno, one.end_col_offset)  # type: ignore[attr-defined]
+        for one in inside
+        if hasattr(one, "lineno")
+    )

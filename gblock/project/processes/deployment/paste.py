@@ -1,0 +1,65 @@
+"""PasteDeploy's settings files: the application and the server that they describe.
+
+Source: the PasteDeploy documentation, sections "Sections" and "Defining Factories".
+"""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Iterator
+
+_FACTORIES = ("app", "composite", "filter", "filter_app")
+_SECTIONS = ("app", "composite", "pipeline", "filter", "filter-app", "application")
+_DEEP = 10
+
+
+class PasteSettings:
+    """One settings file.
+
+    Args:
+        text: The file; what cannot be read describes nothing.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+        try:
+            self._parser.read_string(text)
+        except configparser.Error:
+            self._parser.clear()
+
+    def server(self, name: str = "main") -> dict[str, str]:
+        """Return the settings of a server; ``use`` says which one it is."""
+        section = f"server:{name}"
+        return dict(self._parser.items(section)) if self._parser.has_section(section) else {}
+
+    def factories(self, name: str = "main") -> list[str]:
+        """Return what makes an application and all that it is put together of.
+
+        Returns:
+            ``package.module:function``, or ``egg:distribution#entry-point``.
+        """
+        return list(dict.fromkeys(self._factories(name, 0)))
+
+    def _factories(self, name: str, depth: int) -> Iterator[str]:
+        section = next(
+            (one for kind in _SECTIONS if self._parser.has_section(one := f"{kind}:{name}")), None
+        )
+        if section is None or depth > _DEEP:
+            return
+        settings = dict(self._parser.items(section))
+        for kind in _FACTORIES:
+            if settings.get(f"paste.{kind}_factory"):
+                yield settings[f"paste.{kind}_factory"]
+        used = settings.get("use") or ""
+        kind, _, rest = used.partition(":")
+        if kind == "egg":
+            yield used
+        elif kind == "call":
+            yield rest
+        elif used:
+            yield from self._factories(used, depth + 1)
+        inner = (settings.get("pipeline") or "").split()
+        if section.startswith("composite:"):
+            inner += [value for key, value in settings.items() if key != "use" and value]
+        for one in inner:
+            yield from self._factories(one, depth + 1)

@@ -1,0 +1,62 @@
+"""What the reader of one file may ask of the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+Values = Mapping[str, Any]
+"""The settings of a Helm chart."""
+
+
+class Image(NamedTuple):
+    """What one stage of a Dockerfile starts."""
+
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    row: int
+    stage: str
+    directory: str = ""
+    """Its working directory."""
+
+    def started(
+        self, command: tuple[str, ...] = (), entrypoint: tuple[str, ...] | None = None
+    ) -> tuple[str, ...]:
+        """Return the words that a container starts with, if these replace the image's own."""
+        head = self.entrypoint if entrypoint is None else entrypoint
+        return (*head, *(command or (() if entrypoint is not None else self.command)))
+
+
+class Repository:
+    """A repository without files; `gblock.project.processes.deployment.Deployment` has some."""
+
+    def environment(self, written: str, filename: str) -> dict[str, str]:  # noqa: ARG002
+        """Return the variables that an environment file sets.
+
+        Args:
+            written: Its path.
+            filename: The file that names it.
+        """
+        return {}
+
+    def image(self, directory: str, name: str) -> Image | None:  # noqa: ARG002
+        """Return the image that a Dockerfile makes, None if there is no such file.
+
+        Args:
+            directory: Where it stands.
+            name: Its name.
+        """
+        return None
+
+    def chart(self, path: str) -> Values:  # noqa: ARG002
+        """Return the settings of the Helm chart that a template belongs to.
+
+        Args:
+            path: The template.
+        """
+        return {}
+
+
+NONE = Repository()
+"""For a file that is read by itself."""

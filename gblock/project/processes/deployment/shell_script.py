@@ -1,0 +1,41 @@
+"""Shell scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gblock.project.processes.deployment.command import Command, Fact, Note
+from gblock.project.processes.deployment.repository import NONE, Repository
+from gblock.project.processes.deployment.shell import Script
+
+EXAMPLE = ("run.sh", "#!/bin/sh\nset -e\nexec gunicorn -k gevent shop.wsgi\n")
+
+
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the commands of a script that is started without arguments."""
+    return called(text, filename)
+
+
+def called(
+    text: str,
+    filename: str,
+    variables: Mapping[str, str] | None = None,
+    arguments: tuple[str, ...] | None = None,
+    label: str = "",
+) -> list[Fact]:
+    """Return the commands of a script, and a note where it cannot be read to its end.
+
+    Args:
+        text: The script.
+        filename: Its name.
+        variables: Variables that are set for it.
+        arguments: What it is called with; None where that is not known.
+        label: What the caller calls the process.
+    """
+    script = Script(text, variables, arguments)
+    found: list[Fact] = [
+        Command.of(simple, filename, simple.row, label) for simple in script.commands()
+    ]
+    if script.broken is not None:
+        found.append(Note(filename, "a quote is opened and never closed", script.broken))
+    return found

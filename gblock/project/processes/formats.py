@@ -1,0 +1,129 @@
+"""The formats of files that start processes: the table that hints and readers share.
+
+A format is one line in `FORMATS` and one module of `gblock.project.processes.deployment`, which
+holds ``read`` and an ``EXAMPLE``. The table names modules and imports none, so that a run that only
+asks whether some file may matter loads no reader.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gblock.project.reading.tree import LARGEST, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import NamedTuple
+else:
+    from gblock.lean import NamedTuple
+
+_TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
+"""Endings that make a file a template of another."""
+
+
+class Format(NamedTuple):
+    """A format of files, and the module that reads them."""
+
+    reader: str
+    """The module of `gblock.project.processes.deployment`."""
+    names: str
+    """A regular expression: the whole name of a file, without the ending of a template; case does
+    not matter."""
+    content: bytes = b""
+    """A regular expression: what some line of the file must hold, where the name is not enough."""
+    largest: int = LARGEST
+    """Bytes: a larger file of this name holds data."""
+    most: int = 10_000
+    """How many such files of a repository are read."""
+
+
+SHELL = "shell_script"
+"""The format of files that commands in other files can name."""
+
+FORMATS = (
+    Format("procfile", r"procfile.*"),
+    Format("dockerfile", r"(?:(?:docker|container)file(?:[._-].+)?|.+\.(?:docker|container)file)"),
+    Format("makefile", r"(?:(?:gnu)?makefile|.+\.mk|\.?justfile)"),
+    Format(
+        "manifests",
+        r"(?:.+\.ya?ml|(?:app|package|.*uwsgi.*|.*task.?def.*)\.json)",
+        rb"""["']?(?:command|args|entrypoint|cmd|startCommand|start_command|build|uwsgi|"""
+        rb"""wsgi-file|module|run|scripts|configMapGenerator)["']?[ \t]*:|\bConfigMap\b""",
+        largest=200_000,
+        most=2000,
+    ),
+    Format(SHELL, r".+\.(?:sh|bash)"),
+    Format(SHELL, r"[^.]+", rb"\A#![^\n]*\b(?:ba|da|k|z|a)?sh\b"),
+    Format("packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway)\.toml)"),
+    Format("locust_conf", r"\.?locust\.conf"),
+    Format(
+        "units",
+        r".+\.(?:conf|ini|service|cfg|supervisor)",
+        rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\b|Service\])",
+    ),
+    Format("uwsgi_xml", r".*uwsgi.*\.xml"),
+)
+"""Every format. A file is read in the first one that its name and its content fit."""
+
+_ANY = re.compile("|".join(dict.fromkeys(one.names for one in FORMATS)), re.IGNORECASE | re.DOTALL)
+_NAMES = [re.compile(one.names, re.IGNORECASE | re.DOTALL) for one in FORMATS]
+_CONTENT = [re.compile(one.content, re.MULTILINE) for one in FORMATS]
+
+
+def candidates(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the files that have the name of a format, each with its name.
+
+    Args:
+        paths: Files; a template is named as what it becomes.
+    """
+    known: dict[str, str] = {}  # in a large repository a few names come again and again
+    for path in paths:
+        name = path[path.rfind(os.sep) + 1 :]
+        bare = known.get(name)
+        if bare is None:
+            bare = "" if name.endswith(".py") and name != "setup.py" else _bare_name(name)
+            bare = known[name] = bare if _ANY.fullmatch(bare) else ""
+        if bare:
+            yield path, bare
+
+
+def of(name: str, data: bytes) -> Format | None:
+    """Return the format of a file, None if it has none.
+
+    Args:
+        name: Its name, as `candidates` yields it.
+        data: What it holds.
+    """
+    for one, names, content in zip(FORMATS, _NAMES, _CONTENT, strict=True):
+        if names.fullmatch(name) and content.search(data):
+            return one if len(data) <= one.largest else None
+    return None
+
+
+def _bare_name(name: str) -> str:
+    if name.endswith(_TEMPLATES):
+        for ending in _TEMPLATES:
+            name = name.removesuffix(ending)
+    return "" if name.endswith("ignore") else name  # Dockerfile.dockerignore
+
+
+def mention(tree: Tree, words: tuple[bytes, ...]) -> str | None:
+    """Return the first file that may start a process and holds one of some words; none is parsed.
+
+    Args:
+        tree: The repository's files.
+        words: What is looked for.
+    """
+    for path, _ in candidates(tree.files):
+        try:
+            if os.path.getsize(path) > LARGEST:
+                continue
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError:
+            continue
+        if any(word in data for word in words):
+            return path
+    return None

@@ -1,0 +1,203 @@
+"""What the probe says for certain is so: programs drawn at random know the truth about themselves.
+
+`python benchmarks/blame.py` draws hundreds of blocks, on all supported Pythons and on a loaded
+machine; here are few, enough to see a rule that is broken.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import blaming
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gblock.probing import suspects
+
+pytestmark = pytest.mark.probe
+
+
+@pytest.mark.parametrize("hub", blaming.HUBS)
+def test_what_is_exact_is_true_and_most_waits_and_held_calls_are(tmp_path, hub):
+    cases = blaming.run(4000 + blaming.HUBS.index(hub), 12, hub, tmp_path)
+
+    assert len(cases) >= 8
+    assert [] == [case for case in cases if case.is_wrong]
+    counting = [case for case in cases if case.counts]
+    exact = [case for case in counting if case.confidence == "exact"]
+    # A machine that has no time for the probe makes it less sure, never wrong.
+    assert 2 * len(exact) >= len(counting), cases
+
+
+@pytest.mark.parametrize("hub", blaming.HUBS)
+def test_every_drawn_program_is_python(hub):
+    @settings(max_examples=50, deadline=None)
+    @given(st.integers(0, 10**6))
+    def compiles(seed):
+        source, functions = blaming.program(seed, 10, hub)
+        compile(source, "program.py", "exec")
+        assert 10 == len(functions)
+
+    compiles()
+
+
+# The suspects of a call, by the frame that stands at it: `key` runs inside the C function.
+
+SEEN = {}
+
+
+def key(value):
+    SEEN["found"] = suspects._suspects(sys._getframe(1))
+    return value
+
+
+def quiet():
+    return 5
+
+
+def working(value):
+    return [value] * 2
+
+
+class Lazy:
+    @property
+    def items(self):
+        return [2, 1]
+
+    def __getattr__(self, name):
+        return [2, 1]
+
+
+WIDE = list(range(20_000))
+items, lazy = [2, 1], Lazy()
+
+
+def alone():
+    sorted(items, key=key)
+
+
+def after_small_things():
+    count = 0
+    count += 3
+    label = f"{count}x"
+    if count > 2 and label in ("3x", "4x"):
+        quiet()
+        sorted(items, key=key)
+
+
+def in_loops():
+    for index in range(2):
+        number = index * 2
+        if number >= 0:
+            sorted(items, key=key)
+
+
+def after_a_known_call():
+    kept = WIDE * 3
+    len(kept)
+    abs(-1)
+    sorted(items, key=key)
+    return kept
+
+
+def an_operator():
+    more = WIDE + WIDE
+    sorted(items, key=key)
+    return more
+
+
+def a_search():
+    if -1 in WIDE:
+        return
+    sorted(items, key=key)
+
+
+def a_comparison():
+    same = WIDE == WIDE
+    sorted(items, key=key)
+    return same
+
+
+def a_release():
+    trash = [[] for _ in range(10)]
+    trash.append(1)
+    trash = None
+    sorted(items, key=key)
+    return trash
+
+
+def a_python_function():
+    working(1)
+    sorted(items, key=key)
+
+
+def an_exception():
+    try:
+        int("x")
+    except ValueError:
+        sorted(items, key=key)
+
+
+def a_property():
+    sorted(lazy.items, key=key)
+
+
+def temporaries():
+    sorted(working(2), key=key)
+
+
+@pytest.mark.parametrize("call", [alone, after_small_things, in_loops, after_a_known_call])
+def test_a_call_with_nothing_else_before_it_is_the_sole_suspect(call):
+    for _ in range(40):  # more often than the interpreter needs to specialise
+        call()
+        found = SEEN.pop("found")
+        assert (True, "builtins.sorted") == (found.is_sole, found.names[0]), found.names
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (an_operator, "operator +"),
+        (a_search, "operator in"),
+        (a_comparison, "comparison =="),
+        (a_release, "the release of an object"),
+        (an_exception, "an exception"),
+        (a_property, "attribute items"),
+        (temporaries, "the release of its arguments"),
+    ],
+)
+def test_what_may_take_long_before_a_call_is_suspect_too(call, words):
+    for _ in range(40):
+        call()
+        found = SEEN.pop("found")
+        assert not found.is_sole
+        assert [name for name in found.names if name.startswith(words)], found.names
+        assert "builtins.sorted" == found.names[0]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before 3.11 the end is looked at, too")
+def test_the_end_of_a_python_function_is_suspect():
+    for _ in range(40):
+        a_python_function()
+        found = SEEN.pop("found")
+        assert not found.is_sole
+        assert [name for name in found.names if name.startswith("the end of a function")]
+
+
+def test_where_a_function_is_entered_its_caller_is_suspect():
+    def entered():
+        return suspects._suspects(sys._getframe())
+
+    found = entered()
+    assert not found.is_sole  # the frame stands behind its entry
+
+
+def test_bytecode_that_cannot_be_read_leaves_everything_suspect(monkeypatch):
+    def fails(frame):
+        raise IndexError
+
+    monkeypatch.setattr(suspects, "_suspects", fails)
+    found = suspects.suspects(sys._getframe())
+
+    assert ((), False) == (found.names, found.is_sole)

@@ -1,0 +1,149 @@
+"""Projects without gevent, projects whose server is not found, and what is declared."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gblock.cli import main
+
+CALL = "import os\ndef view(request):\n    return os.system('sync')\n"
+LINE = "nothing here runs on gevent:"
+UNKNOWN = "no process is known to run on gevent"
+
+
+@pytest.fixture
+def run(tree, capsys):
+    """Check a project: ``run({"app.py": …})`` returns exit code, reported files, and stderr."""
+
+    def of(files, *options):
+        tree(files)
+        code = main(["check", "--output-format", "json", "--jobs", "1", *options])
+        captured = capsys.readouterr()
+        names = [one["filename"] for one in json.loads(captured.out)]
+        return code, names, captured.err
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"pyproject.toml": "[project]\nname = 'shop'\n"},
+        {"requirements.txt": "flask\nredis\n"},
+        {"Procfile": "web: gunicorn --worker-class gthread app:app\n"},
+        {"setup.py": "", "other.py": "# gevent would help\nx = 'gevent' in sys.modules\n"},
+        {"setup.py": "", "test_app.py": "import gevent\n"},
+        {"gblock.toml": ""},
+    ],
+)
+def test_a_project_without_gevent_gets_one_line(run, files):
+    code, names, err = run({"app.py": CALL, **files})
+
+    assert (0, []) == (code, names)
+    assert 1 == err.count(LINE)
+    assert "1 in processes without gevent" in err
+
+    assert (1, ["app.py"]) == run({}, "--assume-gevent")[:2]
+    assert (1, ["app.py"]) == run({}, "--all-processes")[:2]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "flask\ngevent==24.2\n"},
+        {"pyproject.toml": "[project]\ndependencies = ['gunicorn[gevent]']\n"},
+        {"setup.py": "", "other.py": "def f():\n    import gevent\n"},
+        {"setup.py": "", "other.py": "from geventwebsocket.handler import WebSocketHandler\n"},
+        {"setup.py": "", "settings.py": "KIND = 'geventwebsocket.gunicorn.workers.Worker'\n"},
+        {"setup.py": "", "values.yaml": "gunicorn:\n  command: x\n  worker: gevent\n"},
+    ],
+)
+def test_a_project_whose_server_is_not_found_gets_diagnostics_and_a_line(run, files):
+    code, names, err = run({"app.py": CALL, **files})
+
+    assert (1, ["app.py"]) == (code, names)
+    assert 1 == err.count(UNKNOWN)
+    assert LINE not in err
+
+
+def test_a_loose_file_is_judged_as_if_it_ran_on_gevent(run):
+    code, names, err = run({"app.py": CALL}, "app.py")
+
+    assert (1, ["app.py"]) == (code, names)
+    assert LINE not in err
+    assert UNKNOWN not in err
+
+
+def test_a_clean_project_without_gevent_is_clean(run):
+    assert (0, []) == run({"setup.py": "", "app.py": "x = 1\n"})[:2]
+
+
+DECLARED = {
+    "pyproject.toml": '[tool.gblock]\nprocesses = [\n    "gunicorn -k gevent shop:app",\n]\n',
+    "shop.py": "import views\n",
+    "views.py": CALL,
+    "batch.py": CALL + "if __name__ == '__main__':\n    view(None)\n",
+}
+
+
+def test_a_declared_process_is_one(run, capsys):
+    code, names, err = run(DECLARED, "--all-contexts")
+
+    assert (1, ["views.py"]) == (code, names)
+    assert LINE not in err
+    assert UNKNOWN not in err
+
+    assert 0 == main(["processes", "--output-format", "json"])
+    first = json.loads(capsys.readouterr().out)[0]
+    assert ("gunicorn shop:app", "yes") == (first["process"], first["runs_on_gevent"])
+    assert [("pyproject.toml", 3)] == [(e["filename"], e["row"]) for e in first["evidence"]]
+    assert ["shop.py", "views.py"] == first["modules"]
+
+
+def test_a_declared_process_without_gevent_hides_what_it_runs(run):
+    files = {
+        **DECLARED,
+        "gblock.toml": 'processes = ["gunicorn -k gthread shop:app"]\n',
+        "requirements.txt": "gevent\n",
+    }
+    _, names, err = run(files)
+
+    assert "views.py" not in names
+    assert "in processes without gevent" in err
+
+
+def test_a_declared_process_that_starts_nothing_is_noted(run, capsys):
+    files = {"gblock.toml": 'processes = ["frobnicate --fast"]\n', "app.py": CALL}
+    files["requirements.txt"] = "gevent\n"
+
+    assert "processes: `frobnicate --fast` starts nothing that gblock knows" in run(files)[2]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ('["gunicorn \'app"]', "a quote in"),
+        ('[" "]', "an empty text"),
+        ('"gunicorn app"', "expected a list of strings"),
+    ],
+)
+def test_a_broken_declaration_is_an_error(run, tree, capsys, written, message):
+    tree({"gblock.toml": f"processes = {written}\n", "app.py": CALL})
+
+    assert 2 == main(["check"])
+    assert message in capsys.readouterr().err
+
+
+def test_code_of_a_deployed_process_without_gevent_is_not_reported_whatever_is_unknown(run):
+    files = {
+        "requirements.txt": "gevent\n",
+        "Procfile": "web: gunicorn sync_app:app\n",
+        "sync_app.py": CALL,
+        "elsewhere.py": CALL,
+    }
+    code, names, err = run(files)
+
+    assert (1, ["elsewhere.py"]) == (code, names)
+    assert "1 in processes without gevent" in err
