@@ -97,7 +97,7 @@ class BlockerRule(CallRule):
             code = self.source.code(node)
             message = f"`{code}` {self.effect(found)}"
             if site.native:
-                message += "; a native thread does not help, for it keeps the GIL"
+                message += "; a native thread does not help, since the call keeps the GIL"
             message += self.source.lack(found)
             self.report(
                 node,

@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Kind = Literal["waits", "cpu", "costly", "spawns", "foreign", "unknown"]
+Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
@@ -62,6 +62,8 @@ class Condition(_Table, frozen=True):
     """The bits of these symbols, of which an integer in their place has one."""
     prefixes: tuple[str, ...] = ()
     """What a text may begin with."""
+    max_length: int | None = None
+    """How long a text or bytes may be at most."""
     given: bool = False
     """Whether anything but ``None`` will do."""
 
@@ -71,7 +73,34 @@ class Called(_Table, frozen=True):
 
     symbol: str
     values: tuple[bool | int | float | str | None, ...]
-    """What the first argument must be."""
+    """What the argument must be."""
+    position: int = 0
+    """The argument's position, counted from 0."""
+
+
+class Mentioned(_Table, frozen=True):
+    """Texts in the project's Python files that say what a blocker talks to."""
+
+    cooperative: tuple[str, ...]
+    """Where one of these stands, the calls let the hub run."""
+    blocking: tuple[str, ...] = ()
+    """Where one of these stands, too, they may not."""
+
+
+class Assigned(_Table, frozen=True):
+    """A value of an attribute of the same object that makes a blocker immediate."""
+
+    attribute: str
+    values: tuple[bool | int | float | str | None, ...]
+
+
+class Ready(_Table, frozen=True):
+    """A method of the same object whose result, where it is tested, says that nothing waits."""
+
+    method: str
+    """Its name, or an attribute's."""
+    result: bool = True
+    """Whether the result has to be true or false."""
 
 
 class Evidence(_Table, frozen=True):
@@ -128,10 +157,17 @@ class Blocker(_Table, frozen=True):
     captured: bool = False
     """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()
+    unless_set: tuple[Assigned, ...] = ()
+    unless_descriptor_of: tuple[str, ...] = ()
+    """Classes whose descriptors never wait: under gevent's patch a socket's call raises at once."""
+    unless_descriptor_from: tuple[str, ...] = ()
+    """What opens files, whose descriptors are always ready."""
+    ready_after: tuple[Ready, ...] = ()
     releases_gil: bool | None = None
     """None where it was not measured."""
     seconds_each: float | None = None
-    """For ``costly``: what one call costs, in seconds."""
+    """For ``costly`` and ``sends``: what one call costs, in seconds."""
+    unless_mentioned: Mentioned | None = None
 
     def remedy(self, called: str | None = None) -> str:
         """Return what to do instead.
@@ -166,10 +202,18 @@ class Library(_Table, frozen=True):
     returns: dict[str, str] = {}
     attributes: dict[str, str] = {}
     elements: dict[str, str] = {}
+    decorates: dict[str, str] = {}
+    """What a function becomes an instance of that such a decorator stands on."""
     conditions: dict[str, tuple[Condition, ...]] = {}
     """Arguments with which a call gives something else than `returns` says."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
+    readiness: tuple[str, ...] = ()
+    """What returns the objects, or the descriptors, that can be read or written at once."""
+    awaiting: tuple[str, ...] = ()
+    """What returns once the object or descriptor that it is given is ready."""
+    callbacks: tuple[str, ...] = ()
+    """What calls a function once an object can be read or written at once."""
     distributed_as: tuple[str, ...] = ()
     """Other distributions that carry the same package, or its compiled half."""
 
@@ -197,6 +241,8 @@ class Offload(_Table, frozen=True):
     """``greenlet``: under monkey patching the callable stays on the hub's thread."""
     argument: int | None = None
     keyword: str | None = None
+    method: str | None = None
+    """The method of a subclass that runs there: a thread's ``run``."""
     returns_callable: bool = False
     """Whether it gives a function that runs the argument there, instead of running it."""
 
@@ -509,6 +555,11 @@ class Catalog:
         return self._merged("elements")
 
     @cached_property
+    def decorates(self) -> dict[str, str]:
+        """What a decorated function is an instance of, by the decorator."""
+        return self._merged("decorates")
+
+    @cached_property
     def cooperative(self) -> frozenset[str]:
         """Symbols, and prefixes of symbols, that were measured and found cooperative."""
         return frozenset(
@@ -520,6 +571,27 @@ class Catalog:
         """Symbols that were measured and come back at once."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.immediate
+        )
+
+    @cached_property
+    def readiness(self) -> frozenset[str]:
+        """Symbols that return which objects are ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.readiness
+        )
+
+    @cached_property
+    def awaiting(self) -> frozenset[str]:
+        """Symbols that return once what they are given is ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.awaiting
+        )
+
+    @cached_property
+    def callbacks(self) -> frozenset[str]:
+        """Symbols that call a function once an object is ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.callbacks
         )
 
     @cached_property
@@ -542,7 +614,8 @@ class Catalog:
         found.update(self.attributes.values(), self.elements.values(), self.elements)
         for bases in self.bases.values():
             found.update(bases)
-        for symbol in (*self.by_symbol, *self.returns, *self.attributes, *self.offload_by_symbol):
+        named = (self.by_symbol, self.returns, self.attributes, self.offload_by_symbol)
+        for symbol in (*(one for table in named for one in table), *self.readiness):
             owner = symbol.rpartition(".")[0]
             if "." in owner and owner.rpartition(".")[2][:1].isupper():
                 found.add(owner)

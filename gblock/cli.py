@@ -392,7 +392,7 @@ def _report(
         min_severity=options.min_severity,
         baseline=options.baseline,
         write_baseline=options.write_baseline,
-        since=options.revision,
+        since=options.since,
         force_exclude=options.force_exclude,
         observed=_observed(options.observed, config) if options.observed else None,
         all_processes=options.all_processes,

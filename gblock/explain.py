@@ -17,6 +17,7 @@ _KINDS = {
     "waits": "waits in native code",
     "cpu": "computes without giving way to the hub",
     "costly": "cheap once, expensive in numbers",
+    "sends": "cheap once, expensive in numbers",
     "spawns": "starts greenlets or threads that stop the hub",
     "foreign": "runs code that the catalog cannot know",
     "unknown": "runs compiled code of a package that the catalog does not have",

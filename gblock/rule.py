@@ -46,7 +46,7 @@ def effect(found: Found) -> str:
     if found.blocker.kind == "spawns":
         return "starts greenlets that block the hub"
     if found.wait.forever:
-        return "blocks the hub without a bound: it has no timeout"
+        return "can block the hub indefinitely: no timeout is set"
     if found.wait.seconds is not None:
         return f"blocks the hub for up to {found.wait.seconds:g} s"
     return "blocks the hub until it returns"

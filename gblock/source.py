@@ -16,7 +16,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from gblock.diagnostics import Location
 from gblock.files import relative_name
 from gblock.project.calls.cooperation import Remedy
-from gblock.project.calls.repetition import goes_round, handled, repeated
+from gblock.project.calls.repetition import adding_up, goes_round, handled
 from gblock.project.calls.sites import Found, Site, Sites
 from gblock.project.names.expressions import Place, last_name
 from gblock.project.reading.positions import column, shortened
@@ -241,8 +241,9 @@ class Source:
         )
 
     def repeats(self, site: Site) -> str:
-        """``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
-        return repeated(self.summary, site.call)
+        """Return ``loop`` or ``comprehension`` where a call's costs add up, else ''."""
+        each = max((found.blocker.seconds_each or 0.0 for found in site.found), default=0.0)
+        return adding_up(self.summary, site.call, self.finder.inference, each)
 
     def handler(self, site: Site) -> str:
         """``task`` or ``request`` where the function around a call runs once for each, else ''."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from harness import inferring
+from harness import assert_exactly, inferring
 
 from gblock.catalog import Blocker
 from gblock.project.calls.arguments import FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
@@ -130,3 +130,52 @@ FLAGS = {"position": 0, "keyword": "flags", "flags": ["a.NB"]}
 )
 def test_an_argument_can_make_a_call_immediate(tmp_path, excused, call, condition):
     assert (IMMEDIATE if excused else UNKNOWN) == waits(tmp_path, call, unless=[condition])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import fcntl\nfcntl.flock(f, 6)\n",
+        "import fcntl\nfcntl.lockf(f, 2 | 4)\n",
+        "import fcntl\nfcntl.lockf(f, fcntl.LOCK_EX | 4)\n",
+        "import fcntl\nMODE = 6\nfcntl.flock(f, MODE)\n",
+        "import fcntl\nfcntl.flock(f, 8)\n",
+        "import fcntl\nfcntl.flock(f, 2)  # expect: blocking-call\n",
+        "import fcntl\nfcntl.flock(f, 0)  # expect: blocking-call\n",
+        "import fcntl\nfcntl.flock(f, '6')  # expect: blocking-call\n",
+        "import os\nos.wait3(1)\n",
+        "import os\nos.wait3(0)  # expect: blocking-call\n",
+        "import zmq\ns = zmq.Context().socket(1)\ns.recv(1)\n",
+        "import zmq\ns = zmq.Context().socket(1)\ns.recv(flags=1)\n",
+        "import zmq\ns = zmq.Context().socket(1)\ns.send(b'', 1 | zmq.SNDMORE)\n",
+        "import zmq\ns = zmq.Context().socket(1)\ns.recv(2)  # expect: blocking-call\n",
+        "import zmq\nfrom zmq import green\ns = zmq.Context().socket(1)\ns.recv(green.NOBLOCK)\n",
+        "import zmq\nimport zmq.green as g\ns = zmq.Socket(1, 2)\ns.recv(g.DONTWAIT | g.SNDMORE)\n",
+        "import zmq\nimport zmq.green as g\ns = zmq.Socket(1, 2)\ns.recv(g.Flag.DONTWAIT)\n",
+        "import sqlite3\nsqlite3.connect('a', timeout=0).execute('')\n",
+        "import sqlite3\nsqlite3.connect('a', 0.0).execute('')\n",
+        "import sqlite3\nsqlite3.connect('a', timeout=1).execute('')  # expect: blocking-call\n",
+        "import sqlite3\nsqlite3.connect('a').execute('')  # expect: blocking-call\n",
+    ],
+)
+def test_a_flag_can_be_a_number_or_a_constant_of_another_module(tmp_path, text):
+    assert_exactly(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from multiprocessing import Event\n"
+        "else:\n    from gevent.event import Event\ne = Event()\ne.wait()\n",
+        "import typing\nif typing.TYPE_CHECKING:\n    from multiprocessing import Event\n"
+        "try:\n    from gevent.event import Event\nexcept ValueError:\n    pass\nEvent().wait()\n",
+        "from typing import TYPE_CHECKING\nfrom gevent.event import Event\nimport multiprocessing\n"
+        "e = Event()\nif TYPE_CHECKING:\n    e: multiprocessing.synchronize.Event\ne.wait()\n",
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from confluent_kafka import Producer\n"
+        "def f(p: 'Producer'):\n    p.flush()  # expect: blocking-call\n",
+    ],
+)
+def test_what_only_a_type_checker_sees_gives_way_to_what_runs(tmp_path, text):
+    assert_exactly(tmp_path, text)

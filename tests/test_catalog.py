@@ -93,7 +93,7 @@ def test_a_run_does_not_parse_beliefs():
 @pytest.mark.parametrize("blocker", BUILT_IN.blockers, ids=lambda blocker: blocker.id)
 def test_what_was_measured_did_block_the_hub(blocker):
     evidence = blocker.evidence
-    if blocker.kind == "costly":
+    if blocker.kind in ("costly", "sends"):
         assert blocker.seconds_each
     elif evidence.measured and blocker.level != "opt-in":
         assert evidence.max_gap >= 0.05 or not evidence.returned

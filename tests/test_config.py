@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gblock import config
+from gblock.cli import main
 from gblock.errors import UserError
 
 SETTINGS = {
@@ -277,3 +278,25 @@ def test_any_value_is_taken_or_refused_in_one_line(key, value):
         error = found.filename + key
     assert "\n" not in error
     assert key in error
+
+
+def test_a_setting_that_names_nothing_is_noted(tree, capsys):
+    tree(
+        {
+            "gblock.toml": 'src = [".", "lib"]\npython = ".venv"\n'
+            'exclude = ["vendor/", "deep", "*.old", "some/where", "/gone"]\n',
+            "app.py": "",
+            "inner/deep/x.txt": "",
+            "inner/y.py": "",
+        }
+    )
+    assert 0 == main(["check"])
+    notes = capsys.readouterr().err
+
+    assert "gblock.toml: src: `lib` is no directory" in notes
+    assert "gblock.toml: python: `.venv` does not exist" in notes
+    for pattern in ("vendor/", "some/where", "/gone"):
+        assert f"gblock.toml: exclude: nothing is named `{pattern}`" in notes
+    assert "`deep`" not in notes
+    assert "*.old" not in notes
+    assert "`.`" not in notes

@@ -89,7 +89,7 @@ def test_a_doubt_of_one_process_is_told_of_the_driver_and_of_its_calls(tree):
     )
     found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
 
-    assert [(7, "blocking-driver"), (9, "blocking-call")] == [
+    assert [(7, "blocking-driver"), (8, "blocking-call")] == [
         (d.location.row, d.code) for d in found
     ]
     assert {"warning"} == {d.severity.label for d in found}

@@ -279,6 +279,7 @@ def test_pyproject_declares_entry_points_and_commands():
 def test_a_broken_file_gives_a_note_and_no_error():
     deployment = Deployment(str(BROKEN))
     assert {
+        "Dockerfile",
         "Procfile",
         "docker-compose.yml",
         "pyproject.toml",
@@ -475,3 +476,40 @@ def test_a_file_that_only_looks_like_a_format_is_not_read(tmp_path):
     (tmp_path / "LICENSE").write_text("web: gunicorn\n")
 
     assert [] == Deployment(str(tmp_path)).commands
+
+
+# -- what is broken is said
+
+BROKEN_FILES = {
+    "a Procfile": ("Procfile", "web: gunicorn 'app\nworker: celery worker\n", "quote", 1),
+    "a Makefile": ("Makefile", 'run:\n\tgunicorn "app\n', "quote", 2),
+    "a justfile": ("justfile", 'run:\n  gunicorn "app\n', "quote", 2),
+    "a script": ("run.sh", "set -e\ngunicorn 'app\n", "quote", 2),
+    "a shell's CMD": ("Dockerfile", "FROM x\nCMD gunicorn 'app\n", "quote", 2),
+    "a list with single quotes": ("Dockerfile", "FROM x\nCMD ['gunicorn', 'app']\n", "JSON", 2),
+    "a list without an end": ("Dockerfile", 'FROM x\nENTRYPOINT ["gunicorn", "app"\n', "JSON", 2),
+    "a comma too many": ("Dockerfile", 'FROM x\nCMD ["gunicorn", "app",]\n', "JSON", 2),
+    "a compose file": ("compose.yml", "services:\n web:\n  command: gunicorn 'app\n", "quote", 3),
+    "uwsgi.ini": ("uwsgi.ini", "[uwsgi\nmodule = app\n", "section", 1),
+    "a line of uwsgi.ini": ("uwsgi.ini", "[uwsgi]\nmodule = app\n= 5\n", "section", 3),
+    "a unit": ("web.service", "[Service\nExecStart=gunicorn app\n", "section", 1),
+    "a unit's command": ("web.service", "[Service]\nExecStart=gunicorn 'app\n", "quote", 2),
+    "setup.cfg": ("setup.cfg", "[metadata]\nname = x\n[options\nzip_safe = 1\n", "section", 3),
+    "a task": ("pyproject.toml", '[tool.poe.tasks]\nrun = "gunicorn \'app"\n', "quote", 2),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_FILES)
+def test_what_is_broken_is_noted_with_its_row(tree, case):
+    name, text, word, row = BROKEN_FILES[case]
+    root = tree({name: text})
+    (note,) = Deployment(str(root)).notes
+
+    assert (str(root / name), row) == (note.filename, note.row)
+    assert word in note.message
+
+
+def test_a_command_that_begins_with_a_bracket_is_none(tree):
+    root = tree({"Dockerfile": "FROM x\nCMD [ -f x ] && gunicorn app\n"})
+
+    assert [] == Deployment(str(root)).notes

@@ -140,6 +140,73 @@ def test_what_a_base_class_is_given_belongs_to_each_derived_class(tmp_path, call
     assert [[FLUSH], ["redis.Redis.flush"]] == [one for _, one in flushed]
 
 
+ELSEWHERE = {
+    "an object of the project": (
+        "class App:\n    client = None\n    def go(self): self.client.flush()\napp = App()",
+        "from service import app\napp.client = Producer({})",
+    ),
+    "a class of the project": (
+        "class App:\n    client = None\n    def go(self): self.client.flush()",
+        "from service import App\nApp.client = Producer({})",
+    ),
+    "through an attribute": (
+        "class App:\n    client = None\n    def go(self): self.client.flush()\n"
+        "class Shop:\n    def __init__(self): self.app = App()",
+        "from service import Shop\nshop = Shop()\nshop.app.client = Producer({})",
+    ),
+    "set by setattr": (
+        "class App:\n    client = None\n    def go(self): self.client.flush()\napp = App()",
+        "from service import app\nsetattr(app, 'client', Producer({}))",
+    ),
+    "an application of Flask": (
+        "import flask\ndef go(): flask.current_app.client.flush()",
+        "from flask import Flask\napp = Flask('')\napp.client = Producer({})",
+    ),
+    "what Flask keeps for a request": (
+        "from flask import g\ndef go(): g.client.flush()",
+        "from flask import g\ndef before(): g.client = Producer({})",
+    ),
+    "a greenlet's own, in an object": (
+        "from gevent.local import local\nfrom other import make\nclass A:\n"
+        "    def __init__(self): self.own = local()\n"
+        "    def client(self):\n        self.own.client = make()\n        return self.own.client\n"
+        "    def go(self):\n        client = self.client()\n        client.flush()",
+        "def make(): return Producer({})",
+    ),
+    "a thread's own": (
+        "from other import local\ndef go(): local.client.flush()",
+        "import threading\nlocal = threading.local()\ndef f(): local.client = Producer({})",
+    ),
+}
+
+
+@pytest.mark.parametrize(("service", "other"), ELSEWHERE.values(), ids=ELSEWHERE)
+def test_an_attribute_that_another_module_sets_is_followed(tmp_path, service, other):
+    inference = inferring(tmp_path, {"service.py": service, "other.py": HEAD + other})
+    found = [name for _, names in symbols(inference, tmp_path / "service.py") for name in names]
+
+    assert FLUSH in found
+    assert not [name for name in found if name.endswith(".flush") and name != FLUSH]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "class Other: pass\nOther().client = Producer({})\no = Other()\no.client = Producer({})",
+        "def f(x): x.client = Producer({})",
+        "from service import app\napp.client == Producer({})",
+        "from service import app\napp.other = Producer({})",
+        "".join(f"def f{n}(a{n}): a{n}.client = Producer({{}})\n" for n in range(50)),
+    ],
+)
+def test_an_attribute_of_something_else_says_nothing(tmp_path, other):
+    text = "class App:\n    client = None\n    def go(self): self.client.flush()\napp = App()"
+    inference = inferring(tmp_path, {"service.py": text, "other.py": HEAD + other})
+    found = [name for _, names in symbols(inference, tmp_path / "service.py") for name in names]
+
+    assert FLUSH not in found
+
+
 NARROWED = {
     "else": "if isinstance(x, Producer):\n    pass\nelse:\n    x.flush()",
     "not": "if not isinstance(x, Producer):\n    x.flush()",

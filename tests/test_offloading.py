@@ -49,6 +49,42 @@ def natively(tmp_path, text, **more):
         "def d(g):\n    def w(*a): return pool.apply(partial(g, *a))\n    return w\n@d\n"
         + F
         + "f()",
+        # a decorator that is a method
+        "class P:\n    def wrap(self, g):\n        def w(*a): return pool.apply(g, a)\n"
+        "        return w\np = P()\n@p.wrap\n" + F,
+        "class P:\n    def __init__(self): self.q = pool\n    def wrap(self, g):\n"
+        "        return lambda *a: self.q.apply(g, a)\np = P()\n@p.wrap\n" + F + "f()",
+        "class P:\n    @staticmethod\n    def wrap(g):\n"
+        "        def w(*a): return pool.apply(g, a)\n        return w\n@P.wrap\n" + F,
+        "class P(gevent.threadpool.ThreadPool):\n    def wrap(self, g):\n"
+        "        def w(*a): return self.apply(g, a)\n        return w\n@P(3).wrap\n" + F,
+        # one with arguments
+        "class P:\n    def wrap(self, size):\n        def d(g):\n"
+        "            def w(*a): return pool.apply(g, a)\n            return w\n"
+        "        return d\np = P()\n@p.wrap(3)\n" + F,
+        # an object, and a class
+        "class P:\n    def __call__(self, g):\n        def w(*a): return pool.apply(g, a)\n"
+        "        return w\np = P()\n@p\n" + F,
+        "class D:\n    def __init__(self, g): self.g = g\n"
+        "    def __call__(self, *a): return pool.apply(self.g, a)\n@D\n" + F,
+        # through several methods, packed, with a condition on the thread
+        "import threading\nmain_thread = threading.current_thread().ident\n"
+        "def is_main(): return threading.current_thread().ident == main_thread\n"
+        "class P:\n    def __init__(self): self.q = pool\n"
+        "    def wrap(self, g):\n        def w(*a, **k):\n"
+        "            if not is_main():\n                return g(*a, **k)\n"
+        "            return self.apply(g, a, k)\n        return w\n"
+        "    def apply(self, g, a=(), k={}): return self.spawn(g, *a, **k).get()\n"
+        "    def spawn(self, *a, **k): return self.q.spawn(*a, **k)\n"
+        "p = P()\n@p.wrap\n" + F,
+        "def run(*, job): return pool.apply(job)\n"
+        "def d(g):\n    return lambda *a: run(job=g)\n@d\n" + F,
+        # functions of the project that hand over what they are given
+        f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f, 1)",
+        f"{F}def run(g, *a): return pool.apply(g, a)\nrun(g=f)",
+        f"{F}class A:\n    def run(self, g, *a): return pool.apply(g, a)\n"
+        "    def go(self): self.run(f, 1)",
+        f"{F}def run(g): return pool.apply(lambda: g())\nrun(f)",
     ],
 )
 def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
@@ -76,6 +112,19 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         "def d(): pass\n@d\n" + F,
         "@unknown\n" + F,
         "pool.apply(f)\nclass f:\n    os.system('')",
+        "class P:\n    def wrap(self, g):\n        def w(*a): return g(*a)\n        return w\n"
+        "p = P()\n@p.wrap\n" + F,
+        "class P:\n    def wrap(self, g, h):\n        return lambda: pool.apply(h)\n"
+        "p = P()\n@p.wrap\n" + F,
+        "class D:\n    def __init__(self, g): self.g = g\n"
+        "    def __call__(self, *a): return self.g(*a)\n@D\n" + F,
+        f"{F}def run(g, *a): return pool.apply(g, a) if a else g()\nrun(f, 1)",
+        "class P:\n    def wrap(self, g):\n        return lambda *a: self.apply(g, a)\n"
+        "    def apply(self, g, a): return g(*a)\np = P()\n@p.wrap\n" + F,
+        "def run(g): return run(g)\ndef d(g):\n    return lambda: run(g)\n@d\n" + F,
+        f"{F}def run(g, h): return pool.apply(h)\nrun(f, 1)",
+        f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f)\nf()",
+        "from threading import Thread\nclass S(Thread):\n    def run(self): os.system('')",
     ],
 )
 def test_what_can_run_on_the_hubs_thread_is_not_native(tmp_path, text):
@@ -111,3 +160,38 @@ def test_what_is_passed_on_is_told(tmp_path):
     assert [("greenlet", 2), ("greenlet", 0), ("native", 1)] == [
         (one.offload.thread, len(one.forwarded[2])) for one in found
     ]
+
+
+def test_a_thread_s_run_is_native_where_threads_are_not_patched(tmp_path):
+    text = f"{HEAD}from threading import Thread\nclass S(Thread):\n    def run(self): os.system(1)"
+    inference = inferring(tmp_path, {"main.py": text})
+    summary = inference.modules.summary(str(tmp_path / "main.py"))
+    call = next(c for c in summary.calls if c.expression[1][-1] == "system")
+
+    assert Offloading(inference, patched=False).is_native(call, summary.filename)
+    assert not Offloading(inference).is_native(call, summary.filename)
+
+
+@pytest.mark.parametrize(
+    ("native", "text"),
+    [
+        (True, "if threading.current_thread() is threading.main_thread():\n    pass\n"
+               "else:\n    os.system('')"),
+        (True, "def main(): return threading.current_thread() == threading.main_thread()\n"
+               "def f():\n    if main():\n        return\n    for x in y:\n        os.system('')"),
+        (True, "if threading.get_ident() != threading.main_thread().ident: os.system('')"),
+        (True, "if threading.main_thread() and threading.current_thread().name != 'MainThread':\n"
+               "    os.system('')"),
+        (False, "if threading.current_thread() is threading.main_thread(): os.system('')"),
+        (False, "if threading.main_thread(): pass\nelse: os.system('')"),
+        (False, "def main(): return threading.main_thread()\nif main(): pass\n"
+                "else: os.system('')"),
+        (False, "if unknown(threading.main_thread): pass\nelse: os.system('')"),
+    ],
+)  # fmt: skip
+def test_a_condition_can_say_that_it_is_not_the_main_thread(tmp_path, native, text):
+    inference = inferring(tmp_path, {"main.py": f"{HEAD}import threading\n{text}"})
+    summary = inference.modules.summary(str(tmp_path / "main.py"))
+    call = next(c for c in summary.calls if c.expression[1][-1] == "system")
+
+    assert native == Offloading(inference).is_native(call, summary.filename)

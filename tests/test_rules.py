@@ -77,5 +77,5 @@ def test_a_rule_has_a_whole_page(rule: type[Rule]):
 def test_each_kind_of_blocker_is_reported_by_one_rule():
     kinds = [kind for rule in RULES for kind in rule.kinds]
 
-    assert {"waits", "cpu", "costly", "spawns", "foreign", "unknown"} == set(kinds)
+    assert {"waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"} == set(kinds)
     assert len(kinds) == len(set(kinds))

@@ -278,3 +278,56 @@ def test_any_program_can_be_summarized(text):
 
     assert summary.scopes[0].kind == "module"
     assert all(0 <= call.scope < len(summary.scopes) for call in summary.calls)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (3600, "60 * 60"),
+        (10_000_000, "10 ** 7"),
+        (0.5, "1 / 2"),
+        (7, "10 - 3"),
+        (1.5, "1 + 0.5"),
+        (10**9, "1000 * 1000 * 1000"),
+    ],
+)
+def test_small_arithmetic_is_a_number(number, text):
+    (call,) = summarize("a.py", f"f({text})").calls
+
+    assert tags.constant(number) == call.expression.positional[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["10 ** 1000", "1000 ** 10", "1 / 0", "True * 2", "'a' * 3", "x * 2", "7 // 2"]
+)
+def test_other_arithmetic_is_not(text):
+    (call,) = summarize("a.py", f"f({text})").calls
+
+    assert call.expression.positional[0] is None
+
+
+def test_calls_know_the_conditions_around_them_in_their_statement():
+    text = "a() if b else c()\nd and e() or f()\n[g() for h in i if not j < 1]"
+    guards = {
+        call.expression.callee.identifier: call.guards
+        for call in summarize("a.py", text).calls
+        if call.guards
+    }
+
+    b, d, j = (tags.NAME, "b"), (tags.NAME, "d"), (tags.NAME, "j")
+    less = (tags.COMPARE, j, "<", tags.constant(1))
+    assert {
+        "a": ((b, True),),
+        "c": ((b, False),),
+        "e": ((d, True),),
+        "f": (((tags.BOTH, (d, (tags.CALL, (tags.NAME, "e"), (), ()))), False),),
+        "g": (((tags.NOT, less), True),),
+    } == guards
+
+
+def test_blocks_that_jump_are_known():
+    text = "while a:\n    if b:\n        break\n    elif c:\n        continue\n    d = 1 < 2 < 3\n"
+    (scope,) = summarize("a.py", text).scopes
+
+    assert {(0, 0, 0, 0): "break", (0, 0, 0, 1, 0, 0): "continue"} == scope.jumps
+    assert (tags.NAME, "a") == scope.tests[0,]

@@ -31,7 +31,6 @@ def dropped(tmp_path, files):
         "from os import *\nsystem('')",
         "if 1: import os\nos.system('')",
         "import os; x = 1\nos . system('')",
-        "x = 1\ninput()",
     ],
 )
 def test_a_file_that_can_report_is_kept(tmp_path, text):

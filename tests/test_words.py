@@ -43,7 +43,7 @@ def test_what_is_written_is_what_was_told():
 def test_a_changed_catalog_is_read_and_nothing_that_was_written_counts(tmp_path, monkeypatch):
     module = types.ModuleType("written_words")
     exec(words.module(TOLD), vars(module))
-    monkeypatch.setitem(sys.modules, f"gblock.project.{words.MODULE}", module)
+    monkeypatch.setitem(sys.modules, f"{words.__package__}.{words.MODULE}", module)
     found = words.written()
     assert found is not None
     assert TOLD.on.methods == found.on.methods

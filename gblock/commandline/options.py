@@ -28,7 +28,7 @@ class Options:
         self.show_files = False
         self.show_settings = False
         self.add_ignore = False
-        self.revision: str | None = None
+        self.since: str | None = None
         self.min_severity: str | None = None
         self.baseline: str | None = None
         self.write_baseline: str | None = None
@@ -53,7 +53,6 @@ class Options:
         # `report`: where to write to, what to check beside it, and whether to draft entries.
         self.output: str | None = None
         self.project: str | None = None
-        self.since: str | None = None
         self.until: str | None = None
         self.by: str | None = None
         self.compare: str | None = None

@@ -13,8 +13,10 @@ from gblock.diagnostics import Candidate, Hidden, Report, order
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
+from gblock.engine.unmet import unmet
 from gblock.engine.wanted import Wanted
 from gblock.files import relative_name
+from gblock.nesting import Nesting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,16 +74,25 @@ class Check:
         Raises:
             UserError: if the catalog or the baseline is wrong.
         """
+        with Nesting():
+            return self._report()
+
+    def _report(self) -> Report:
+        from gblock.diagnostics import Report
+
         request, codebase = self._request, self.codebase
         try:
             inspection, inspected = self._plan.inspected()
             self._sorted = sorted_out = _Sorted(self)
             unresolved: list[Related] = []
-            notes = list(codebase.notes)
+            notes = [*codebase.notes, *unmet(request.config, codebase.modules.files)]
             if inspection is not None:
                 for path in inspected:
-                    with Looking(path):
-                        sorted_out.add(path, inspection)
+                    try:
+                        with Looking(path):
+                            sorted_out.add(path, inspection)
+                    except RecursionError:
+                        codebase.modules.give_up(path)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
                 if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
@@ -133,9 +144,9 @@ class Check:
             notes=tuple(notes),
             unexplained=unexplained,
             observed_elsewhere=unchecked,
+            by_path=request.by_path,
             hidden=tuple(sorted(hidden, key=lambda one: order(one.diagnostic))),
             own_blockers=self._wanted.outlines.own_ids,
-            by_path=request.by_path,
         )
 
     def _judged_by_processes(self, sorted_out: _Sorted, inspection: Inspection) -> list[str]:
@@ -276,15 +287,7 @@ class _Sorted:
         comments = self._comments(path)
         ignored = self._check.ignored(path)
         for candidate in (*candidates, *inspection.remarked(path)):
-            reason = self._reason_to_hide(candidate, ignored, comments)
-            if reason is not None:
-                self.suppressed.append(Hidden(candidate.diagnostic, reason))
-                continue
-            diagnostic = inspection.in_context(candidate)
-            if inspection.is_idle(diagnostic) and not self._check.all_contexts:
-                self.idle += 1
-            else:
-                self.reported.append(diagnostic)
+            self._sort(candidate, inspection, ignored, comments)
         if (
             comments is not None
             and _UNUSED not in ignored
@@ -310,20 +313,28 @@ class _Sorted:
         )
         row = diagnostic.location.row
         candidate = Candidate(diagnostic, (row, row))
-        reason = self._reason_to_hide(candidate, self._check.ignored(path), self._comments(path))
-        if reason is None:
-            self.reported.append(diagnostic)
-        else:
-            self.suppressed.append(Hidden(diagnostic, reason))
+        self._sort(candidate, None, self._check.ignored(path), self._comments(path))
 
-    def _reason_to_hide(
+    def _sort(
         self,
         candidate: Candidate,
+        inspection: Inspection | None,
         ignored: frozenset[str | None],
         comments: Suppressions | None,
-    ) -> str | None:
+    ) -> None:
         self.rows[_place_of(candidate.diagnostic)] = candidate.rows
-        return _reason_to_hide(candidate, ignored, comments)
+        reason = _reason_to_hide(candidate, ignored, comments)
+        if reason is not None:
+            self.suppressed.append(Hidden(candidate.diagnostic, reason))
+            return
+        if inspection is None:
+            self.reported.append(candidate.diagnostic)
+            return
+        diagnostic = inspection.in_context(candidate)
+        if inspection.is_idle(diagnostic) and not self._check.all_contexts:
+            self.idle += 1
+        else:
+            self.reported.append(diagnostic)
 
     def _comments(self, path: str) -> Suppressions | None:
         modules = self._check.codebase.modules
@@ -384,7 +395,7 @@ def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> O
     """
     from gblock import observations
 
-    run = Check(Request(paths, config))
+    run = Check(Request(paths, config, assume_gevent=True))  # a probe saw its hub
     diagnostics = run.report().diagnostics
     return observations.confirmed(observed, diagnostics, run.codebase.reported).observations
 
@@ -407,5 +418,8 @@ def processes(directory: str, config: Config) -> Processes:
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
     modules = Modules(root, found, config.src)
-    around = surroundings.of_project(modules, config)
-    return Processes(Inference(modules, known), around=around)
+    with Nesting():
+        around = surroundings.of_project(modules, config)
+        read = Processes(Inference(modules, known), around=around)
+        _ = read.all()  # remembered
+    return read

@@ -250,7 +250,10 @@ class Inspection:
         """What could not be understood of the files that start processes."""
         if "processes" not in vars(self):
             return []
-        return [f"{relative_name(n.filename)}: {n.message}" for n in self.processes.notes]
+        return [
+            f"{relative_name(note.filename)}{f':{note.row}' if note.row else ''}: {note.message}"
+            for note in self.processes.notes
+        ]
 
     @cached_property
     def presence(self) -> str | None:

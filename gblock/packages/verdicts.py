@@ -91,8 +91,8 @@ class Verdicts:
 
 
 def is_single(blocker: Blocker) -> bool:
-    """Whether one call of a blocker stops the hub, whatever it is given."""
-    return blocker.level != "opt-in" and blocker.kind != "costly"
+    """Return whether one call of a blocker stops the hub, whatever it is given."""
+    return blocker.level != "opt-in" and blocker.kind not in ("costly", "sends")
 
 
 def unknown(environment: Environment, catalog: Catalog) -> list[Distribution]:

@@ -17,7 +17,7 @@ from gblock.native.image import NotReadError
 from gblock.native.packages import Found
 from gblock.native.reading import TIERS, Library, Reading, of_system
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, unwrapped
+from gblock.project.names.expressions import Place, last_name, unwrapped
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
 from gblock.project.reading.modules import Modules
@@ -179,7 +179,7 @@ class _Graph:
         summary = self._modules.summary(path)
         for index, scope in enumerate(summary.scopes if summary is not None else ()):
             if scope.kind == "class":
-                self._types.setdefault(scope.name, []).append((v.CLASS, path, index))
+                self._types.setdefault(scope.name, []).append(v.ScopeValue(v.CLASS, path, index))
             elif scope.kind == "function":
                 found = by_symbol.get(f"{module.name}.{'.'.join(self._names(path, index))}")
                 if found is not None and found.reading.tier:
@@ -226,40 +226,42 @@ class _Graph:
         if call.node in ("with", "for"):
             names = ("__enter__", "__exit__") if call.node == "with" else ("__iter__",)
             values = self._inference.infer(call.expression, place)
-            owners = [value for value in values if value[0] == v.OBJECT]
+            owners = [value for value in values if value.kind == v.OBJECT]
             return [f for one in owners for name in names for f in self._method(one, name)]
         if call.node != "call":
             return []
-        callee = call.expression[1]
+        callee = call.expression.callee
         found: list[_Function] = []
         for value in self._inference.infer(callee, place):
             inner = unwrapped(value)
-            if inner[0] == v.FUNCTION:
-                found.append((inner[1], inner[2]))
-            elif inner[0] == v.CLASS:
+            if inner.kind == v.FUNCTION:
+                found.append((inner.path, inner.scope))
+            elif inner.kind == v.CLASS:
                 found += self._method(inner, "__init__") or self._method(inner, "__new__")
-            elif inner[0] == v.EXTERNAL:
-                reading = self._libraries.reading(inner[1])
+            elif inner.kind == v.EXTERNAL:
+                reading = self._libraries.reading(inner.symbol)
                 if reading is not None and reading.tier:
-                    self._loaded[inner[1], _LOADED] = Found(inner[1], reading)
-                    found.append((inner[1], _LOADED))
-        if not found and callee[0] == tags.ATTRIBUTE and _is_super(callee[1]):
+                    self._loaded[inner.symbol, _LOADED] = Found(inner.symbol, reading)
+                    found.append((inner.symbol, _LOADED))
+        if not found and callee.tag == tags.ATTRIBUTE and _is_super(callee.base):
             for base in self._lost_bases(place):
-                found += self._method(base, callee[2])
+                found += self._method(base, callee.name)
         return found
 
     def _method(self, owner: v.Value, name: str) -> list[_Function]:
         """A method of a class, its own or inherited."""
-        for base in self._ancestry(owner[1], owner[2]):
-            summary = self._modules.summary(base[1])
+        for base in self._ancestry(owner.path, owner.scope):
+            summary = self._modules.summary(base.path)
             for index, scope in enumerate(summary.scopes if summary is not None else ()):
-                if scope.parent == base[2] and scope.kind == "function" and scope.name == name:
-                    return [(base[1], index)]
+                if scope.parent == base.scope and scope.kind == "function" and scope.name == name:
+                    return [(base.path, index)]
         return []
 
     def _ancestry(self, path: str, index: int) -> list[v.Value]:
         """A class and its bases, those included that only a name leads to."""
-        order = [one for one in self._inference.classes.ancestry(path, index) if one[0] == v.CLASS]
+        order = [
+            one for one in self._inference.classes.ancestry(path, index) if one.kind == v.CLASS
+        ]
         for one in list(order):
             order += [base for base in self._named_bases(one) if base not in order]
         return order
@@ -269,17 +271,17 @@ class _Graph:
 
         A package that chooses its compiled half when it is imported does so by a table of names.
         """
-        summary = self._modules.summary(owner[1])
+        summary = self._modules.summary(owner.path)
         if summary is None:
             return []
-        scope = summary.scopes[owner[2]]
-        place = Place(owner[1], scope.parent, scope.path)
+        scope = summary.scopes[owner.scope]
+        place = Place(owner.path, scope.parent, scope.path)
         found: list[v.Value] = []
         for base in scope.bases:
-            if base[0] == tags.NAME and not self._inference.infer(base, place):
-                for binding in summary.scopes[0].bindings.get(base[1], ()):
-                    if binding.kind == tags.IMPORTED and binding.value[1]:
-                        same = self._types.get(binding.value[1], [])
+            if base.tag == tags.NAME and not self._inference.infer(base, place):
+                for binding in summary.scopes[0].bindings.get(base.identifier, ()):
+                    if binding.kind == tags.IMPORTED and binding.value.name:
+                        same = self._types.get(binding.value.name, [])
                         found += same if len(same) == 1 else []
         return found
 
@@ -289,7 +291,7 @@ class _Graph:
         scope = place.scope
         while summary is not None and scope > 0:
             if summary.scopes[scope].kind == "class":
-                return self._named_bases((v.CLASS, place.path, scope))
+                return self._named_bases(v.ScopeValue(v.CLASS, place.path, scope))
             scope = summary.scopes[scope].parent
         return []
 
@@ -349,10 +351,10 @@ class _Graph:
                     continue
                 own = f"{self._symbol((path, 0))}.{name}"
                 for value in self._inference.module_name(path, name):
-                    if value[0] == v.FUNCTION and (value[1], value[2]) in ways:
-                        yield self._wrapper(own, (value[1], value[2]), ways)
-                    elif value[0] == v.CLASS:
-                        order = [value, *self._ancestry(value[1], value[2])]
+                    if value.kind == v.FUNCTION and (value.path, value.scope) in ways:
+                        yield self._wrapper(own, (value.path, value.scope), ways)
+                    elif value.kind == v.CLASS:
+                        order = [value, *self._ancestry(value.path, value.scope)]
                         yield from self._offered(own, order, ways, by_class, set())
 
     def _methods(
@@ -380,11 +382,11 @@ class _Graph:
     ) -> Iterator[Wrapper]:
         """The methods that a class has from some classes, the nearest first."""
         for base in order[1:]:
-            for name, function in by_class.get((base[1], base[2]), ()):
+            for name, function in by_class.get((base.path, base.scope), ()):
                 if name not in bound:
                     yield self._wrapper(f"{own}.{name}", function, ways)
-            inner = self._modules.summary(base[1])
-            bound |= set(inner.scopes[base[2]].bindings) if inner is not None else set()
+            inner = self._modules.summary(base.path)
+            bound |= set(inner.scopes[base.scope].bindings) if inner is not None else set()
 
     def _wrapper(self, symbol: str, function: _Function, ways: Mapping[_Function, _Way]) -> Wrapper:
         way = ways[function]
@@ -392,11 +394,9 @@ class _Graph:
 
 
 def _is_super(expression: Expr) -> bool:
-    return (
-        isinstance(expression, tuple)
-        and expression[0] == tags.CALL
-        and expression[1] == (tags.NAME, "super")
-    )
+    if expression is None or expression.tag != tags.CALL:
+        return False
+    return last_name(expression.callee) == "super"
 
 
 def _path(base: str, file: str) -> str:

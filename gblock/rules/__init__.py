@@ -31,6 +31,7 @@ OF_PROCESSES = (
     "partial-monkey-patch",
     "unpatched-call",
     "original-call",
+    "cpu-bound-loop",
 )
 """Rules about processes; a class of each derives from `gblock.rule.ProcessRule`. All but that of
 drivers report nothing where neither code nor what starts it names gevent."""
@@ -41,6 +42,7 @@ OF_CALLS = (
     "cpu-bound-call",
     "uuid-heavy-path",
     "uuid-per-request",
+    "task-sending-loop",
     "foreign-call",
     "unknown-native-call",
 )

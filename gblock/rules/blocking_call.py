@@ -12,7 +12,8 @@ class BlockingCall(BlockerRule):
 
     Reports calls that wait for something, a server, another process, a lock, a child, in C code
     or in a system call that gevent does not patch. What waits is looked up in the catalog, with
-    the arguments of the call: a timeout of 0 and flags such as `LOCK_NB` are no wait.
+    the arguments of the call: with a timeout of 0, or a flag such as `LOCK_NB`, it does not wait.
+    Nor does it where its object is known to be ready: after `poll()`, `select()` or `not empty()`.
 
     ## Why it blocks the hub
 
@@ -28,7 +29,7 @@ class BlockingCall(BlockerRule):
 
     ## Limits
 
-    Silent where it cannot tell what an object is: what comes out of a framework's registry, a
+    Silent where the type of an object is not known: what comes out of a framework's registry, a
     plug-in, or a parameter that no call in the project fills. `--show-unresolved` lists such calls.
     Values in the environment or in a file are not known: such a timeout counts as a wait.
     """
@@ -38,6 +39,13 @@ class BlockingCall(BlockerRule):
     kinds = frozenset({"waits", "spawns"})
 
     VALID = {
+        "a pipe that was polled": """
+            from multiprocessing.connection import Connection
+
+            def receive(pipe: Connection):
+                if pipe.poll():
+                    return pipe.recv()
+            """,
         "a timeout of 0": """
             import gevent
             from confluent_kafka import Consumer

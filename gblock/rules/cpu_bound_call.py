@@ -1,4 +1,4 @@
-"""``cpu-bound-call``: a call that works in native code."""
+"""``cpu-bound-call``: a call that computes for long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gblock.project.calls.sites import Found
 
 
 class CpuBoundCall(BlockerRule):
-    """A call works in native code for so long that the other greenlets notice.
+    """A call computes for so long that other greenlets are delayed.
 
     ## What it does
 
@@ -18,7 +18,7 @@ class CpuBoundCall(BlockerRule):
     ## Why it blocks the hub
 
     The hub's thread computes. No greenlet runs until the call returns: a login with bcrypt at cost
-    12 is a quarter of a second in which the process serves nobody.
+    12 takes a quarter of a second, in which the process answers no other request.
 
     ## Use instead
 
@@ -27,7 +27,7 @@ class CpuBoundCall(BlockerRule):
 
     ## Limits
 
-    Cost parameters are not read: `bcrypt.gensalt(4)` in a test is as guilty as the default.
+    Cost parameters are not read: a low cost such as `gensalt(4)` is reported too.
     """
 
     name = "cpu-bound-call"

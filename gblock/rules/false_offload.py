@@ -103,8 +103,9 @@ class FalseOffload(CallRule):
             self.report(
                 node,
                 self.severity_of(found),
-                f"`{self.source.code(node)}` offloads nothing: under monkey patching {offload} "
-                f"runs a greenlet, in which {found.symbol} blocks the hub{self.source.lack(found)}",
+                f"`{self.source.code(node)}` does not offload the call: under monkey patching, "
+                f"{offload} runs a greenlet, and {found.symbol} blocks the hub in it"
+                f"{self.source.lack(found)}",
                 help,
                 found=found,
                 why=found.blocker.why,

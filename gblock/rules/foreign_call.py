@@ -24,8 +24,8 @@ class ForeignCall(BlockerRule):
 
     ## Limits
 
-    What the function does is unknown: most are short. A library that is loaded in one function and
-    handed on without annotation is not seen.
+    What the function does is not known; most return at once. A library that is loaded in one
+    function and handed on without annotation is not seen.
     """
 
     name = "foreign-call"
@@ -50,5 +50,5 @@ class ForeignCall(BlockerRule):
     }
 
     def effect(self, found: Found) -> str:
-        """Nobody can say whether it waits or works."""
-        return "runs foreign code on the hub's thread"
+        """Return the second half of the message: whether the code waits or computes is unknown."""
+        return "runs code on the hub's thread that gblock does not know"

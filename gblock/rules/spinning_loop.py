@@ -11,7 +11,7 @@ from gblock.diagnostics import Severity
 
 _ON, _TURN, _BREAK, _GONE, _FOUND = "on", "turn", "break", "gone", "found"
 """How a block can be left: at its end, to the loop's head, behind the loop, out of the function;
-or it goes on with what a poll has found, which is not looked at any further."""
+or it continues with what a poll has found, which is not followed any further."""
 
 
 class SpinningLoop(CallRule):
@@ -29,7 +29,7 @@ class SpinningLoop(CallRule):
 
     ## Use instead
 
-    `gevent.sleep(seconds)` in the turns that find nothing, as long as an answer may be late.
+    `gevent.sleep(0.01)` in the turns that find nothing, or longer if an answer may be late.
 
     ## Limits
 
@@ -156,10 +156,10 @@ class SpinningLoop(CallRule):
         self.report(
             call,
             self.severity_of(found) if found else Severity.ERROR,
-            f"`{self.source.code(call)}` spins: the loop can go round without yielding to the hub",
-            "Call gevent.sleep(seconds) in the turns that find nothing.",
+            f"`{self.source.code(call)}` can spin: the loop can repeat without yielding to the hub",
+            "Call gevent.sleep(0.01) in the turns that find nothing.",
             found=found,
-            why="It does not wait, so the hub never gets to run another greenlet.",
+            why="The call does not wait, so the hub never runs another greenlet.",
         )
 
     def _is_poll(self, call: cst.Call) -> bool:
@@ -170,6 +170,7 @@ class SpinningLoop(CallRule):
             and not site.native
             and any(
                 found.wait.immediate
+                and not found.wait.ready
                 and found.blocker.kind == "waits"
                 and (found.blocker.timeout or any(c.flags for c in found.blocker.unless))
                 for found in site.found
@@ -250,7 +251,7 @@ class SpinningLoop(CallRule):
         return states | {(_ON, polled)}
 
     def _when_nothing_came(self, test: cst.BaseExpression) -> bool | None:
-        """What a condition is in the turns that find nothing, None where it cannot be told."""
+        """Return what a condition is in the turns that find nothing; None where it is not known."""
         if isinstance(test, cst.Name):
             return False if test.value in self._results else None
         if isinstance(test, cst.Call):

@@ -14,7 +14,9 @@ class UuidHeavyPath(CallRule):
 
     Reports calls that the catalog marks as costly in numbers (`uuid`, kombu's and celery's
     generators) in loops and comprehensions. `uuid-per-request`, which is off by default, reports
-    those that run once for each task or request.
+    those that run once for each task or request. A loop is not reported if it is visibly short,
+    such as one over a literal tuple, if it waits cooperatively now and then, or if it ends once
+    the identifier is good.
 
     ## Why it blocks the hub
 
@@ -28,7 +30,7 @@ class UuidHeavyPath(CallRule):
 
     ## Limits
 
-    The number of turns is not known.
+    The number of turns is known only of literals, and of `range` with constant bounds.
     """
 
     name = "uuid-heavy-path"
@@ -48,6 +50,30 @@ class UuidHeavyPath(CallRule):
                 batch = uuid.uuid4()
                 for row in rows:
                     row.batch = batch
+            """,
+        "a short loop": """
+            import uuid
+
+            keys = {name: uuid.uuid4() for name in ("read", "write")}
+            """,
+        "until one is free": """
+            import uuid
+
+            def free(taken):
+                while True:
+                    candidate = uuid.uuid4()
+                    if candidate not in taken:
+                        return candidate
+            """,
+        "a loop that yields now and then": """
+            import uuid
+            import gevent
+
+            def label(rows):
+                for number, row in enumerate(rows):
+                    row.id = uuid.uuid4()
+                    if number % 1000 == 0:
+                        gevent.sleep(0)
             """,
         "a function defined in a loop": """
             import uuid
@@ -81,11 +107,11 @@ class UuidHeavyPath(CallRule):
         for found in site.found if site and where and not site.native else ():
             if found.blocker.kind in self.kinds:
                 each = found.blocker.seconds_each
-                cost = f", {each * 1e6:.2g} µs of the hub's time each" if each else ""
+                cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
                 self.report(
                     node,
                     self.severity_of(found),
-                    f"`{self.source.code(node)}` in a {where}{cost}",
+                    f"`{self.source.code(node)}` runs in a {where}{cost}",
                     found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,

@@ -80,11 +80,11 @@ class UuidPerRequest(CallRule):
             runs = self.source.handler(site) if found.blocker.kind == "costly" else ""
             if runs:
                 each = found.blocker.seconds_each
-                cost = f", {each * 1e6:.2g} µs of the hub's time" if each else ""
+                cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
                 self.report(
                     node,
                     self.severity_of(found),
-                    f"`{self.source.code(node)}` for every {runs}{cost}",
+                    f"`{self.source.code(node)}` runs once for every {runs}{cost}",
                     found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,

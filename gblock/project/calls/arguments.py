@@ -13,7 +13,7 @@ from gblock.project.reading.summary import Expr
 
 
 class Wait(NamedTuple):
-    """What is known of a wait. All three empty: it waits, nobody can say how long."""
+    """What is known of a wait. Where all is empty, it waits for an unknown time."""
 
     immediate: bool = False
     """It does not wait at all."""
@@ -21,9 +21,12 @@ class Wait(NamedTuple):
     """Nothing bounds it."""
     seconds: float | None = None
     """Its bound, where it is a constant."""
+    ready: bool = False
+    """Whether it is immediate since its object is ready, not by its arguments."""
 
 
 IMMEDIATE = Wait(immediate=True)
+READY = Wait(immediate=True, ready=True)
 FOREVER = Wait(forever=True)
 UNKNOWN = Wait()
 

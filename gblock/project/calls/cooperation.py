@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gblock.catalog import Blocker
+from gblock.catalog import Blocker, Mentioned
 from gblock.project.names.expressions import Place
 from gblock.project.names.inference import Inference
 from gblock.project.processes.conditions import condition
@@ -58,6 +58,8 @@ class Cooperation:
         """
         if blocker.distribution in self.assumed or blocker.id in self.assumed:
             return True
+        if blocker.unless_mentioned is not None and self._is_mentioned(blocker.unless_mentioned):
+            return True
         parts = symbol.split(".")
         if any(".".join(parts[:end]) in self.assumed for end in range(1, len(parts) + 1)):
             return True
@@ -92,6 +94,11 @@ class Cooperation:
                 first = drivers[0]
                 return Remedy(first.symbol, first.path, first.row, first.condition)
         return None
+
+    def _is_mentioned(self, texts: Mentioned) -> bool:
+        """Return whether the project's files name only what the calls are cooperative with."""
+        mentioning = self.inference.modules.mentioning
+        return any(map(mentioning, texts.cooperative)) and not any(map(mentioning, texts.blocking))
 
     def lacking(self, blocker: Blocker, path: str) -> tuple[Process, ...]:
         """The processes on gevent that can run a file and do nothing for a blocker.

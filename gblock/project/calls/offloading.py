@@ -8,12 +8,15 @@ from typing import NamedTuple
 import msgspec
 
 from gblock.catalog import Offload
+from gblock.project.calls.facts import facts
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, is_passed, last_name, passed
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, call_of
+from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, call_of, constant
 
+_CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "threading.get_ident"})
+"""What gives the thread that calls it, or its number."""
 _DEPTH = 8
 """How many callers in a row are followed."""
 
@@ -52,7 +55,7 @@ class Offloading:
             offload = self._offload(symbol)
             if offload is None:
                 continue
-            if not self._patched:
+            if not self._patched and offload.thread == "greenlet":
                 offload = msgspec.structs.replace(offload, thread="native")
             if not is_passed(call.expression, offload.argument, offload.keyword):
                 continue
@@ -83,8 +86,12 @@ class Offloading:
             return call_of(None, rest, keywords)
         return call_of(None, (), keywords)
 
+    def is_native(self, call: Call, path: str) -> bool:
+        """Return whether a call is only ever made in native threads."""
+        return self.runs_natively(path, call.scope) or self._is_off_main(call, path)
+
     def runs_natively(self, path: str, scope: int) -> bool:
-        """Whether what stands in a scope only ever runs in a native thread."""
+        """Return whether a scope only ever runs in native threads."""
         if not self._uses_native_threads:
             return False
         summary = self.inference.modules.summary(path)
@@ -97,13 +104,14 @@ class Offloading:
 
     @cached_property
     def _uses_native_threads(self) -> bool:
-        """Whether the project mentions a module that starts native threads at all."""
+        """Return whether the project mentions a module that starts native threads at all."""
         if not self._patched:
             return True
         modules = {
-            offload.symbol.split(".")[1]
+            word
             for offload in self.inference.catalog.offloads
             if offload.thread == "native"
+            for word in offload.symbol.split(".")[1:2]
         }
         return any(self.inference.modules.mentioning(module) for module in modules)
 
@@ -123,7 +131,7 @@ class Offloading:
     def _decide(self, summary: ModuleSummary, index: int) -> bool:
         if summary.scopes[index].kind == "function" and self._decorated(summary, index):
             return True
-        native = False
+        native = self._is_run_by_base(summary, index)
         for call, place, position in self.inference.calling.handovers(summary.filename, index):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # hands itself over
@@ -134,6 +142,8 @@ class Offloading:
                 native = True
             elif handover is None and self._is_wrapping(call, place):
                 continue  # partial(f): counted where the partial goes
+            elif handover is None and self._passes_on(call, place, (summary, index)):
+                native = True
             elif not self.runs_natively(place.path, place.scope):
                 return False
         if summary.scopes[index].kind == "lambda":
@@ -145,6 +155,57 @@ class Offloading:
                 return False
             native = True
         return native
+
+    def _is_run_by_base(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a function is the method that a base class runs elsewhere."""
+        scope = summary.scopes[index]
+        if scope.kind != "function" or summary.scopes[scope.parent].kind != "class":
+            return False
+        for base in self.inference.classes.ancestry(summary.filename, scope.parent):
+            offload = self._started_by(base.symbol) if base.kind == v.EXTERNAL else None
+            if offload is not None and offload.method == scope.name:
+                return not self._patched or offload.thread == "native"
+        return False
+
+    def _started_by(self, symbol: str) -> Offload | None:
+        catalog = self.inference.catalog
+        names = catalog.lineage(catalog.canonical(symbol))
+        found = (catalog.offload_by_symbol.get(name) for name in names)
+        return next((offload for offload in found if offload is not None), None)
+
+    def _passes_on(self, call: Call, place: Place, what: tuple[ModuleSummary, int]) -> bool:
+        """Return whether a function of the project hands its argument over, and does only that."""
+        summary, index = what
+        _, callee, positional, keywords = call.expression
+        given = [
+            key
+            for key, argument in (*enumerate(positional), *keywords)
+            if any(
+                v.comes_from(x, summary.filename, index)
+                for x in self.inference.infer(argument, place)
+            )
+        ]
+        values = self.inference.infer(callee, place)
+        return bool(values and given) and all(
+            value.kind == v.FUNCTION
+            and (name := self._parameter(value, key)) is not None
+            and self._hands_over(value.path, value.scope, name)
+            for value in values
+            for key in given
+        )
+
+    def _parameter(self, function: v.Value, key: int | str | None) -> str | None:
+        """Return the name of the parameter that an argument fills."""
+        summary = self.inference.modules.summary(function.path)
+        if summary is None or key is None:
+            return None
+        parameters = summary.scopes[function.scope].parameters
+        if isinstance(key, str):
+            return key if any(name == key for name, *_ in parameters) else None
+        positional = [name for name, _, _, kind in parameters if kind == "positional"]
+        packed = [name for name, _, _, kind in parameters if kind == "*"]
+        key += function.receiver is not None
+        return positional[key] if key < len(positional) else next(iter(packed), None)
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
         found = self.inference.callee_symbols(call.expression.callee, place)
@@ -158,34 +219,162 @@ class Offloading:
         return False
 
     def _decorated(self, summary: ModuleSummary, index: int) -> bool:
-        """Whether a decorator of the project hands the function to a native thread."""
+        """Return whether a decorator of the project hands the function to a native thread."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in self.inference.infer(decorator, place):
-                if value.kind == v.FUNCTION and self._hands_over_its_argument(
-                    value.path, value.scope
-                ):
+                if value.kind == v.CLASS and self._keeps_and_hands_over(value):
                     return True
+                if value.kind == v.OBJECT:
+                    found = self.inference.attribute(value, "__call__")
+                else:
+                    found = frozenset([value])
+                for function in found:
+                    if function.kind == v.FUNCTION:
+                        name = self._parameter(function, 0)
+                        if name and self._hands_over(function.path, function.scope, name):
+                            return True
         return False
 
-    def _hands_over_its_argument(self, path: str, index: int) -> bool:
-        """Whether a decorator's wrapper passes the decorated function to a native thread."""
+    def _keeps_and_hands_over(self, decorator: v.Value) -> bool:
+        """Return whether a class keeps the decorated function and hands it over when called."""
+        made = decorator._replace(kind=v.OBJECT)
+        for function in self.inference.attribute(made, "__init__"):
+            name = self._parameter(function, 0) if function.kind == v.FUNCTION else None
+            summary = self.inference.modules.summary(decorator.path)
+            if name is None or summary is None or function.path != decorator.path:
+                continue
+            kept = [
+                attribute
+                for (_, attribute), bindings in summary.scopes[function.scope].attributes.items()
+                if any(one.value == NameExpr(tags.NAME, name) for one in bindings)
+            ]
+            for method in self.inference.attribute(made, "__call__"):
+                if method.kind == v.FUNCTION:
+                    if any(self._hands_over(method.path, method.scope, k) for k in kept):
+                        return True
+        return False
+
+    def _hands_over(self, path: str, index: int, name: str) -> bool:
+        """Return whether a function passes what it has under a name to a native thread alone.
+
+        Args:
+            path: The function's file.
+            index: The function's scope.
+            name: A parameter, or an attribute of the function's object.
+        """
         summary = self.inference.modules.summary(path)
-        if summary is None or not summary.scopes[index].parameters:
+        if summary is None:
             return False
-        parameter = summary.scopes[index].parameters[0][0]
         native = False
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
                 continue
-            called = call.expression.callee == NameExpr(tags.NAME, parameter)
-            if called and not self.runs_natively(path, call.scope):
+            if last_name(call.expression.callee) == name and not self.is_native(call, path):
                 return False
-            handover = self.handover(call, Place(path, call.scope, call.path))
+            place = Place(path, call.scope, call.path)
+            handover = self.handover(call, place)
             if handover is not None and handover.offload.thread == "native":
-                native = native or self._mentions(summary, handover.argument, parameter)
+                native = native or self._mentions(summary, handover.argument, name)
+            elif handover is None:
+                native = native or self._passes_name(call, place, name)
         return native
+
+    def _passes_name(self, call: Call, place: Place, name: str) -> bool:
+        """Return whether a call hands what has a name, or is packed in it, to a native thread."""
+        _, callee, positional, keywords = call.expression
+        key: int | str | None = next(
+            (
+                number
+                for number, argument in enumerate(positional)
+                if last_name(_unpacked(argument)) == name
+            ),
+            None,
+        )
+        if key is None:
+            key = next((word for word, one in keywords if word and last_name(one) == name), None)
+        if key is None or self._depth > _DEPTH:
+            return False
+        for symbol in self.inference.callee_symbols(callee, place):
+            offload = self._offload(symbol)
+            if offload is not None and offload.argument == key and offload.thread == "native":
+                return True
+        self._depth += 1
+        try:
+            return any(
+                value.kind == v.FUNCTION
+                and (parameter := self._parameter(value, key)) is not None
+                and self._hands_over(value.path, value.scope, parameter)
+                for value in self.inference.infer(callee, place)
+            )
+        finally:
+            self._depth -= 1
+
+    def _is_off_main(self, call: Call, path: str) -> bool:
+        """Return whether a condition says that a call is not made on the main thread."""
+        summary = self.inference.modules.summary(path)
+        if summary is None or not self.inference.modules.mentioning("main_thread"):
+            return False
+        place = Place(path, call.scope, call.path)
+        return any(
+            not fact.holds and self._asks_for_main(fact.expression, place)
+            for fact in facts(summary, call, lasting=True)
+        )
+
+    def _asks_for_main(self, expression: Expr, place: Place, depth: int = 0) -> bool:
+        """Return whether a condition is true on the main thread alone."""
+        if expression is None or depth > 2:
+            return False
+        if expression.tag == tags.COMPARE:
+            parts = [part for part in (expression.left, expression.right) if part is not None]
+            return expression.operator in ("is", "==") and any(
+                self._is_main_thread(part, place) for part in parts
+            )
+        if expression.tag != tags.CALL:
+            return False
+        values = self.inference.infer(expression.callee, place)
+        return bool(values) and all(
+            value.kind == v.FUNCTION
+            and (summary := self.inference.modules.summary(value.path)) is not None
+            and bool(summary.scopes[value.scope].returns)
+            and all(
+                self._asks_for_main(returned, Place(value.path, value.scope, at), depth + 1)
+                for returned, at in summary.scopes[value.scope].returns
+            )
+            for value in values
+        )
+
+    def _is_main_thread(self, expression: Expr, place: Place) -> bool:
+        """Return whether an expression is the main thread, or its ``ident`` or ``name``."""
+        while expression is not None and expression.tag == tags.ATTRIBUTE:
+            expression = expression.base
+        if expression is None:
+            return False
+        if expression.tag == tags.NAME:
+            return self._is_kept_main_thread(expression.identifier, place)
+        if expression.tag != tags.CALL:
+            return bool(expression == constant("MainThread"))
+        return "threading.main_thread" in self.inference.callee_symbols(expression.callee, place)
+
+    def _is_kept_main_thread(self, name: str, place: Place) -> bool:
+        """Return whether a name of the module keeps the thread that has imported it."""
+        summary = self.inference.modules.summary(place.path)
+        bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
+        return bool(bindings) and all(
+            binding.kind == tags.ASSIGNED
+            and binding.scope == 0
+            and self._is_current_thread(binding.value, Place(place.path, 0, binding.path))
+            for binding in bindings
+        )
+
+    def _is_current_thread(self, expression: Expr, place: Place) -> bool:
+        while expression is not None and expression.tag == tags.ATTRIBUTE:
+            expression = expression.base
+        if expression is None or expression.tag != tags.CALL:
+            return False
+        called = self.inference.callee_symbols(expression.callee, place)
+        return bool(called & _CURRENT) or self._is_main_thread(expression, place)
 
     def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:
         if argument is None:
@@ -199,6 +388,11 @@ class Offloading:
         if argument.tag == tags.CALL:
             return any(self._mentions(summary, one, name) for one in argument.positional)
         return last_name(argument) == name
+
+
+def _unpacked(argument: Expr) -> Expr:
+    """What a starred argument unpacks, or the argument itself."""
+    return argument.value if argument is not None and argument.tag == tags.STAR else argument
 
 
 def _is_callable(handover: Handover, position: int | None) -> bool:

@@ -2,26 +2,234 @@
 
 from __future__ import annotations
 
-from gblock.project.names.expressions import Place
+from collections.abc import Iterator
+
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
-from gblock.project.reading.summary import CALL, LOOPS, Call, ModuleSummary
+from gblock.project.reading import summary as tags
+from gblock.project.reading.summary import (
+    CALL,
+    LOOPS,
+    Binding,
+    Call,
+    Expr,
+    ModuleSummary,
+    NameExpr,
+    Path,
+    Scope,
+)
+
+_SHORT = 0.05
+"""Seconds: below this gap a measured call counts as cooperative, and a loop as short."""
+_NOTHING = 0.0001
+"""Seconds: what costs less does not matter beside what else a turn does."""
+_OTHERS = 2
+"""So many other calls may stand in a loop for one that costs next to nothing to matter."""
+_SAME_LENGTH = {"enumerate", "list", "tuple", "set", "sorted", "reversed", "zip"}
 
 
 def repeated(summary: ModuleSummary, call: Call) -> str:
-    """``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
-    scope = summary.scopes[call.scope]
-    if scope.kind == "comprehension":
+    """Return ``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
+    if summary.scopes[call.scope].kind == "comprehension":
         return "comprehension"
-    for depth in range(1, len(call.path) + 1, 2):
-        kind = scope.branches.get(call.path[:depth])
-        # What stands in the header of a ``while`` runs in each turn, of a ``for`` only once.
-        if kind in LOOPS and (depth < len(call.path) or kind == "while"):
-            return "loop"
-    return ""
+    return "loop" if any(_loops(summary, call)) else ""
+
+
+def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: float) -> str:
+    """Return ``loop`` or ``comprehension`` where the costs of a call add up, else ''.
+
+    They do not where the loop ends as soon as the call has been made, where it is visibly short,
+    and where it lets the hub run in each turn.
+
+    Args:
+        summary: The module.
+        call: The call.
+        inference: What the project's expressions can be.
+        each: What one call costs, in seconds; 0 where it is not known.
+    """
+    place = Place(summary.filename, call.scope, call.path)
+    counts: list[int | None] = []
+    index = call.scope
+    while summary.scopes[index].kind == "comprehension":
+        counts += [turns_of(one.value, place, inference) for one in targets(summary.scopes[index])]
+        index = summary.scopes[index].parent
+    kind = "comprehension" if counts else ""
+    scope = summary.scopes[index]
+    for loop in _loops(summary, call):
+        if _ends_with(call, loop, scope):
+            continue
+        if _yields(summary, index, loop, inference):
+            break
+        kind = kind or "loop"
+        going = [one for one in targets(scope) if one.path == (*loop, 0, -1)]
+        counts.append(turns_of(going[0].value, place, inference) if going else None)
+    if kind and 0 < each < _NOTHING and _is_busy(summary, call, inference):
+        return ""
+    total = each
+    for count in counts:
+        if count is None:
+            return kind
+        total *= count
+    return kind if total >= _SHORT else ""
+
+
+def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
+    """The loops, of the function around, that make a call in each turn; the innermost first."""
+    index = call.scope
+    while summary.scopes[index].kind == "comprehension":
+        index = summary.scopes[index].parent
+    branches, path = summary.scopes[index].branches, call.path
+    for depth in range(len(path) - (len(path) % 2 == 0), 0, -2):
+        kind = branches.get(path[:depth])
+        # What stands in the header of a ``while`` runs in each turn, of a ``for`` only once; what
+        # stands in the ``else`` of either runs once.
+        if kind in LOOPS and (path[depth] == 0 if depth < len(path) else kind == "while"):
+            yield path[:depth]
+
+
+def targets(scope: Scope) -> list[Binding]:
+    """What is bound by the loops, or the comprehension, of a scope; each of these once."""
+    found = {
+        (one.path, id(one.value)): one
+        for bindings in scope.bindings.values()
+        for one in bindings
+        if one.kind == tags.LOOPED
+    }
+    return list(found.values())
+
+
+def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
+    """Return whether the turns of the innermost loop around a call do a lot besides."""
+    loop = next(_loops(summary, call), None)
+    inside = [
+        other
+        for other in summary.calls
+        if other.node == "call"
+        and other.expression != call.expression
+        and (
+            other.scope == call.scope
+            if summary.scopes[call.scope].kind == "comprehension"
+            else loop is not None and other.path[: len(loop) + 1] == (*loop, 0)
+        )
+    ]
+    others = 0
+    for other in inside:
+        place = Place(summary.filename, other.scope, other.path)
+        symbols = inference.callee_symbols(other.expression.callee, place)
+        others += not symbols or not all(one.startswith("builtins.") for one in symbols)
+    return others > _OTHERS
+
+
+def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None:
+    """Return how many turns a loop over something makes; None where that is not known."""
+    if expression is None:
+        return None
+    if expression.tag == tags.MAPPING:
+        return None if any(key is None for key, _ in expression.items) else len(expression.items)
+    if expression.tag in (tags.TUPLE, tags.SEQUENCE):
+        if any(one is not None and one.tag == tags.STAR for one in expression.elements):
+            return None
+        return len(expression.elements)
+    if expression.tag == CALL:
+        name, arguments = last_name(expression.callee), expression.positional
+        if name == "range":
+            return _range(arguments, place, inference)
+        if name in _SAME_LENGTH and arguments:
+            return turns_of(arguments[0], place, inference)
+        return None
+    if expression.tag == tags.NAME:
+        return _length(expression.identifier, place, inference)
+    return None
+
+
+def _length(name: str, place: Place, inference: Inference) -> int | None:
+    """Return the length of the literal that a name is given, and nothing is added to."""
+    summary = inference.modules.summary(place.path)
+    scope = place.scope
+    while summary is not None and scope >= 0:
+        bindings = summary.scopes[scope].bindings.get(name)
+        if bindings:
+            value = bindings[0].value
+            literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
+            if len(bindings) > 1 or bindings[0].kind != tags.ASSIGNED or value is None:
+                return None
+            is_literal = value.tag in literal and not bindings[0].detail
+            return turns_of(value, place, inference) if is_literal else None
+        scope = summary.scopes[scope].parent
+    return None
+
+
+def _range(arguments: tuple[Expr, ...], place: Place, inference: Inference) -> int | None:
+    """Return the length of a range; None where its bounds are not constant."""
+    bounds: list[int] = []
+    for argument in arguments:
+        found = inference.infer(argument, place)
+        numbers = [x.value for x in found if x.kind == v.LITERAL and isinstance(x.value, int)]
+        if len(found) != 1 or len(numbers) != 1:
+            return None
+        bounds += numbers
+    if not 1 <= len(bounds) <= 3 or bounds[2:] == [0]:
+        return None
+    return len(range(*bounds))
+
+
+def _ends_with(call: Call, loop: Path, scope: Scope) -> bool:
+    """Return whether a loop makes a call until its result is good: most often in one turn."""
+    for depth in range(len(loop) + 1, len(call.path), 2):
+        block = call.path[:depth]
+        if block in scope.dead_ends or scope.jumps.get(block) == "break":
+            return True
+    names = {
+        name
+        for name, bindings in scope.bindings.items()
+        for one in bindings
+        if one.path == call.path and one.kind in (tags.ASSIGNED, tags.UNPACKED)
+    }
+    if not names or scope.branches.get(loop) != "while":
+        return False
+    if _names_one(scope.tests.get(loop), names):
+        return True
+    block, index = call.path[:-1], call.path[-1]
+    return any(
+        path[:-1] == block
+        and path[-1] > index
+        and _names_one(test, names)
+        and any(
+            (*path, number) in scope.dead_ends or scope.jumps.get((*path, number)) == "break"
+            for number in (0, 1)
+        )
+        for path, test in scope.tests.items()
+    )
+
+
+def _names_one(expression: Expr, names: set[str]) -> bool:
+    """Return whether one of some names stands in an expression."""
+    if not isinstance(expression, tuple):
+        return False
+    if isinstance(expression, NameExpr) and expression.identifier in names:
+        return True
+    return any(_names_one(part, names) for part in expression)
+
+
+def _yields(summary: ModuleSummary, index: int, loop: Path, inference: Inference) -> bool:
+    """Return whether a loop waits cooperatively, in each turn or now and then."""
+    return any(
+        call.scope == index
+        and call.node == "call"
+        and call.path[: len(loop) + 1] == (*loop, 0)
+        and any(
+            inference.waits_cooperatively(symbol)
+            for symbol in inference.callee_symbols(
+                call.expression.callee, Place(summary.filename, call.scope, call.path)
+            )
+        )
+        for call in summary.calls
+    )
 
 
 def goes_round(summary: ModuleSummary, call: Call) -> bool:
-    """Whether a call is made in a ``while`` loop of its function, or in one's condition."""
+    """Return whether a call is made in a ``while`` loop of its function, or in its condition."""
     index, path = call.scope, call.path
     while summary.scopes[index].kind in ("comprehension", "lambda"):
         index, path = summary.scopes[index].parent, summary.scopes[index].path
@@ -30,7 +238,7 @@ def goes_round(summary: ModuleSummary, call: Call) -> bool:
 
 
 def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
-    """``task`` or ``request`` where the function around a call runs once for each, else ''."""
+    """Return ``task`` or ``request`` where the function around a call runs once for each, or ''."""
     scopes = summary.scopes
     index = call.scope
     while index > 0 and scopes[index].kind in ("comprehension", "lambda"):

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gblock.catalog import Blocker
-from gblock.project.calls.arguments import Wait, wait
+from gblock.project.calls.arguments import READY, Wait, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
-from gblock.project.calls.repetition import handled, repeated
+from gblock.project.calls.readiness import Readiness
+from gblock.project.calls.repetition import adding_up, handled, repeated
 from gblock.project.names.calling import ALLOWANCE
 from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
@@ -75,6 +76,7 @@ class Sites:
         self.inference = inference
         self.offloading = offloading
         self.cooperation = cooperation
+        self.readiness = Readiness(inference)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.whatever = not self.verbs.isdisjoint(("*", "**"))
@@ -176,7 +178,7 @@ class Sites:
             if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
                 return None
             found = self._found(call, place, _WITHOUT_ARGUMENTS)
-            native = bool(found) and self.offloading.runs_natively(path, call.scope)
+            native = bool(found) and self.offloading.is_native(call, path)
             return Site(call, place, found, None, native) if found else None
         callee = call.expression.callee
         name = last_name(callee)
@@ -193,9 +195,7 @@ class Sites:
                     if why is not None and not _is_of_mapping(name, call.expression):
                         self.unresolved.append(Unresolved(path, call.row, call.column, name, why))
             return None
-        native = self._is_dear(call, found, path) and self.offloading.runs_natively(
-            path, call.scope
-        )
+        native = self._is_dear(call, found, path) and self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
 
     def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
@@ -205,10 +205,15 @@ class Sites:
         """
         summary = self.inference.modules.summary(path)
         return summary is not None and any(
-            one.blocker.kind != "costly"
-            or repeated(summary, call)
-            or handled(summary, call, self.inference)
+            one.blocker.kind not in _ADDING_UP or self._costs(summary, call, one.blocker)
             for one in found
+        )
+
+    def _costs(self, summary: ModuleSummary, call: Call, blocker: Blocker) -> bool:
+        """Return whether a costly call is made often: in a loop, or once a task or request."""
+        each = blocker.seconds_each or 0.0
+        return bool(
+            adding_up(summary, call, self.inference, each) or handled(summary, call, self.inference)
         )
 
     def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
@@ -216,8 +221,8 @@ class Sites:
         if site.handover is not None and site.handover.offload.thread == "greenlet":
             return any(not found.wait.immediate for found in self.handed(site.handover))
         for found in site.found:
-            if found.blocker.kind == "costly":
-                if repeated(summary, site.call) or handled(summary, site.call, self.inference):
+            if found.blocker.kind in _ADDING_UP:
+                if self._costs(summary, site.call, found.blocker):
                     return not site.native
             elif found.wait.immediate:
                 if repeated(summary, site.call) and not site.native:
@@ -227,7 +232,13 @@ class Sites:
         return False
 
     def _found(self, call: Call, place: Place, expression: Expr) -> tuple[Found, ...]:
-        return tuple(self._blockers(self.inference.symbols(call, place), expression, place))
+        found = self._blockers(self.inference.symbols(call, place), expression, place)
+        return tuple(
+            one._replace(wait=READY)
+            if not one.wait.immediate and self.readiness.is_immediate(one.blocker, call, place)
+            else one
+            for one in found
+        )
 
     def _blockers(self, symbols: Iterable[str], expression: Expr, place: Place) -> list[Found]:
         """The blockers among some symbols that nothing makes cooperative."""
@@ -272,6 +283,8 @@ class Sites:
         return found
 
 
+_ADDING_UP = ("costly", "sends")
+"""The kinds of blockers of which one call does not matter, and many do."""
 _FRUGAL = 5
 """How many files are read in search of callers in such a project, for each that is inspected."""
 _LOOK_UPS = ("get", "pop", "setdefault")
@@ -304,6 +317,6 @@ def _keeps(value: Expr, wanted: set[str]) -> bool:
         return last_name(value) in wanted
     if tag == tags.CALL:
         return any(_keeps(one, wanted) for one in value.positional)
-    if tag == tags.EITHER:
+    if tag in (tags.EITHER, tags.BOTH):
         return any(_keeps(one, wanted) for one in value.elements)
     return False

@@ -12,13 +12,11 @@ from functools import cached_property
 import msgspec
 
 from gblock import catalog
-from gblock.catalog import Blocker, Catalog, Library
+from gblock.catalog import Catalog, Library
 from gblock.outline import Outlines
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites
-from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name, passed, same
 from gblock.project.names.inference import Inference
 from gblock.project.reading.modules import Modules
 from gblock.project.triage.triage import Triage
@@ -108,35 +106,10 @@ def _waiting(sites: Sites, path: str, names: frozenset[str] | None = None) -> li
     """The sites of a file that may stop the hub, each with the blockers that do."""
     found = []
     for site in sites.of(path, names):
-        kept = tuple(
-            one
-            for one in site.found
-            if not one.wait.immediate and not _is_made_immediate(one.blocker, path, sites.inference)
-        )
+        kept = tuple(one for one in site.found if not one.wait.immediate)
         if kept and not site.native:
             found.append(site._replace(found=kept))
     return found
-
-
-def _is_made_immediate(blocker: Blocker, path: str, inference: Inference) -> bool:
-    """Whether the module makes such objects immediate: ``sock.setblocking(False)``."""
-    summary = inference.modules.summary(path)
-    if summary is None:
-        return False
-    for condition in blocker.unless_called:
-        name = condition.symbol.rpartition(".")[2]
-        for call in summary.calls:
-            if call.node != "call" or last_name(call.expression.callee) != name:
-                continue
-            place = Place(path, call.scope, call.path)
-            given = inference.infer(passed(call.expression, 0, None), place)
-            if any(x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in given):
-                return True
-    return False
-
-
-def _is_any(value: object, values: tuple[object, ...]) -> bool:
-    return any(same(value, one) for one in values)
 
 
 def _as_originals(known: Catalog) -> Catalog:

@@ -68,7 +68,7 @@ class Calling:
             if written.search(self.inference.modules.data(other))
         ]
         found = []
-        for other in self._affordable(derived if len(derived) <= _MOST_FILES else []):
+        for other in self.affordable(derived if len(derived) <= _MOST_FILES else []):
             candidate = self.inference.modules.summary(other)
             for number, scope in enumerate(candidate.scopes if candidate else ()):
                 if (
@@ -107,7 +107,7 @@ class Calling:
             return []
         found: list[tuple[Call, Place]] = []
         named = summary.scopes[scope.parent] if word != scope.name else scope
-        for other in self._affordable(self._callable_from(path, named)):
+        for other in self.affordable(self._callable_from(path, named)):
             by_name = self.calls_by_name(other)
             aliases = self.aliases(other).get(scope.name, set())
             for name in sorted(names | aliases | self._derived(other, target)):
@@ -119,7 +119,7 @@ class Calling:
                             return found
         return found
 
-    def _affordable(self, paths: list[str]) -> list[str]:
+    def affordable(self, paths: list[str]) -> list[str]:
         """Those of some files that have been read, or may still be for the file in question."""
         found = []
         for path in paths:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from gblock.project.names import values as v
 from gblock.project.names.definitions import END
-from gblock.project.names.expressions import Place, dotted
+from gblock.project.names.expressions import Place, dotted, read_dotted
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import (
-    AttributeExpr,
     Binding,
-    Expr,
     ModuleSummary,
-    NameExpr,
     Scope,
 )
 
@@ -28,15 +25,6 @@ _PROPERTIES = {
     "kombu.utils.cached_property",
     "kombu.utils.objects.cached_property",
 }
-
-
-def _expression(name: str) -> Expr:
-    """Return the expression that a dotted name is."""
-    first, *others = name.split(".")
-    found: Expr = NameExpr(tags.NAME, first)
-    for one in others:
-        found = AttributeExpr(tags.ATTRIBUTE, found, one)
-    return found
 
 
 class Classes:
@@ -63,6 +51,8 @@ class Classes:
             found |= self._set_in_subclasses(value, name)
         if not found and value.kind == v.OBJECT:
             found |= self._delegated(value, name)
+        if not v.informative(found):
+            found |= self.inference.outside.attribute(value, name)
         return found
 
     def _delegated(self, value: Value, name: str) -> Values:
@@ -131,7 +121,7 @@ class Classes:
         found: list[Binding] = []
         for owner, bindings in by_name.get(name, ()):
             place = Place(path, bindings[0].scope, bindings[0].path)
-            for value in self.inference.infer(_expression(owner), place):
+            for value in self.inference.infer(read_dotted(owner), place):
                 if value.kind != v.FUNCTION and v.comes_from(value, path, class_index):
                     found.extend(bindings)
                     break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gblock.catalog import Condition
 from gblock.project.names import values as v
 from gblock.project.names.expressions import Place, flags_of, is_passed, passed, same
+from gblock.project.names.values import Value
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import Expr, NameExpr
 
@@ -29,7 +30,7 @@ class Conditions:
             )
             given = is_passed(expression, condition.position, condition.keyword)
             return not open_ended and not given and condition.default in condition.values
-        if condition.flags and self.has_flag(argument, condition.flags, place):
+        if condition.flags and self.has_flag(argument, condition.flags, place, condition.mask):
             return True
         if condition.given:
             return bool(argument != tags.NONE)
@@ -38,23 +39,30 @@ class Conditions:
             x.kind == v.LITERAL
             and (
                 any(same(x.value, one) for one in condition.values)
-                or (isinstance(x.value, int) and bool(x.value & condition.mask))
                 or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
+                or _is_short(x.value, condition.max_length)
             )
             for x in found
         )
 
-    def has_flag(self, argument: Expr, flags: tuple[str, ...], place: Place) -> bool:
-        """Whether one of the flags surely stands in an argument: alone, in a ``|``, or tested."""
+    def has_flag(self, argument: Expr, flags: tuple[str, ...], place: Place, mask: int = 0) -> bool:
+        """Return whether a flag surely stands in an argument: alone, in a ``|``, or tested.
+
+        Args:
+            argument: The argument, or a part of it.
+            flags: The flags' symbols.
+            place: Where the argument stands.
+            mask: The flags' bits; an integer with one of them holds a flag, too.
+        """
         if argument is None:
             return False
         if argument.tag == tags.BIT_OR:
             return any(
-                self.has_flag(part, flags, place) for part in (argument.left, argument.right)
+                self.has_flag(part, flags, place, mask) for part in (argument.left, argument.right)
             )
         names = {self.inference.catalog.canonical(flag) for flag in flags}
         found = self.inference.infer(argument, place)
-        if found and all(flags_of(x) & names for x in found):
+        if found and all(flags_of(x) & names or _has_bit(x, mask) for x in found):
             return True
         if argument.tag == tags.NAME:
             return self._flag_in_variable(argument.identifier, flags, place)
@@ -78,3 +86,13 @@ class Conditions:
                 if test.left == variable and self.has_flag(test.right, flags, place):
                     return True
         return False
+
+
+def _has_bit(value: Value, mask: int) -> bool:
+    """Return whether a value is an integer with one of some bits."""
+    return value.kind == v.LITERAL and isinstance(value.value, int) and bool(value.value & mask)
+
+
+def _is_short(value: object, limit: int | None) -> bool:
+    """Return whether a value is a text, or bytes, no longer than a limit."""
+    return limit is not None and isinstance(value, (str, bytes)) and len(value) <= limit

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gblock.project.names import values as v
 from gblock.project.names.values import Value
 from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Expr, Path
+from gblock.project.reading.summary import AttributeExpr, Binding, Expr, NameExpr, Path
 
 
 class Place(NamedTuple):
@@ -31,6 +31,15 @@ def dotted(expression: Expr) -> str | None:
         base = dotted(expression.base)
         return None if base is None else f"{base}.{expression.name}"
     return None
+
+
+def read_dotted(name: str) -> Expr:
+    """Return the expression that is written ``a.b``."""
+    first, *others = name.split(".")
+    found: Expr = NameExpr(tags.NAME, first)
+    for one in others:
+        found = AttributeExpr(tags.ATTRIBUTE, found, one)
+    return found
 
 
 def last_name(expression: Expr) -> str:

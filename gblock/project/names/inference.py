@@ -22,6 +22,7 @@ from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
 from gblock.project.names.narrowing import Narrowing
+from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.results import PASS_THROUGH, Results
 from gblock.project.names.values import NOTHING, Value, Values
@@ -69,6 +70,7 @@ class Inference:
         self.conditions = Conditions(self)
         self.definitions = Definitions()
         self.narrowing = Narrowing(self)
+        self.outside = Outside(self)
         self.parameters = Parameters(self)
         self.results = Results(self)
 
@@ -141,7 +143,7 @@ class Inference:
             return frozenset([self._mapping(expression.items, place)])
         if tag == tags.SUBSCRIPT:
             return self._subscript(expression, place)
-        if tag == tags.EITHER:
+        if tag in (tags.EITHER, tags.BOTH):
             return self.any_of(expression.elements, place)
         if tag == tags.BIT_OR:
             return self._combined(expression, place)
@@ -309,7 +311,8 @@ class Inference:
         if not bindings and not stored:
             return None
         if any(not b.fallback for b in bindings):
-            bindings = [b for b in bindings if not b.fallback or b.kind != tags.IMPORTED]
+            second = (tags.IMPORTED, tags.ANNOTATED)
+            bindings = [b for b in bindings if not b.fallback or b.kind not in second]
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, summary.filename, receiver)
@@ -468,7 +471,13 @@ class Inference:
         """What a value's attribute can be."""
         kind = value.kind
         if kind == v.EXTERNAL or kind == v.INSTANCE:
-            return self.external_attribute(value, name)
+            found = self.external_attribute(value, name)
+            if kind == v.INSTANCE and not any(
+                one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in found
+            ):
+                given = self.outside.attribute(value, name)
+                return given if v.informative(given) else found
+            return found
         if kind == v.MODULE:
             return self._once(("name", value.path, name), value.path, name)
         if kind == v.PACKAGE:
@@ -480,16 +489,38 @@ class Inference:
             if not found and name == "__new__":
                 return frozenset([v.PartialValue(v.PARTIAL, value._replace(kind=v.CLASS))])
             return found
+        if kind == v.FUNCTION and self.catalog.decorates:
+            return self._decorated_attribute(value, name)
         if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
             return frozenset([v.TakerValue(v.TAKER, value, name)])
         return NOTHING
+
+    def _decorated_attribute(self, function: Value, name: str) -> Values:
+        """What an attribute is of a function that a decorator has made an object: a task."""
+        summary = self.modules.summary(function.path)
+        if summary is None:
+            return NOTHING
+        scope = summary.scopes[function.scope]
+        place = Place(function.path, scope.parent, scope.path)
+        found: set[Value] = set()
+        for decorator in scope.decorators:
+            is_called = decorator is not None and decorator.tag == tags.CALL
+            callee = decorator.callee if is_called else decorator
+            for symbol in self.callee_symbols(callee, place):
+                owner, _, last = symbol.rpartition(".")
+                for base in self.catalog.lineage(owner):
+                    given = self.catalog.decorates.get(f"{base}.{last}")
+                    if given is not None:
+                        found |= self.external_attribute(v.instance(given), name)
+        return frozenset(found)
 
     def external_attribute(self, value: Value, name: str) -> Values:
         """An attribute of what is not the project's."""
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
-            return frozenset([v.instance(_RPC)])
+            if not self._is_catalogued(f"{owner}.{name}"):
+                return frozenset([v.instance(_RPC)])
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:
@@ -584,6 +615,12 @@ class Inference:
                 return []
             found += [(symbol, blocker) for blocker in self.catalog.lookup(symbol)]
         return found
+
+    def waits_cooperatively(self, symbol: str) -> bool:
+        """Return whether calling a symbol was measured and lets the hub run."""
+        owner, _, name = self.catalog.canonical(symbol).rpartition(".")
+        known = self.catalog.cooperative
+        return any(f"{base}.{name}" in known for base in self.catalog.lineage(owner))
 
     def _is_cooperative(self, symbol: str) -> bool:
         if symbol.startswith("gevent.") and not self.catalog.by_symbol.get(symbol):

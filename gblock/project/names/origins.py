@@ -122,7 +122,7 @@ class Origins:
         self._open.add(key)
         try:
             tag = expression.tag
-            if tag == tags.EITHER:
+            if tag in (tags.EITHER, tags.BOTH):
                 for one in expression.elements:
                     yield from self.parts(part._replace(expression=one))
             elif tag == tags.NAME:

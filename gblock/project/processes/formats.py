@@ -61,7 +61,7 @@ FORMATS = (
     Format(
         "units",
         r".+\.(?:conf|ini|service|cfg|supervisor)",
-        rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\b|Service\])",
+        rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\b|Service\b)",
     ),
     Format("uwsgi_xml", r".*uwsgi.*\.xml"),
 )

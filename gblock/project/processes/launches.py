@@ -27,6 +27,8 @@ _NAMES = (
     "executable",
 )
 """Of these one stands in a file that starts a server, or Python once more."""
+_PYTHON = re.compile(rb"""["'](?:/\w+)*/?python[\d.]*["'][ \t]*,|["']python[\d.]*[ \t]""")
+"""Python as the first word of a command."""
 _STARTS = re.compile(
     rb"\b(?:exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|system|popen|Popen|run|call|check_call|"
     rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|argv|worker_main|"
@@ -59,6 +61,9 @@ def launches(modules: Modules) -> list[Launch]:
         modules: The project's files.
     """
     paths = dict.fromkeys(path for name in _NAMES for path in modules.mentioning(name))
+    for path in modules.mentioning("subprocess"):
+        if _PYTHON.search(modules.data(path)):
+            paths[path] = None
     return [one for path in paths for one in _of(modules.data(path), path)]
 
 

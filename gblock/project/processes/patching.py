@@ -128,7 +128,7 @@ class Patching:
         """The patches that stand in one file, in the order in which they stand."""
         found = self._of.get(path)
         if found is None:
-            found = self._of[path] = self._direct(path)
+            found = self._of[path] = self._guarded(path)
         through = self._through.get(path, ())
         return (
             *(
@@ -164,6 +164,13 @@ class Patching:
 
     # -- what is called by its own name
 
+    def _guarded(self, path: str) -> tuple[Patch, ...]:
+        try:
+            return self._direct(path)
+        except RecursionError:
+            self.modules.give_up(path)
+            return ()
+
     def _direct(self, path: str) -> tuple[Patch, ...]:
         if not self.mentions(path):
             return ()
@@ -196,13 +203,16 @@ class Patching:
         return name.startswith("patch_") or name in self._verbs
 
     def _names(self, value: Expr) -> bool:
-        """Whether a patch function is named anywhere in a value."""
-        if not isinstance(value, tuple):
-            return False
-        if getattr(value, "tag", None) in (tags.NAME, tags.ATTRIBUTE):
-            if self._is_verb(last_name(value)):
-                return True
-        return any(self._names(part) for part in value)
+        """Return whether a patch function is named anywhere in a value."""
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, tuple):
+                if getattr(part, "tag", None) in (tags.NAME, tags.ATTRIBUTE):
+                    if self._is_verb(last_name(part)):
+                        return True
+                waiting += part
+        return False
 
     def _may_patch(self, call: Call, kept: set[str]) -> bool:
         callee = call.expression.callee
@@ -396,7 +406,7 @@ class Patching:
         inner: dict[tuple[str, int], list[Patch]] = {}
         for path in self.modules.serving:
             if path not in self._of:
-                self._of[path] = self._direct(path)
+                self._of[path] = self._guarded(path)
             for patch in self._of[path]:
                 if patch.scope and not patch.undone and not patch.at_import:
                     inner.setdefault((path, patch.scope), []).append(patch)

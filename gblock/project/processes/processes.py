@@ -31,6 +31,8 @@ _BY_FILE = ("script", "console script", "management command")
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
 _STARTS_GUNICORN = "starts gunicorn"
 _PATCHES = ", which patches"
+_SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
+"""What a script names that is made to serve."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
@@ -329,7 +331,9 @@ class Processes:
     def _is_in_library(self, process: Process) -> bool:
         if not self.graph.packages(process.main):
             return False
-        return bool(self.graph.importers.get(process.main)) or process.patched == NONE
+        if self.graph.importers.get(process.main):
+            return True
+        return process.patched == NONE and not _SERVES.search(self.modules.data(process.main))
 
     def _unclaimed(self, processes: list[Process]) -> list[Start]:
         """Modules that patch, or import one that does, and that nothing imports or starts."""

@@ -180,9 +180,10 @@ class Programs:
                 index += 1
             else:
                 path = self.tree.find(word, command.home)
-                if path is None:
-                    return []
-                return [Program("python", rest[index + 1 :], command, path)]
+                found = [path] if path is not None else self.tree.matching(word, command.home)
+                if not found and command.home != self.tree.root:
+                    found = self.tree.matching(word, self.tree.root)
+                return [Program("python", rest[index + 1 :], command, one) for one in found]
         return []
 
     def _module(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
 from gblock.project.reading import summary as tags
 from gblock.project.reading.import_graph import ImportGraph
+from gblock.project.reading.positions import shortened
 from gblock.project.reading.summary import Expr
 from gblock.project.reading.tree import Tree
 
@@ -171,6 +173,8 @@ class Servers:
                     kind, source = setting[0], f" in {os.path.basename(config)}"
                     if kind.startswith("$"):
                         kind, worker = self._class_given(config, "worker_class")
+                    if kind.startswith("$"):
+                        kind = self._written(config, "worker_class") or kind
             loaded = self.setting(config, "preload_app")
             preload = preload or (loaded is not None and loaded[0] == "True")
             if application is None:
@@ -199,6 +203,21 @@ class Servers:
             evidence=tuple(evidence),
             open=path is None,
         )
+
+    def _written(self, path: str, name: str) -> str | None:
+        """Return the expression that a settings file gives a name, if it names gevent."""
+        try:
+            tree = ast.parse(self.modules.data(path))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == name for target in node.targets
+            ):
+                text = ast.unparse(node.value)
+                if "gevent" in text.lower():
+                    return shortened(text)
+        return None
 
     def _class_given(self, path: str, name: str) -> tuple[str, Value | None]:
         """The class that a module gives a name: how it is called, and the project's own."""
@@ -248,7 +267,7 @@ class Servers:
             known = [str(base.symbol) for base in bases if base.kind == v.EXTERNAL]
             gevents = next((base for base in known if "gevent" in base), None)
             return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
-        if "gevent" in kind or kind.startswith("flask_sockets.worker"):
+        if "gevent" in kind.lower() or kind.startswith("flask_sockets.worker"):
             return YES, why
         return (NO if _KNOWN_WORKERS.match(kind) else UNKNOWN), why
 
@@ -296,7 +315,7 @@ class Servers:
         default = _default(value)
         if default is not None and depth < _DEEP:
             return self._texts(default, place, depth + 1)
-        if value is not None and value.tag == tags.EITHER:
+        if value is not None and value.tag in (tags.EITHER, tags.BOTH):
             return [text for one in value.elements for text in self._texts(one, place, depth)]
         found = [
             str(one.value) for one in self.inference.infer(value, place) if one.kind == v.LITERAL

@@ -33,6 +33,7 @@ _LOCUST_USER = re.compile(
     re.MULTILINE,
 )
 """What a file for locust holds besides the import."""
+_TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 _LOCUST_NAMES = re.compile(
     rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
 )
@@ -265,7 +266,7 @@ class Starts:
             return self._uwsgi(program)
         if name == "locust":
             return self._locust(program)
-        if name in ("pytest", "py.test", "tox", "nox", "nosetests"):
+        if name in _TEST_RUNNERS:
             return None  # told from the tests themselves
         if name in ("rq", "rqworker"):
             gevent = YES if any("gevent" in word for word in program.arguments) else BY_CODE
@@ -482,6 +483,8 @@ class Starts:
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
         """``python -m gevent.monkey SCRIPT``: everything is patched before the script."""
         for word in arguments:
+            if os.path.basename(word) in _TEST_RUNNERS:
+                return None
             if not word.startswith("-"):
                 path = self._file(word, home)
                 why = "started by python -m gevent.monkey"

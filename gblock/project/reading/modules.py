@@ -178,12 +178,24 @@ class Modules:
         """The summaries of some files for another process; what cannot be parsed is left out."""
         import pickle
 
-        found = {path: self.summary(path) for path in paths}
-        return {p: pickle.dumps(one, 5) for p, one in found.items() if one is not None}
+        found: dict[str, bytes] = {}
+        for path in paths:
+            one = self.summary(path)
+            if one is not None:
+                try:
+                    found[path] = pickle.dumps(one, 5)
+                except RecursionError:
+                    continue  # the other process reads it itself
+        return found
 
     def summarized(self, summaries: dict[str, bytes]) -> None:
         """Take in what `summaries` gave."""
         self._ahead.update(summaries)
+
+    def give_up(self, path: str) -> None:
+        """Note that a file nests too deep to be understood; it has no summary from now on."""
+        self._summaries[path] = None
+        self.problems[path] = TOO_DEEP
 
     def is_read(self, path: str) -> bool:
         """Whether a file has been summarized."""

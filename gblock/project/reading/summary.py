@@ -28,6 +28,9 @@ SEQUENCE = "sequence"
 MAPPING = "mapping"
 SUBSCRIPT = "subscript"
 EITHER = "either"
+BOTH = "both"
+NOT = "not"
+COMPARE = "compare"
 BIT_OR = "bit-or"
 BIT_AND = "bit-and"
 AWAIT = "await"
@@ -39,6 +42,9 @@ TEXT = "text"
 
 Expr: TypeAlias = Any
 """One of the classes below, or ``None`` for an expression that says nothing."""
+
+Guard: TypeAlias = tuple[Expr, bool]
+"""A condition, and whether it holds or fails."""
 
 
 class NameExpr(NamedTuple):
@@ -75,7 +81,10 @@ class ConstantExpr(NamedTuple):
 
 
 class InnerExpr(NamedTuple):
-    """An expression around one other: ``STAR``, ``AWAIT``, ``NEGATED``; a ``SLICE`` holds none."""
+    """An expression around one other: ``STAR``, ``AWAIT``, ``NEGATED``, ``NOT``.
+
+    A ``SLICE`` holds none.
+    """
 
     tag: str
     value: Expr
@@ -84,7 +93,7 @@ class InnerExpr(NamedTuple):
 class ElementsExpr(NamedTuple):
     """Several expressions: a ``TUPLE``; a ``SEQUENCE`` is a list or a set.
 
-    ``EITHER`` is a ternary, ``or``, ``and``.
+    ``EITHER`` is a ternary or ``or``, ``BOTH`` is ``and``: each gives one of its values.
     """
 
     tag: str
@@ -111,6 +120,16 @@ class OperatorExpr(NamedTuple):
 
     tag: str
     left: Expr
+    right: Expr
+
+
+class CompareExpr(NamedTuple):
+    """A ``COMPARE`` of two values."""
+
+    tag: str
+    left: Expr
+    operator: str
+    """As it is written: ``not in``."""
     right: Expr
 
 
@@ -171,6 +190,8 @@ OPAQUE = "opaque"  # bound to something that tells nothing
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
+_LARGEST = 100
+"""Bases and exponents are not larger where a power is computed."""
 _MOST_PARTS = 6
 """How many parts of a text are kept: its start is what matters."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
@@ -206,7 +227,10 @@ class Binding(NamedTuple):
     row: int
     detail: Any = None
     fallback: bool = False
-    """Whether it stands in an ``except ImportError``: only taken where the ``try`` says nothing."""
+    """Whether it stands in ``except ImportError`` or ``if TYPE_CHECKING``.
+
+    It is only taken where nothing else binds the name.
+    """
 
 
 class Fact(NamedTuple):
@@ -252,9 +276,11 @@ class Scope(NamedTuple):
     branches: dict[Path, str]
     """Compound statements by path: ``if``, ``while``, ``for``, ``try``, ``with``"""
     tests: dict[Path, Expr]
-    """The condition of the ``if`` statements."""
+    """The condition of the ``if`` and ``while`` statements."""
     dead_ends: set[Path]
     """Blocks that end in ``return`` or ``raise``: what they bind does not get out of them."""
+    jumps: dict[Path, str]
+    """Blocks that end in ``break`` or ``continue``, and which of the two."""
     tries: dict[Path, int]
     """For ``try`` statements the number of the ``finally`` block: what is between is one of."""
     complete: dict[Path, int]
@@ -286,6 +312,8 @@ class Call(NamedTuple):
     """``call``; or ``for``, ``with``, ``decorator`` where the language makes the call."""
     quoted: bool = False
     """Whether it stands in an f-string and this Python gets positions in those wrong."""
+    guards: tuple[Guard, ...] = ()
+    """The conditions inside the statement that hold where the call is made, or fail there."""
 
 
 class ModuleSummary(NamedTuple):
@@ -324,6 +352,7 @@ class _Reader:
         self.statement = (0, 0)
         self.fallback = False
         self.quoted = False
+        self.guards: tuple[Guard, ...] = ()
         self.elsewhere: list[dict[str, int]] = []
         """For each scope the names that ``global`` and ``nonlocal`` bind further out."""
 
@@ -355,6 +384,7 @@ class _Reader:
                 branches={},
                 tests={},
                 dead_ends=set(),
+                jumps={},
                 tries={},
                 complete={},
                 facts={},
@@ -478,6 +508,8 @@ class _Reader:
             self.statement_(statement)
         if body and self.never_ends(body[-1]):
             self.scopes[self.scope].dead_ends.add(prefix)
+        elif body and isinstance(body[-1], (ast.Break, ast.Continue)):
+            self.scopes[self.scope].jumps[prefix] = type(body[-1]).__name__.lower()
 
     def never_ends(self, last: ast.stmt) -> bool:
         if isinstance(last, (ast.Return, ast.Raise)):
@@ -616,11 +648,17 @@ class _Reader:
             self.note_facts(node.test, False, self.path)
         if _leaves(node.orelse):
             self.note_facts(node.test, True, self.path)
-        self.branches("if", node.body, node.orelse)
+        path, fallback = self.path, self.fallback
+        self.scopes[self.scope].branches[path] = "if"
+        self.fallback = fallback or (_dotted(node.test) or "").endswith("TYPE_CHECKING")
+        self.block(node.body, (*path, 0))
+        self.fallback = fallback
+        self.block(node.orelse, (*path, 1))
+        self.path = path
 
     def loop(self, node: ast.While) -> None:
         self.header(node, node.body)
-        self.expression(node.test)
+        self.scopes[self.scope].tests[self.path] = self.expression(node.test)
         self.note_facts(node.test, True, (*self.path, 0))
         self.branches("while", node.body, node.orelse)
 
@@ -731,6 +769,7 @@ class _Reader:
     ) -> None:
         """Read a function's body in its own scope."""
         scope, path, statement, fallback = self.scope, self.path, self.statement, self.fallback
+        guards, self.guards = self.guards, ()
         self.scope, self.path, self.fallback = index, (-1,), False
         for position, (name, _, _, _) in enumerate(parameters):
             self.bind(name, PARAMETER, None, row, position)
@@ -740,7 +779,7 @@ class _Reader:
             self.path = (0,)
             self.scopes[index].returns.append((self.expression(body), self.path))
         self.scope, self.path, self.statement = scope, path, statement
-        self.fallback = fallback
+        self.fallback, self.guards = fallback, guards
 
     def parameters(self, args: ast.arguments) -> list[tuple[str, Expr, Expr, str]]:
         positional = [*args.posonlyargs, *args.args]
@@ -891,6 +930,7 @@ class _Reader:
                 False,
                 kind,
                 self.quoted,
+                self.guards,
             )
         )
 
@@ -951,14 +991,36 @@ class _Reader:
         return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
     def ternary(self, node: ast.IfExp) -> Expr:
-        self.expression(node.test)
-        return ElementsExpr(EITHER, (self.expression(node.body), self.expression(node.orelse)))
+        test = self.expression(node.test)
+        body = self.guarded(node.body, (test, True))
+        return ElementsExpr(EITHER, (body, self.guarded(node.orelse, (test, False))))
+
+    def guarded(self, node: ast.expr, *guards: Guard) -> Expr:
+        """Read what is only evaluated where conditions hold, or where they fail."""
+        around = self.guards
+        self.guards = (*around, *(guard for guard in guards if guard[0] is not None))
+        value = self.expression(node)
+        self.guards = around
+        return value
 
     def bool_op(self, node: ast.BoolOp) -> Expr:
-        return ElementsExpr(EITHER, tuple(self.expression(v) for v in node.values))
+        holds = isinstance(node.op, ast.And)
+        values: list[Expr] = []
+        for part in node.values:
+            values.append(self.guarded(part, *((value, holds) for value in values)))
+        return ElementsExpr(BOTH if holds else EITHER, tuple(values))
+
+    def compare(self, node: ast.Compare) -> Expr:
+        left, *others = [self.expression(part) for part in (node.left, *node.comparators)]
+        if len(others) > 1:
+            return None
+        return CompareExpr(COMPARE, left, _OPERATORS[type(node.ops[0])], others[0])
 
     def bin_op(self, node: ast.BinOp) -> Expr:
         left, right = self.expression(node.left), self.expression(node.right)
+        number = _computed(node.op, left, right)
+        if number is not None:
+            return constant(number)
         if isinstance(node.op, ast.BitOr):
             return OperatorExpr(BIT_OR, left, right)
         if isinstance(node.op, ast.BitAnd):
@@ -972,11 +1034,11 @@ class _Reader:
 
     def unary(self, node: ast.UnaryOp) -> Expr:
         value = self.expression(node.operand)
-        return (
-            InnerExpr(NEGATED, value)
-            if isinstance(node.op, ast.USub) and value is not None
-            else None
-        )
+        if value is None:
+            return None
+        if isinstance(node.op, ast.Not):
+            return InnerExpr(NOT, value)
+        return InnerExpr(NEGATED, value) if isinstance(node.op, ast.USub) else None
 
     def walrus(self, node: ast.NamedExpr) -> Expr:
         value = self.expression(node.value)
@@ -1000,17 +1062,18 @@ class _Reader:
         first = self.expression(node.generators[0].iter)
         index = self.open_scope("comprehension", "", rows)
         scope, path, self.scope = self.scope, self.path, index
+        guards = self.guards
         for number, generator in enumerate(node.generators):
             value = first if number == 0 else self.expression(generator.iter)
             self.bind_target(generator.target, LOOPED, value)
             for condition in generator.ifs:
-                self.expression(condition)
+                self.guards = (*self.guards, (self.expression(condition), True))
         if isinstance(node, ast.DictComp):
             self.expression(node.key)
             element = self.expression(node.value)
         else:
             element = self.expression(node.elt)
-        self.scope, self.path = scope, path
+        self.scope, self.path, self.guards = scope, path, guards
         return ComprehensionExpr(COMPREHENSION, index, element, isinstance(node, ast.DictComp))
 
     def yield_(self, node: ast.Yield) -> Expr:
@@ -1025,6 +1088,26 @@ class _Reader:
                 (InnerExpr(STAR, value), self.path)
             )
         return None
+
+
+def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | None:
+    """Return the result of arithmetic with two numbers, if it is small: ``60 * 60``."""
+    if left is None or right is None or left.tag != CONSTANT or right.tag != CONSTANT:
+        return None
+    one, other = left.value, right.value
+    if type(one) not in (int, float) or type(other) not in (int, float):
+        return None
+    if isinstance(operator, ast.Mult):
+        return one * other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Add):
+        return one + other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Sub):
+        return one - other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Div) and other:
+        return one / other  # type: ignore[no-any-return]
+    if isinstance(operator, ast.Pow) and 0 <= other <= _LARGEST and abs(one) <= _LARGEST:
+        return one**other  # type: ignore[no-any-return]
+    return None
 
 
 def _joined(left: Expr, right: Expr) -> Expr:
@@ -1127,6 +1210,18 @@ if sys.version_info >= (3, 11):
 if sys.version_info >= (3, 12):
     _STATEMENTS[ast.TypeAlias] = _Reader.type_alias
 
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 _EXPRESSIONS: dict[type[ast.AST], Any] = {
     ast.Name: _Reader.name,
     ast.Constant: _Reader.constant,
@@ -1141,6 +1236,7 @@ _EXPRESSIONS: dict[type[ast.AST], Any] = {
     ast.Subscript: _Reader.subscript,
     ast.IfExp: _Reader.ternary,
     ast.BoolOp: _Reader.bool_op,
+    ast.Compare: _Reader.compare,
     ast.BinOp: _Reader.bin_op,
     ast.UnaryOp: _Reader.unary,
     ast.NamedExpr: _Reader.walrus,

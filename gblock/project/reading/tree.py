@@ -12,7 +12,7 @@ from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
 
 _NAME = operator.attrgetter("name")
-_VARIABLE = re.compile(r"\$(?:\{\w+\}|\w+)")
+_VARIABLE = re.compile(r"\$(?:\{\w+\}|\w*)")
 _WORD = re.compile(r"\W")
 _TELLING = 4
 """So many letters of a path have to be known."""

@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import NamedTuple
 
-from gblock.project.processes.deployment.shell import Simple
+from gblock.project.processes.deployment.shell import Script, Simple
 
 
 class Command(NamedTuple):
@@ -97,6 +97,34 @@ class Note(NamedTuple):
     filename: str
     message: str
     row: int = 0
+
+
+def commands_of(
+    script: Script,
+    filename: str,
+    row: int,
+    label: str = "",
+    *,
+    working: str = "",
+) -> list[Command | Note]:
+    """Return the commands of a text that a shell runs, and a note where it cannot be read.
+
+    Args:
+        script: The text.
+        filename: The file in which it stands.
+        row: Where it begins.
+        label: What the file calls the process.
+        working: The directory in which it runs, as the file writes it.
+    """
+    found: list[Command | Note] = [
+        Command.of(simple, filename, row, label, working=working) for simple in script.commands()
+    ]
+    if script.broken is not None:
+        found.append(Note(filename, UNCLOSED, row))
+    return found
+
+
+UNCLOSED = "a quote is opened and never closed"
 
 
 class Variables(NamedTuple):

@@ -7,7 +7,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.command import UNCLOSED, Command, Fact, Note
 from gblock.project.processes.deployment.repository import NONE, Image, Repository
 from gblock.project.processes.deployment.shell import Script
 
@@ -29,7 +29,21 @@ class Line(NamedTuple):
 
 
 def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
-    """Return the commands of all stages that start something."""
+    """Return the commands of all stages that start something, and notes on what is no JSON."""
+    notes = [
+        Note(filename, f"{line.name} looks like a list and is no JSON: a shell runs it", line.row)
+        for line in lines(text)
+        if line.name in ("CMD", "ENTRYPOINT") and _is_broken(line.text)
+    ]
+    unclosed = [
+        Note(filename, UNCLOSED, line.row)
+        for line in lines(text)
+        if line.name in ("CMD", "ENTRYPOINT") and _is_unclosed(line.text)
+    ]
+    return [*notes, *unclosed, *_commands(text, filename)]
+
+
+def _commands(text: str, filename: str) -> list[Command]:
     return [
         Command(
             image.started(),
@@ -113,12 +127,32 @@ def lines(text: str) -> list[Line]:
     return found
 
 
+def _is_broken(text: str) -> bool:
+    """Return whether a text is meant as a JSON list and is none; ``[`` is also a command."""
+    return text.startswith("[") and not text.startswith(("[ ", "[[")) and not _is_list(text)
+
+
+def _is_list(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_unclosed(text: str) -> bool:
+    if text.startswith("["):
+        return False
+    script = Script(text)
+    script.commands()
+    return script.broken is not None
+
+
 def _exec_form(text: str) -> tuple[str, ...]:
     """The words of ``["a", "b"]``, or the shell's of anything else."""
     if text.startswith("["):
         try:
             words = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             words = None
         if isinstance(words, list):
             return tuple(str(word) for word in words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.command import Fact, commands_of
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
@@ -27,8 +27,7 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
     found: list[Fact] = []
     for row, recipe, target in _recipes(text, filename.lower().endswith("justfile"), variables):
         for line in _filled(recipe, variables).split("\n"):
-            for simple in Script(line.strip().lstrip("@-+")).commands():
-                found.append(Command.of(simple, filename, row, target))
+            found += commands_of(Script(line.strip().lstrip("@-+")), filename, row, target)
     return found
 
 

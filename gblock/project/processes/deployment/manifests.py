@@ -10,8 +10,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from gblock.project.processes.deployment.command import (
+    UNCLOSED,
     Command,
     Fact,
+    Note,
     UnreadableError,
     Variables,
 )
@@ -166,9 +168,10 @@ class _Reader:
         """What compose puts in for ``$NAME``."""
         self.runs = os.path.basename(filename) in _RUN
         self.entered: set[int] = set()
+        self.notes: dict[Note, None] = {}
 
-    def read(self, document: Any) -> list[Command]:
-        return list(self._walk(document, "", 0))
+    def read(self, document: Any) -> list[Fact]:
+        return [*self._walk(document, "", 0), *self.notes]
 
     def _walk(self, node: Any, key: str, depth: int) -> Iterator[Command]:
         if depth > _DEEP or id(node) in self.entered or key in _PROBES:
@@ -254,7 +257,10 @@ class _Reader:
         if node.id != "scalar" or not node.value.strip():
             return None
         text = node.value.replace("$$", "$")
-        commands = Script(text, self.variables).commands()
+        script = Script(text, self.variables)
+        commands = script.commands()
+        if script.broken is not None:
+            self.notes[Note(self.filename, UNCLOSED, row)] = None
         own = set(commands[0].environment) - set(self.variables.items()) if commands else set()
         if len(commands) == 1 and not own:
             return _Started(commands[0].words, row)

@@ -12,7 +12,9 @@ from gblock.project.processes.deployment.command import (
     Command,
     EntryPoint,
     Fact,
+    Note,
     UnreadableError,
+    commands_of,
 )
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
@@ -51,9 +53,18 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
         UnreadableError: if a file of that name is no TOML.
     """
     if filename.endswith((".py", ".cfg")):
-        return [*points_of_setup(text, filename), *_plugins_of_setup(text, filename)]
+        points = [*points_of_setup(text, filename), *_plugins_of_setup(text, filename)]
+        return [*points, *(_broken_sections(text, filename) if filename.endswith(".cfg") else ())]
     points, commands = read_toml(text, filename)
     return [*points, *commands]
+
+
+def _broken_sections(text: str, filename: str) -> list[Note]:
+    return [
+        Note(filename, "a section is opened and never closed", row)
+        for row, line in enumerate(text.splitlines(), 1)
+        if line.startswith("[") and "]" not in line
+    ]
 
 
 def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
@@ -119,7 +130,7 @@ def requirements(text: str) -> frozenset[str]:
     return frozenset(normalized(match[1]) for match in _REQUIRED.finditer(text))
 
 
-def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command]]:
+def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command | Note]]:
     """The entry points of ``pyproject.toml``, and commands that tools keep there.
 
     Raises:
@@ -157,9 +168,9 @@ def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command]
     return points, commands
 
 
-def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command]:
-    """What task runners and hosting platforms start."""
-    found = []
+def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command | Note]:
+    """Return what task runners and hosting platforms start."""
+    found: list[Command | Note] = []
     for keys in (
         ("tool", "pdm", "scripts"),
         ("tool", "poe", "tasks"),
@@ -172,8 +183,7 @@ def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command]
             if isinstance(value, dict):
                 value = value.get("cmd") or value.get("shell")
             if isinstance(value, str):
-                for simple in Script(value).commands():
-                    found.append(Command.of(simple, filename, _row(text, name), name))
+                found += commands_of(Script(value), filename, _row(text, name), name)
     return found
 
 

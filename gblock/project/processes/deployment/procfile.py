@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.command import Fact, commands_of
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
@@ -18,6 +18,5 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
     for row, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line.strip())
         if match is not None:
-            for simple in Script(match[2]).commands():
-                found.append(Command.of(simple, filename, row, match[1]))
+            found += commands_of(Script(match[2]), filename, row, match[1])
     return found

@@ -19,6 +19,7 @@ _QUOTED = re.compile(r"""[^"\\$]+""")
 """What stands for itself between double quotes."""
 _WHOLE_ARRAY = re.compile(r'"\$\{\w+\[[@*]\]\}"')
 """``"${NAME[@]}"``, which is a word for each element."""
+_LOOKED_UP = re.compile(r"(?:which|command[ \t]+-v|type[ \t]+-[pP])[ \t]+([\w./-]+)")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
@@ -27,6 +28,8 @@ _ARGUMENTS = "\0@"
 _MANY = 5000
 """So many commands of one script are read."""
 _DEEP = 20
+_FEW = 6
+"""Of so many variables so many alternatives are read."""
 _LONGEST = 20_000
 """Characters: what expands to more is no command."""
 
@@ -77,9 +80,41 @@ class Script:
         self.directory = ""
         self.broken: int | None = None
         """The row of a quote that is not closed: what stands behind it is not read."""
+        self._branches = 0
+        """How many conditions the reader is in."""
+        self._alternatives: dict[str, list[str]] = {}
+        """The values that branches give variables."""
+        self._forced: dict[str, str] = {}
+        """The value that a variable is to have of its alternatives."""
 
     def commands(self) -> list[Simple]:
-        """Every simple command."""
+        """Return every simple command.
+
+        Where the branches of a condition set one variable to several values, what uses it is read
+        with each of them.
+        """
+        found = self._read()
+        variables, exported, broken = self.variables, self.exported, self.broken
+        seen = {(one.words, one.row) for one in found}
+        for name, values in [*self._alternatives.items()][:_FEW]:
+            for value in list(dict.fromkeys(values))[:-1][-_FEW:]:
+                self._forget()
+                self._forced = {name: value}
+                for one in self._read():
+                    if (one.words, one.row) not in seen:
+                        seen.add((one.words, one.row))
+                        found.append(one)
+        self._forced = {}
+        self.variables, self.exported, self.broken = variables, exported, broken
+        return found
+
+    def _forget(self) -> None:
+        """Begin anew."""
+        self.variables = dict(self.given)
+        self.exported = set(self.given)
+        self.directory, self._branches, self.broken = "", 0, None
+
+    def _read(self) -> list[Simple]:
         found: list[Simple] = []
         try:
             for simple in self._simple():
@@ -140,7 +175,10 @@ class Script:
     def _ended(self, words: list[str], row: int) -> Simple | None:
         words = self._with_arguments(words)
         while words and words[0] in _KEYWORDS:
+            self._branches += {"if": 1, "fi": -1}.get(words[0], 0)
             words = words[1:]
+        if words and words[0] in ("case", "esac"):
+            self._branches += 1 if words[0] == "case" else -1
         if not words or words[0] in _LISTS or "]]" in words:
             return None
         own: dict[str, str] = {}
@@ -175,6 +213,11 @@ class Script:
 
     def _assign(self, own: dict[str, str]) -> None:
         for name, value in own.items():
+            if self._branches > 0:
+                if name in self._forced and value != self._forced[name]:
+                    continue
+                if not self._forced:
+                    self._alternatives.setdefault(name, []).append(value)
             if name not in self.given or value.strip("$") not in ("", name):
                 self.variables[name] = value[:_LONGEST]
 
@@ -261,7 +304,8 @@ class Script:
                 value = f"${{{inner}}}"
             return value, end + 1
         if following == "(":
-            return "$()", closing(text, place + 1, "(", ")") + 1
+            end = closing(text, place + 1, "(", ")")
+            return _substituted(text[place + 2 : end]), end + 1
         if following and following in "@*":
             return _ARGUMENTS, place + 2
         if following.isdigit():
@@ -429,7 +473,7 @@ class _Lexer:
         if end < 0:
             raise UnclosedQuoteError(self.row)
         self.row += self.text.count("\n", self.place, end)
-        self.parts.append("$()")
+        self.parts.append(_substituted(self.text[self.place + 1 : end]))
         self.place = end + 1
 
     def _unquoted_variable(self) -> None:
@@ -448,6 +492,12 @@ class _Lexer:
         for piece in pieces[1:]:
             self.pending.append("".join(self.parts))
             self.parts = [piece]
+
+
+def _substituted(command: str) -> str:
+    """Return what ``$(command)`` gives: the program that is looked for, else something unknown."""
+    match = _LOOKED_UP.fullmatch(command.strip())
+    return match[1] if match is not None else "$()"
 
 
 def closing(text: str, place: int, opening: str, ending: str) -> int:

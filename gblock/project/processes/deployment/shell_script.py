@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gblock.project.processes.deployment.command import Command, Fact, Note
+from gblock.project.processes.deployment.command import UNCLOSED, Command, Fact, Note
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
@@ -37,5 +37,5 @@ def called(
         Command.of(simple, filename, simple.row, label) for simple in script.commands()
     ]
     if script.broken is not None:
-        found.append(Note(filename, "a quote is opened and never closed", script.broken))
+        found.append(Note(filename, UNCLOSED, script.broken))
     return found

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gblock.project.processes.deployment.command import Command, Fact, UnreadableError
+from gblock.project.processes.deployment.command import (
+    Command,
+    Fact,
+    Note,
+    UnreadableError,
+    commands_of,
+)
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 
@@ -119,23 +125,23 @@ def _kept_rows(pattern: re.Pattern[str], text: str) -> str:
 
 def _commands(
     value: str, filename: str, row: int, label: str, environment: dict[str, str], directory: str
-) -> list[Command]:
-    found = []
+) -> list[Command | Note]:
+    found: list[Command | Note] = []
     value = _EXPANSION.sub(r"$\1", value)
     for alternative in value.split(_ALTERNATIVE):
-        for simple in Script(" ".join(alternative.split("\n")), environment).commands():
-            found.append(Command.of(simple, filename, row, label, working=directory))
+        script = Script(" ".join(alternative.split("\n")), environment)
+        found += commands_of(script, filename, row, label, working=directory)
     return found
 
 
-def _service(section: Section, filename: str, repository: Repository) -> list[Command]:
+def _service(section: Section, filename: str, repository: Repository) -> list[Command | Note]:
     environment: dict[str, str] = {}
     for setting in section.all("EnvironmentFile"):
         environment.update(repository.environment(setting.value.removeprefix("-"), filename))
     for setting in section.all("Environment"):
         for simple in Script(f"env {setting.value}").commands():
             environment.update(word.partition("=")[::2] for word in simple.words[1:] if "=" in word)
-    found: list[Command] = []
+    found: list[Command | Note] = []
     for setting in section.all("ExecStart"):
         value = setting.value.lstrip("@-:+!")
         where = section.get("WorkingDirectory").lstrip("-~")
@@ -143,13 +149,13 @@ def _service(section: Section, filename: str, repository: Repository) -> list[Co
     return found
 
 
-def _program(section: Section, filename: str, name: str) -> list[Command]:
+def _program(section: Section, filename: str, name: str) -> list[Command | Note]:
     environment: dict[str, str] = {}
     for part in section.get("environment").replace("\n", ",").split(","):
         key, equals, value = part.strip().partition("=")
         if equals:
             environment[key] = value.strip("\"'")
-    found: list[Command] = []
+    found: list[Command | Note] = []
     for setting in section.all("command"):
         value = _COMMENT.sub("", setting.value)
         where = section.get("directory")
@@ -157,8 +163,8 @@ def _program(section: Section, filename: str, name: str) -> list[Command]:
     return found
 
 
-def _watcher(section: Section, filename: str, name: str) -> list[Command]:
-    found: list[Command] = []
+def _watcher(section: Section, filename: str, name: str) -> list[Command | Note]:
+    found: list[Command | Note] = []
     for setting in section.all("cmd"):
         value = f"{setting.value} {section.get('args')}"
         where = section.get("working_dir")

@@ -1,0 +1,110 @@
+"""Which loops make a cheap call costly."""
+
+from __future__ import annotations
+
+import pytest
+from harness import assert_exactly, assert_project
+
+HEAD = "import gevent, time, uuid\nfrom uuid import uuid4\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in xs:\n    uuid4()  # !\n",
+        "while x:\n    uuid4()  # !\n",
+        "while uuid4():  # !\n    pass\n",
+        "while True:\n    if x:\n        uuid4()  # !\n",
+        "for x in range(n):\n    uuid4()  # !\n",
+        "for x in range(100_000):\n    uuid4()  # !\n",
+        "for x in range(0, 10 ** 6, 2):\n    uuid4()  # !\n",
+        "for x in range(300):\n    for y in range(300):\n        uuid4()  # !\n",
+        "for x in (1, 2):\n    for y in ys:\n        uuid4()  # !\n",
+        "for x in (1, *ys):\n    uuid4()  # !\n",
+        "xs = [uuid4() for x in ys]  # !\n",
+        "xs = [A(str(uuid4()), f(x)) for x in ys]  # !\n",
+        "for x in xs:\n    y = str(uuid4())  # !\n    print(len(y), int(y))\n    f(x, y)\n",
+        "ys = ['a']\nys.append(x)\nfor x in ys:\n    uuid4()  # !\n",
+        "ys = 1, 2\nys = f()\nfor x in ys:\n    uuid4()  # !\n",
+        "xs = {x: uuid4() for x in (1, 2) for y in ys}  # !\n",
+        "for x in xs:\n    y = {k: uuid4() for k in (1, 2)}  # !\n",
+        "for x in xs:\n    u = uuid4()  # !\n    if u in ys:\n        break\n",
+        "while True:\n    u = uuid4()  # !\n    if y:\n        break\n",
+        "while True:\n    u = uuid4()  # !\n    if u in ys:\n        continue\n",
+        "for x in xs:\n    uuid4()  # !\n    gevent.spawn(f)\n",
+        "def f():\n    for x in xs:\n        yield uuid4()  # !\n",
+    ],
+)
+def test_a_loop_of_many_turns_makes_it_costly(tmp_path, text):
+    assert_exactly(tmp_path, HEAD + text.replace("# !", "# expect: uuid-heavy-path"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in uuid4():\n    pass\n",
+        "for x in xs:\n    if x:\n        break\nelse:\n    uuid4()\n",
+        "while x:\n    x = f()\nelse:\n    uuid4()\n",
+        "while True:\n    u = uuid4()\n    if u not in xs:\n        break\n",
+        "def f():\n    while True:\n        u = uuid4()\n"
+        "        if u not in xs:\n            return u\n",
+        "def f():\n    while True:\n        u = str(uuid4())\n"
+        "        v = u[:8]\n        if not f(u):\n"
+        "            return u\n",
+        "u = uuid4()\nwhile u in xs:\n    u = uuid4()\n",
+        "while True:\n    try:\n        f(uuid4())\n        break\n"
+        "    except ValueError:\n        pass\n",
+        "def f():\n    for x in xs:\n        if x:\n            return uuid4()\n",
+        "for x in (1, 2, 3):\n    uuid4()\n",
+        "for x in [1, 2, 3]:\n    uuid4()\n",
+        "for x in range(3):\n    uuid4()\n",
+        "N = 5\nfor x in range(N):\n    uuid4()\n",
+        "for i, x in enumerate(('a', 'b')):\n    uuid4()\n",
+        "COLOURS = ('red', 'green')\nfor x in COLOURS:\n    uuid4()\n",
+        "xs = [uuid4() for _ in range(3)]\n",
+        "xs = {x: uuid4() for x in (1, 2)}\n",
+        "for x in xs:\n    uuid4()\n    gevent.sleep(0)\n",
+        "for x in xs:\n    uuid4()\n    time.sleep(0.01)\n",
+        "for i, x in enumerate(xs):\n    uuid4()\n    if i % 100 == 0:\n        gevent.sleep(0)\n",
+        "for x in xs:\n    for y in (1, 2):\n        uuid4()\n    gevent.sleep(0)\n",
+        "for x in xs:\n    f = lambda: uuid4()\n",
+        "COLOURS = ['red', 'green']\ndef f():\n    for x in COLOURS:\n        uuid4()\n",
+        "for x in xs:\n    f(x)\n    g(x)\n    h(x, uuid4())\n",
+        "xs = [A(f(x), g(x), uuid4()) for x in xs]\n",
+    ],
+)
+def test_a_short_loop_or_one_that_yields_does_not(tmp_path, text):
+    assert_exactly(tmp_path, HEAD + text)
+
+
+def test_an_identifier_a_request_is_opt_in(tmp_path):
+    text = """
+        import uuid
+        from flask import Flask
+        app = Flask(__name__)
+
+        @app.route("/")
+        def index():
+            return uuid.uuid4().hex
+        """
+    assert_exactly(tmp_path, text)
+
+
+def test_a_task_of_another_file_is_known_where_it_is_sent(tmp_path):
+    files = {
+        "shop/__init__.py": "",
+        "shop/app.py": "from celery import Celery\napp = Celery('shop')\n",
+        "shop/tasks.py": "from .app import app\n@app.task\ndef notify(user): pass\n",
+        "shop/views.py": "from shop import tasks\nfrom .tasks import notify\n"
+        "def f(users):\n    for user in users:\n"
+        "        notify.delay(user)  # expect: task-sending-loop\n"
+        "    for user in users:\n"
+        "        tasks.notify.s(user).delay()  # expect: task-sending-loop\n"
+        "    for user in users[:1]:\n        users.delay(user)\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    assert_project(tmp_path)
