@@ -193,6 +193,13 @@ class Belief(_Table, frozen=True):
     """The rule that reports it, where one does."""
 
 
+class ClassArgument(_Table, frozen=True):
+    """The argument of a call that names the class of what it gives."""
+
+    position: int | None = None
+    keyword: str | None = None
+
+
 class Library(_Table, frozen=True):
     """What a package's names mean, for which no source can be read."""
 
@@ -206,6 +213,8 @@ class Library(_Table, frozen=True):
     """What a function becomes an instance of that such a decorator stands on."""
     conditions: dict[str, tuple[Condition, ...]] = {}
     """Arguments with which a call gives something else than `returns` says."""
+    chosen: dict[str, ClassArgument] = {}
+    """Arguments that name the class of what a call gives, or make it."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()
@@ -543,6 +552,15 @@ class Catalog:
     def returns(self) -> dict[str, str]:
         """What calling a symbol gives an instance of; ``self`` is the receiver."""
         return self._merged("returns")
+
+    @cached_property
+    def chosen(self) -> dict[str, ClassArgument]:
+        """The argument that names the class of what a call gives."""
+        return {
+            self.canonical(symbol): argument
+            for library in self.libraries
+            for symbol, argument in library.chosen.items()
+        }
 
     @cached_property
     def attributes(self) -> dict[str, str]:

@@ -61,7 +61,7 @@ class Source:
     # -- what libcst reads
 
     def fragments(self) -> Iterator[MetadataWrapper]:
-        """What holds sites, in order: statements, or what is around where that tells more.
+        """Yield what holds sites, in order: statements, or what is around where rules need more.
 
         Raises:
             libcst.ParserSyntaxError: where libcst cannot read what ``ast`` can.
@@ -212,7 +212,7 @@ class Source:
         return f"; {named} never call{'' if len(names) > 1 else 's'} {called}"
 
     def symbols(self, node: cst.Call) -> set[str]:
-        """The dotted names of what a call calls, where they can be told."""
+        """Return the dotted names of what a call calls, where they are known."""
         call = self._matched.get(node) or self._calls.get((*self._positions[node], "call"))
         if call is None:
             return set()
@@ -340,7 +340,7 @@ class _InStrings(cst.CSTVisitor):
 
 
 def _called_name(node: cst.Call) -> str:
-    """The last identifier of what is called, as `last_name` tells it."""
+    """Return the last identifier of what is called, as `last_name` does."""
     if isinstance(node.func, cst.Name):
         return node.func.value
     return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""

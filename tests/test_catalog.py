@@ -163,7 +163,7 @@ def test_every_symbol_of_a_blocker_is_found_where_it_is_called(blocker, tmp_path
         else:
             lines += [f"import {owner}", "", f"def f{number}(*args):"]
             call = f"{owner}.{name}(*args)"
-        lines += ["    for _ in range(2):", f"        {call}", ""]
+        lines += ["    for _ in args:", f"        {call}", ""]
         wanted.append((blocker.id, len(lines) - 1))
     report = report_of(tmp_path, "\n".join(lines), select=["default", blocker.id])
 

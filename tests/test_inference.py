@@ -588,3 +588,24 @@ def test_of_many_files_that_name_a_function_those_near_it_are_read(tmp_path):
 )
 def test_the_catalog_tells_what_compiled_objects_give(tmp_path, text, expected):
     assert [expected] == called(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("c.cursor(cursors.SSCursor).fetchone()", "MySQLdb.cursors.SSCursor.fetchone"),
+        ("c.cursor(cursorclass=cursors.SSCursor).fetchone()", "MySQLdb.cursors.SSCursor.fetchone"),
+        ("kind = cursors.SSDictCursor\nc.cursor(kind).fetchone()", "MySQLdb.cursors.SSDictCursor.fetchone"),  # noqa: E501
+        ("c.cursor(*[cursors.SSCursor]).fetchone()", "MySQLdb.cursors.SSCursor.fetchone"),
+        ("c.cursor().fetchone()", "MySQLdb.cursors.Cursor.fetchone"),
+        ("c.cursor(None).fetchone()", "MySQLdb.cursors.Cursor.fetchone"),
+        ("c.cursor(unknown).fetchone()", "MySQLdb.cursors.Cursor.fetchone"),
+        ("class Own(cursors.SSCursor): pass\nc.cursor(Own).fetchone()", "MySQLdb.cursors.SSCursor.fetchone"),  # noqa: E501
+        ("def make(*args): return cursors.SSCursor()\nc.cursor(make).fetchone()", "MySQLdb.cursors.SSCursor.fetchone"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_an_argument_can_choose_what_a_call_gives(tmp_path, text, expected):
+    head = "import MySQLdb\nfrom MySQLdb import cursors\nc = MySQLdb.connect()\n"
+    inference = inferring(tmp_path, {"main.py": head + text})
+
+    assert [expected] == symbols(inference, tmp_path / "main.py")[-1][1]

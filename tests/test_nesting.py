@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gblock.commandline.depth import Depth
 from gblock.config import Config
 from gblock.engine import Request, check
-from gblock.nesting import LIMIT, Nesting
 
 HEAD = "import os\nfrom gevent import monkey\nmonkey.patch_all()\n"
 FORMS = {
@@ -42,7 +41,8 @@ def checked(directory, text):
     (directory / "deep.py").write_text(text)
     (directory / "other.py").write_text("import os, deep\ndef f():\n    os.system('sync')\n")
     config = Config(root=str(directory))
-    report = check(Request([str(directory)], config, all_contexts=True, assume_gevent=True))
+    with Depth():
+        report = check(Request([str(directory)], config, all_contexts=True, assume_gevent=True))
     problems = [problem.filename.rpartition("/")[2] for problem in report.problems]
     rows = {
         (one.filename.rpartition("/")[2], one.location.row)
@@ -87,25 +87,3 @@ def test_alternatives_of_a_statement_are_read(tmp_path):
     assert compiles(text)
     assert [] == problems
     assert ("deep.py", 7 + 2 * DEPTH) in rows
-
-
-def test_the_limit_is_restored():
-    before = sys.getrecursionlimit()
-    with Nesting():
-        assert sys.getrecursionlimit() == max(before, LIMIT)
-
-    assert sys.getrecursionlimit() == before
-
-
-def test_a_thread_keeps_its_limit():
-    seen = []
-
-    def look():
-        with Nesting():
-            seen.append(sys.getrecursionlimit())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-
-    assert [sys.getrecursionlimit()] == seen

@@ -114,6 +114,9 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         "pool.apply(f)\nclass f:\n    os.system('')",
         "class P:\n    def wrap(self, g):\n        def w(*a): return g(*a)\n        return w\n"
         "p = P()\n@p.wrap\n" + F,
+        "class D:\n    def __call__(self, *a): return pool.apply(self.g, a)\n@D\n" + F,
+        "class D:\n    def __init__(self, g): self.h = g\n"
+        "    def __call__(self, *a): return pool.apply(self.g, a)\n@D\n" + F,
         "class P:\n    def wrap(self, g, h):\n        return lambda: pool.apply(h)\n"
         "p = P()\n@p.wrap\n" + F,
         "class D:\n    def __init__(self, g): self.g = g\n"
@@ -184,6 +187,12 @@ def test_a_thread_s_run_is_native_where_threads_are_not_patched(tmp_path):
                "    os.system('')"),
         (False, "if threading.current_thread() is threading.main_thread(): os.system('')"),
         (False, "if threading.main_thread(): pass\nelse: os.system('')"),
+        (True, "MAIN = threading.main_thread()\nif threading.current_thread() is not MAIN:\n"
+               "    os.system('')"),
+        (True, "MAIN = threading.get_ident()\nif threading.get_ident() != MAIN: os.system('')"),
+        (False, "MAIN = threading.get_ident\nif threading.get_ident() != MAIN: os.system('')"),
+        (False, "threading.main_thread()\nif x.y != z[0]: os.system('')"),
+        (False, "if threading.main_thread and not x: os.system('')"),
         (False, "def main(): return threading.main_thread()\nif main(): pass\n"
                 "else: os.system('')"),
         (False, "if unknown(threading.main_thread): pass\nelse: os.system('')"),

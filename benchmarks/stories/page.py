@@ -1,4 +1,4 @@
-"""The page of stories, docs/stories.md, from what was measured last."""
+"""Write the page of stories, docs/stories.md, from the latest measurements."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ PAGE = ROOT / "docs" / "stories.md"
 FOLDER = ROOT / "docs" / "stories"
 _HEAD = """# The stories, measured
 
-gblock comes from five articles by teams whose services on gevent stood still.
-Each is told again here on real components, with naive and corrected code that stands in [benchmarks/stories](../benchmarks/stories).
-`gblock check` reports the naive code and is silent about the corrected; the probe, with a threshold of 100 ms, names the line that blocked, and sees none in the corrected code.
+gblock started from five articles by teams who run services on gevent. Three of them describe services that froze.
+This page reproduces each on real components, with naive and corrected code in [benchmarks/stories](../benchmarks/stories).
+`gblock check` reports the naive code and nothing in the corrected code. The probe, with a threshold of 100 ms, names the line that blocked, and records no block in the corrected code.
 
-`python -m benchmarks.stories --update` measures all of it again, about fifteen minutes, and writes this page.
+`python -m benchmarks.stories --update` repeats all measurements in about fifteen minutes and writes this page.
 """
 
 
 def load(name: str) -> Result:
-    """What was measured of a story last."""
+    """Return the latest result of a story."""
     return _result(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
 
 
 def save(name: str, result: Result) -> None:
-    """Keep what was measured."""
+    """Write a result to the story's JSON file."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     text = json.dumps(_plain(result), indent=1, ensure_ascii=False) + "\n"
     (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
@@ -70,7 +70,7 @@ def _result(plain: dict[str, Any]) -> Result:
 
 
 def page() -> str:
-    """The whole page, as Markdown."""
+    """Return the whole page as Markdown."""
     return _HEAD + "".join(_chapter(name) for name in NAMES if _is_measured(name))
 
 
@@ -101,5 +101,5 @@ def _chapter(name: str) -> str:
 
 
 def picture_name(name: str, number: int) -> str:
-    """The file of a story's picture."""
+    """Return the file name of a story's picture."""
     return f"{name}{f'-{number + 1}' if number else ''}.svg"

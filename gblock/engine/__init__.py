@@ -16,7 +16,6 @@ from gblock.engine.request import Request
 from gblock.engine.unmet import unmet
 from gblock.engine.wanted import Wanted
 from gblock.files import relative_name
-from gblock.nesting import Nesting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,10 +73,6 @@ class Check:
         Raises:
             UserError: if the catalog or the baseline is wrong.
         """
-        with Nesting():
-            return self._report()
-
-    def _report(self) -> Report:
         from gblock.diagnostics import Report
 
         request, codebase = self._request, self.codebase
@@ -88,11 +83,11 @@ class Check:
             notes = [*codebase.notes, *unmet(request.config, codebase.modules.files)]
             if inspection is not None:
                 for path in inspected:
-                    try:
-                        with Looking(path):
+                    with Looking(path):
+                        try:
                             sorted_out.add(path, inspection)
-                    except RecursionError:
-                        codebase.modules.give_up(path)
+                        except RecursionError:
+                            codebase.modules.give_up(path)
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
                 if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
@@ -418,8 +413,5 @@ def processes(directory: str, config: Config) -> Processes:
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
     modules = Modules(root, found, config.src)
-    with Nesting():
-        around = surroundings.of_project(modules, config)
-        read = Processes(Inference(modules, known), around=around)
-        _ = read.all()  # remembered
-    return read
+    around = surroundings.of_project(modules, config)
+    return Processes(Inference(modules, known), around=around)

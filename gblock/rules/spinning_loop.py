@@ -163,7 +163,7 @@ class SpinningLoop(CallRule):
         )
 
     def _is_poll(self, call: cst.Call) -> bool:
-        """Whether a call would wait, but for its timeout of 0 or its flag."""
+        """Return whether a call would wait, but for its timeout of 0 or its flag."""
         site = self.source.site(call)
         return bool(
             site
@@ -178,14 +178,14 @@ class SpinningLoop(CallRule):
         )
 
     def _is_raising(self, call: cst.Call) -> bool:
-        """Whether a poll raises where nothing came: it was asked by a flag, not by a timeout."""
+        """Return whether a poll raises where nothing came: a flag asked for that, no timeout."""
         site = self.source.site(call)
         return site is not None and self._is_poll(call) and self.source.is_excused(site)
 
     def _block(
         self, body: cst.BaseSuite | Sequence[cst.CSTNode], polled: bool
     ) -> set[tuple[str, bool]]:
-        """How a block can be left without yielding, and whether it has polled by then."""
+        """Return how a block can be left without yielding, and whether it has polled by then."""
         statements = body.body if isinstance(body, cst.BaseSuite) else body
         states = {(_ON, polled)}
         for statement in statements:
@@ -313,7 +313,7 @@ class SpinningLoop(CallRule):
         return bool(self._calls(node, self._is_poll))
 
     def _yields(self, node: cst.CSTNode) -> bool:
-        """Whether something in an expression may give the hub a turn."""
+        """Return whether something in an expression may yield to the hub."""
         finder = _Finder(lambda call: not self.source.is_immediate(call))
         node.visit(finder)
         return finder.gives_way or bool(finder.found)

@@ -16,9 +16,9 @@ class Wait(NamedTuple):
     """What is known of a wait. Where all is empty, it waits for an unknown time."""
 
     immediate: bool = False
-    """It does not wait at all."""
+    """Whether it does not wait at all."""
     forever: bool = False
-    """Nothing bounds it."""
+    """Whether nothing bounds the wait."""
     seconds: float | None = None
     """Its bound, where it is a constant."""
     ready: bool = False
@@ -32,7 +32,7 @@ UNKNOWN = Wait()
 
 
 def wait(blocker: Blocker, expression: Expr, place: Place, inference: Inference) -> Wait:
-    """How long a call of a blocker waits."""
+    """Return how long a call of a blocker waits."""
     if any(
         inference.conditions.holds(condition, expression, place) for condition in blocker.unless
     ):
@@ -68,7 +68,7 @@ def _meant(timeout: Timeout, value: v.Value) -> Wait:
 
 
 def bounded(timeout: Timeout, value: float) -> Wait:
-    """What one number means as this timeout."""
+    """Return what one number means as this timeout."""
     if value < 0:
         return FOREVER if timeout.negative == "forever" else IMMEDIATE
     if value == 0 or value < timeout.minimum:

@@ -17,6 +17,8 @@ from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, 
 
 _CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "threading.get_ident"})
 """What gives the thread that calls it, or its number."""
+_ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
+"""Words of which one stands in a project that asks for its main thread."""
 _DEPTH = 8
 """How many callers in a row are followed."""
 
@@ -314,7 +316,8 @@ class Offloading:
     def _is_off_main(self, call: Call, path: str) -> bool:
         """Return whether a condition says that a call is not made on the main thread."""
         summary = self.inference.modules.summary(path)
-        if summary is None or not self.inference.modules.mentioning("main_thread"):
+        mentioning = self.inference.modules.mentioning
+        if summary is None or not any(map(mentioning, _ASKING)):
             return False
         place = Place(path, call.scope, call.path)
         return any(

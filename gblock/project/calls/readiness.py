@@ -183,9 +183,9 @@ class Readiness:
             for binding in self._assigned(expression.identifier, place):
                 inner = place._replace(at=binding.path)
                 for one, is_true in atoms(binding.value, holds):
-                    told = fact._replace(expression=one, holds=is_true)
+                    shown = fact._replace(expression=one, holds=is_true)
                     is_whole = binding.kind == tags.ASSIGNED
-                    if is_whole and self._shows(told, blocker, receivers, inner, depth + 1):
+                    if is_whole and self._shows(shown, blocker, receivers, inner, depth + 1):
                         return True
         return holds and self._selects(expression, receivers, place)
 

@@ -129,15 +129,15 @@ class Sites:
             return self._once([site for site in sites if site is not None], summary)
 
     def _once(self, sites: list[Site], summary: ModuleSummary) -> list[Site]:
-        """Without ``with connect():`` where ``connect()`` itself is told of already."""
+        """Return the sites without ``with connect():`` where ``connect()`` itself is reported."""
         if all(site.call.node == "call" for site in sites):
             return sites
-        told = {
+        reported = {
             _span(site.call)
             for site in sites
             if site.call.node == "call" and self.can_be_reported(site, summary)
         }
-        return [s for s in sites if s.call.node == "call" or _span(s.call) not in told]
+        return [s for s in sites if s.call.node == "call" or _span(s.call) not in reported]
 
     def _kept(self, summary: ModuleSummary, names: set[str]) -> set[str]:
         """The names under which a module may keep something that has one of some names."""
@@ -199,9 +199,9 @@ class Sites:
         return Site(call, place, found, handover, native)
 
     def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
-        """Whether one of some blockers can be reported where the call stands.
+        """Return whether one of some blockers can be reported where the call stands.
 
-        Only then it matters in which thread that is, which costs to find out.
+        Only then it matters in which thread it runs, which is expensive to find out.
         """
         summary = self.inference.modules.summary(path)
         return summary is not None and any(
@@ -217,7 +217,7 @@ class Sites:
         )
 
     def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
-        """Whether a rule may have something to say; where not, libcst need not read the call."""
+        """Return whether a rule may report the site; if not, libcst need not read the call."""
         if site.handover is not None and site.handover.offload.thread == "greenlet":
             return any(not found.wait.immediate for found in self.handed(site.handover))
         for found in site.found:

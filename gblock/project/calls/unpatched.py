@@ -1,4 +1,4 @@
-"""What blocks only without gevent's monkey patching: where it is called, whoever runs it.
+"""What blocks only without gevent's monkey patching: where it is called, in any process.
 
 An ordinary run looks for none of this. It is asked for once some process is known to run on gevent
 and to leave a part of the standard library as it was, or where originals are fetched back.

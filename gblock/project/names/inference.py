@@ -207,8 +207,11 @@ class Inference:
 
     def _attribute_expression(self, expression: Expr, place: Place) -> Values:
         found = set(self._set_on_name(expression.base, expression.name, place))
+        is_set_here = v.informative(frozenset(found))
         for value in self.infer(expression.base, place):
-            found |= self.attribute(value, expression.name)
+            # Two objects of a package's class are one value: what is set on this one is known.
+            if not (is_set_here and value.kind == v.INSTANCE):
+                found |= self.attribute(value, expression.name)
         return frozenset(found)
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:

@@ -96,7 +96,25 @@ class Results:
             for condition in conditions
         ):
             return NOTHING  # what this call gives is not what the catalog knows
-        return self._returned(symbol)
+        return self._chosen(symbol, expression, place) or self._returned(symbol)
+
+    def _chosen(self, symbol: str, expression: Expr, place: Place) -> Values:
+        """What a call gives whose argument names a class, or is a factory."""
+        chosen = self.inference.catalog.chosen
+        owner, _, name = symbol.rpartition(".")
+        bases = self.inference.catalog.lineage(owner) if chosen else ()
+        argument = next(
+            (chosen[key] for base in bases if (key := f"{base}.{name}") in chosen), None
+        )
+        if argument is None:
+            return NOTHING
+        given = self.inference.parameters.given(
+            expression, argument.position, argument.keyword, place
+        )
+        found: set[Value] = set()
+        for value in given:
+            found |= self.called(value, call_of(None, ()), place)
+        return frozenset(found)
 
     def _returned(self, symbol: str) -> Values:
         owner, _, name = symbol.rpartition(".")

@@ -38,12 +38,12 @@ class LongLoop(NamedTuple):
 
 def long_loops(summary: ModuleSummary, inference: Inference) -> Iterator[LongLoop]:
     """Yield the loops of at least a million turns that compute and nothing else."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for index in range(len(summary.scopes)):
         for loop in targets(summary.scopes[index]):
             found = _judged(summary, index, loop, inference)
-            if found is not None and found.row not in told:
-                told.add(found.row)
+            if found is not None and found.row not in reported:
+                reported.add(found.row)
                 yield found
 
 
