@@ -126,15 +126,23 @@ class Hidden(NamedTuple):
     """``comment``, ``configuration``, ``baseline`` or ``since``."""
 
 
-class RulePage(NamedTuple):
-    """A rule as outputs describe it."""
+class RulePage:
+    """A rule as outputs describe it; a plain class, for a clean run makes it, too.
 
-    name: str
-    summary: str
-    """One sentence."""
-    text: str
-    """The page, in Markdown."""
-    on_by_default: bool
+    Args:
+        name: The rule's name.
+        summary: What it reports, one sentence.
+        text: Its page, in Markdown.
+        on_by_default: Whether it is on unless something else is selected.
+    """
+
+    __slots__ = ("name", "on_by_default", "summary", "text")
+
+    def __init__(self, name: str, summary: str, text: str, on_by_default: bool) -> None:
+        self.name = name
+        self.summary = summary
+        self.text = text
+        self.on_by_default = on_by_default
 
 
 class Report(NamedTuple):

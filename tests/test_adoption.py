@@ -17,7 +17,7 @@ from gblock.cli import main
 from gblock.commandline import setup
 
 ROOT = Path(gblock.__file__).parents[1]
-BAD = 'import os\nos.system("sync")\n'
+BAD = 'import os, gevent\nos.system("sync")\n'
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 
 
@@ -157,9 +157,9 @@ class TestAction:
         ("inputs", "code", "out"),
         [
             ({"paths": "clean.py"}, 0, ""),
-            ({"paths": "src clean.py"}, 1, "::error file=src/a.py,line=2,"),
-            ({"paths": "src", "args": "--exit-zero --select ALL"}, 0, "::error file=src/a.py"),
-            ({"paths": "src", "sarif-file": "x y.sarif"}, 1, "::error file=src/a.py"),
+            ({"paths": "src clean.py"}, 1, "::warning file=src/a.py,line=2,"),
+            ({"paths": "src", "args": "--exit-zero --select ALL"}, 0, "::warning file=src/a.py"),
+            ({"paths": "src", "sarif-file": "x y.sarif"}, 1, "::warning file=src/a.py"),
             ({"paths": "$(touch hacked) `touch hacked`"}, 2, ""),
         ],
     )

@@ -16,9 +16,12 @@ from gblock.cli import main
 from gblock.commandline import parser
 from gblock.diagnostics import Diagnostic, Location, Severity
 from gblock.engine import ignores
+from gblock.errors import UserError
 
 BAD = 'import os\nos.system("sync")\n'
+GEVENT = {"requirements.txt": "gevent\n"}
 FILES = {
+    **GEVENT,
     "gblock.toml": 'exclude = ["old/"]\n',
     "a.py": BAD,
     "old/b.py": BAD,
@@ -85,7 +88,7 @@ class TestFiles:
 
 class TestRules:
     def test_a_selection_is_extended(self, tree, capsys):
-        tree({"a.py": HANDLED})
+        tree({"a.py": HANDLED, **GEVENT})
         only = codes(capsys, "a.py", "--select", "cpu-bound-call")
         assert "blocking-call" not in only
         assert codes(capsys, "a.py") == ["blocking-call"]
@@ -98,7 +101,7 @@ class TestRules:
         assert codes(capsys, "a.py", "--extend-ignore", "blocking-call") == []
 
     def test_all_is_written_in_any_case(self, tree, capsys):
-        root = tree({"a.py": HANDLED})
+        root = tree({"a.py": HANDLED, **GEVENT})
         expected = codes(capsys, "a.py", "--select", "all")
         assert "cpu-bound-call" in expected
         assert codes(capsys, "a.py", "--select", "ALL") == expected
@@ -313,3 +316,25 @@ class TestCompletion:
 
     def test_another_shell_is_an_error(self, capsys):
         assert main(["completion", "tcsh"]) == 2
+
+
+def test_options_change_the_settings_wherever_these_come_from(tree, capsys):
+    tree({**FILES, "other.toml": 'ignore = ["blocking-call"]\n'})
+    argv = ["--extend-exclude", "gen", "--assume-gevent"]
+    assert names(capsys, ".", "--isolated", *argv) == ["a.py", "old/b.py", "sub/e.py"]
+    assert names(capsys, ".", "--config", "other.toml", *argv) == []
+
+
+def test_a_file_that_is_gone_meanwhile_takes_no_comment(tree):
+    tree({})
+    place = Location(1, 1)
+    gone = Diagnostic("gone.py", place, place, "blocking-call", Severity.ERROR, "", "")
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        ignores.add([gone], lambda _: (1, 1))
+    assert ignores.add([gone], lambda _: None) == (0, [gone])
+
+
+def test_a_device_that_is_full_is_an_error(tree, capsys):
+    tree({"a.py": BAD})
+    assert main(["check", "a.py", "--output-file", "/dev/full"]) == 2
+    assert "/dev/full: cannot be written: No space left on device" in capsys.readouterr().err

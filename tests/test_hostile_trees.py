@@ -113,7 +113,7 @@ def test_an_unsaved_file_may_stand_in_a_directory_that_does_not_exist(
     directory()
     place(b"loop", "loop")
     if mark:
-        Path(mark).write_text("")
+        Path(mark).write_text("[project]\ndependencies = ['gevent']\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
     arguments = ["--stdin-filename", name, "--output-format", "concise", "--assume-gevent"]
     assert main(["check", "-q", *arguments]) == 1

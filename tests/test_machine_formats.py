@@ -123,16 +123,19 @@ class TestSarif:
         assert (levels, invocation["executionSuccessful"]) == (["error", "note"], False)
 
     def test_a_call_path_is_a_code_flow(self):
-        class WithPath(Diagnostic):
-            path = (Related("app.py", Location(3, 1), "POST /orders"),)
-
-        diagnostic = WithPath(*at(3, 1, 3, 5))
-        log = sarif(Report((diagnostic,)))
+        start = Related("app.py", Location(3, 1), "POST /orders")
+        steps = start, Related("a.py", Location(9, 1), "flush()")
+        log = sarif(Report((at(3, 1, 3, 5, path=steps, context="request", cause="x"),)))
         VALIDATOR.validate(log)
-        (flow,) = log["runs"][0]["results"][0]["codeFlows"]
-        steps = flow["threadFlows"][0]["locations"]
-        messages = [step["location"]["message"]["text"] for step in steps]
-        assert messages == ["POST /orders", diagnostic.message]
+        (result,) = log["runs"][0]["results"]
+        (flow,) = result["codeFlows"]
+        shown = flow["threadFlows"][0]["locations"]
+        messages = [step["location"]["message"]["text"] for step in shown]
+        assert messages == ["POST /orders", "flush()"]
+        assert result["properties"].items() >= {"context": "request", "cause": "x"}.items()
+        several = sarif(Report((at(3, 1, 3, 5, path=steps, paths=(steps, steps[1:])),)))
+        VALIDATOR.validate(several)
+        assert len(several["runs"][0]["results"][0]["codeFlows"]) == 2
 
     @pytest.mark.parametrize(
         "name", ["a b.py", "a%20b.py", "c:d.py", "é.py", "\udce9.py", "#a?.py", "src/a.py"]
@@ -225,6 +228,7 @@ class TestUrls:
                 'symbols = ["shop.wait"]\nkind = "waits"\nlevel = "error"\nwhy = "It waits."\n'
                 'instead = "Do not."\n',
                 "gblock.toml": 'extend-catalog = ["mine.toml"]\n',
+                "requirements.txt": "gevent",
                 "a.py": "import shop, os\nshop.wait()\nos.system('')\n",
             }
         )
@@ -236,7 +240,7 @@ class TestUrls:
 
 class TestOutputs:
     def test_several_outputs_of_one_run_say_the_same(self, tree, capsys):
-        tree({"a.py": BAD, "b.py": "x = = 1\n", "gblock.toml": ""})
+        tree({"a.py": BAD, "b.py": "x = = 1\n", "gblock.toml": "", "requirements.txt": "gevent"})
         argv = ["check", "-q", "."]
         for name in FORMATS:
             argv += ["--output-format", name, "--output-file", f"out.{name}"]
@@ -254,12 +258,12 @@ class TestOutputs:
         ("argv", "out"),
         [
             (["--output-file", "f"], ""),
-            (["--output-file", "f", "--output-format", "concise"], "a.py:5:5: error"),
+            (["--output-file", "f", "--output-format", "concise"], "a.py:5:5: "),
             (
                 ["--output-format", "json", "--output-file", "f", "--output-format", "text"],
                 "a.py:5",
             ),
-            (["--output-format", "json", "--output-format", "concise"], "a.py:5:5: error"),
+            (["--output-format", "json", "--output-format", "concise"], "a.py:5:5: "),
         ],
     )
     def test_a_format_without_a_file_goes_to_standard_output(self, tree, capsys, argv, out):

@@ -130,6 +130,7 @@ def test_a_mistake_is_an_error_whether_the_code_touches_it_or_not(
 def test_any_style_of_toml_is_read(tree, capsys, text):
     code = "import shop\nshop.Till().wait()\n"
     files = {"gblock.toml": 'extend-catalog = ["mine.toml"]\n', "a.py": code}
+    files["requirements.txt"] = "gevent"
     tree({"mine.toml": text, **files})
     assert main(["check", "-q", "--assume-gevent", "--output-format", "concise", "a.py"]) == 1
     assert "a.py:2:1: warning[blocking-call]" in capsys.readouterr().out

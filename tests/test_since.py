@@ -42,7 +42,8 @@ def repository(tree, monkeypatch):
     """A repository with one commit."""
     for name, value in ENV.items():
         monkeypatch.setenv(name, value)
-    root = tree({"pkg/a.py": BAD, "pkg/__init__.py": "", "gblock.toml": "", "clean.py": "x = 1\n"})
+    files = {"pkg/a.py": BAD, "pkg/__init__.py": "", "gblock.toml": "", "clean.py": "x = 1\n"}
+    root = tree({**files, "requirements.txt": "gevent", "pkg/requirements.txt": "gevent"})
     git("init", "--quiet", "--initial-branch", "main")
     commit()
     return root

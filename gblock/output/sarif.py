@@ -16,7 +16,7 @@ from gblock.output.fingerprints import fingerprints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, RulePage
 
@@ -121,20 +121,20 @@ def _result(
         result["relatedLocations"] = [
             {"id": number, **_place(related)} for number, related in enumerate(diagnostic.related)
         ]
-    path: Sequence[Related] = getattr(diagnostic, "path", ())
-    if path:
-        steps = [{"location": _place(step)} for step in path]
-        end = {"physicalLocation": place, "message": {"text": diagnostic.message}}
-        flow = {"threadFlows": [{"locations": [*steps, {"location": end}]}]}
-        result["codeFlows"] = [flow]
+    paths = diagnostic.paths or ((diagnostic.path,) if diagnostic.path else ())
+    if paths:
+        result["codeFlows"] = [
+            {"threadFlows": [{"locations": [{"location": _place(step)} for step in path]}]}
+            for path in paths
+        ]
     if reason is not None:
         result["suppressions"] = [{"kind": _KINDS[reason], "justification": reason}]
     properties = {
         "blocker": diagnostic.blocker,
         "blockerUri": urls.of_blocker(diagnostic, report),
         "symbol": diagnostic.symbol,
-        "context": getattr(diagnostic, "context", None),
-        "cause": getattr(diagnostic, "cause", None),
+        "context": diagnostic.context,
+        "cause": diagnostic.cause,
         "timesObserved": diagnostic.observed.times if diagnostic.observed else None,
     }
     result["properties"] = {key: value for key, value in properties.items() if value}
