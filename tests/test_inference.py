@@ -217,12 +217,21 @@ NARROWED = {
     "type": "if type(x) is Consumer:\n    x.flush()",
     "or": "if not isinstance(x, Consumer) or y:\n    return\nx.flush()",
     "function": "if not is_other(x):\n    return\nx.flush()",
+    "method": "if a.is_other(x):\n    x.flush()",
+    "class of the project": "if isinstance(x, A):\n    x.flush()",
+    "several": "if isinstance(x, (A, (str, Consumer))):\n    x.flush()",
+    "exit": "import sys\nif isinstance(x, Producer):\n    sys.exit(1)\nx.flush()",
+    "while": "while isinstance(x, Consumer):\n    x.flush()",
+    "comprehension": "assert isinstance(x, Consumer)\n[x.flush() for _ in y]",
 }
 
 
 @pytest.mark.parametrize("text", NARROWED.values(), ids=NARROWED)
 def test_a_test_rules_out_what_an_object_cannot_be(tmp_path, text):
-    head = HEAD + "def is_other(x): return isinstance(x, Consumer)\n"
+    head = (
+        f"{HEAD}def is_other(x): return isinstance(x, Consumer)\n"
+        "class A:\n    def is_other(self, x): return isinstance(x, Consumer)\na = A()\n"
+    )
     body = "".join(f"    {line}\n" for line in text.splitlines())
     inference = inferring(tmp_path, {"main.py": f"{head}def f(x, y):\n{body}f(Producer({{}}), 1)"})
     found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
@@ -242,11 +251,30 @@ def test_a_test_rules_out_what_an_object_cannot_be(tmp_path, text):
         "if isinstance(y, str):\n    x.flush()",
         "if isinstance(x, unknown):\n    x.flush()",
         "if is_something(x, y):\n    x.flush()",
+        "if isinstance(x, elsewhere.Base):\n    x.flush()",
+        "if isinstance(x, (str, [])):\n    x.flush()",
+        "if isinstance(x, Producer) is None:\n    x.flush()",
+        "if isinstance(x):\n    x.flush()",
+        "if type(x) is not Consumer:\n    x.flush()",
+        "if not type(x) == Consumer:\n    x.flush()",
+        "if x > 1:\n    x.flush()",
+        "if is_odd(x):\n    x.flush()",
+        "if is_kind(x, Consumer):\n    x.flush()",
+        "if [p for p in [x] if isinstance(p, str)]:\n    x.flush()",
+        "[x.flush() for _ in y if x is not None]",
+        "if not isinstance(x, Producer):\n    raise y\nx.flush()",
+        "for z in y:\n    if not isinstance(x, Producer):\n        continue\n    x.flush()",
+        "if isinstance(x, Producer):\n    pass\nelse:\n    return\nx.flush()",
         "if is_new(x):\n    x.flush()",
     ],
 )
 def test_a_test_rules_out_nothing_where_it_says_nothing(tmp_path, text):
-    head = HEAD + "def is_new(x): return x.is_new\n"
+    head = (
+        f"{HEAD}import elsewhere\n"
+        "def is_new(x): return x.is_new\n"
+        "def is_odd(x): return isinstance(elsewhere, Consumer)\n"
+        "def is_kind(x, kind): return isinstance(x, kind())\n"
+    )
     body = "".join(f"    {line}\n" for line in text.splitlines())
     inference = inferring(tmp_path, {"main.py": f"{head}def f(x, y):\n{body}f(Producer({{}}), 1)"})
     found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]

@@ -206,11 +206,13 @@ class Inference:
         )
 
     def _attribute_expression(self, expression: Expr, place: Place) -> Values:
-        found = set(self._set_on_name(expression.base, expression.name, place))
-        is_set_here = v.informative(frozenset(found))
+        set_here = self._set_on_name(expression.base, expression.name, place)
+        found = set(set_here)
         for value in self.infer(expression.base, place):
-            # Two objects of a package's class are one value: what is set on this one is known.
-            if not (is_set_here and value.kind == v.INSTANCE):
+            if value.kind == v.INSTANCE and v.informative(set_here):
+                known = self.external_attribute(value, expression.name)
+                found |= known if self._are_catalogued(known) else NOTHING
+            else:
                 found |= self.attribute(value, expression.name)
         return frozenset(found)
 
@@ -368,6 +370,10 @@ class Inference:
         """A module's name, unless that is what is being asked already."""
         return self.solved(key, lambda: self.module_name(path, name))
 
+    def _are_catalogued(self, values: Values) -> bool:
+        """Return whether the catalog knows an attribute of an object."""
+        return any(one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in values)
+
     def _is_catalogued(self, symbol: str) -> bool:
         catalog = self.catalog
         return symbol in catalog.by_symbol or symbol in catalog.returns or symbol in catalog.classes
@@ -475,9 +481,7 @@ class Inference:
         kind = value.kind
         if kind == v.EXTERNAL or kind == v.INSTANCE:
             found = self.external_attribute(value, name)
-            if kind == v.INSTANCE and not any(
-                one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in found
-            ):
+            if kind == v.INSTANCE and not self._are_catalogued(found):
                 given = self.outside.attribute(value, name)
                 return given if v.informative(given) else found
             return found

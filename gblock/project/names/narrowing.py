@@ -63,9 +63,10 @@ class Narrowing:
         types = self._types(fact.test, place)
         if types is None:
             return values
-        kept = {value for value in values if self._may_be(value, types)}
         if not fact.holds:
-            return values - {value for value in kept if value.kind in (v.OBJECT, v.INSTANCE)}
+            objects = [value for value in values if value.kind in (v.OBJECT, v.INSTANCE)]
+            return values - {value for value in objects if self._is(value, types)}
+        kept = {x for x in values if self._is(x, types) or self._may_be(x, types)}
         return frozenset(kept) or self._instances(types)
 
     def _types(self, test: Expr, place: Place) -> Values | None:
@@ -108,6 +109,15 @@ class Narrowing:
         return frozenset(found) or None
 
     def _may_be(self, value: Value, types: Values) -> bool:
+        """Return whether a type is a package's of which no class hierarchy is known."""
+        return value.kind in (v.OBJECT, v.INSTANCE) and any(
+            one.kind == v.EXTERNAL
+            and not _is_builtin(one)
+            and one.symbol not in self.inference.catalog.classes
+            for one in types
+        )
+
+    def _is(self, value: Value, types: Values) -> bool:
         if value.kind == v.OBJECT:
             return any(
                 base in types for base in self.inference.classes.ancestry(value.path, value.scope)
