@@ -66,6 +66,8 @@ class Deployment:
         self._maps: dict[str, dict[str, str]] = {}
         self._charts: dict[str, manifests.Values] = {}
         self._texts: dict[str, str | None] = {}
+        for path, _ in starters(self.tree.outside):
+            self.notes.append(Note(path, "is a link out of the repository and was not read"))
         for path, name in starters(self.tree.files):
             try:
                 self._read(path, name)
