@@ -233,7 +233,7 @@ def _machine_code(options: Options, names: Sequence[str]) -> int:
     from gblock.packages import environment, machine_code
 
     config = _config(options)
-    found = environment.read(options.python or config.python)
+    found = environment.chosen(options.python, config)
     known = catalog.load(config.extend_catalog)
     store = None if options.no_cache else Store()
     read = machine_code.read(found, known, names, store, Jobs())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gblock import files
+from gblock.boundary import PROJECT_MARKS
 from gblock.project.reading.modules import Modules
 
 TYPE_CHECKING = False
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Problem
     from gblock.project.reading.modules import Trouble
-
-_PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
 
 
 class Codebase:
@@ -150,4 +149,4 @@ def project_root(paths: Sequence[str]) -> str:
 
 def is_project(directory: str) -> bool:
     """Return whether a directory carries a project's mark."""
-    return any(os.path.lexists(os.path.join(directory, mark)) for mark in _PROJECT_MARKS)
+    return any(os.path.lexists(os.path.join(directory, mark)) for mark in PROJECT_MARKS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gblock.boundary import is_regular, leads_out, repository
 from gblock.errors import UserError, end_of, toml_place
 from gblock.suggestion import did_you_mean
 
@@ -15,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
+
+_OUTSIDE = "only a configuration outside of it, which --config names, may use such a file"
 
 
 class Config:
@@ -105,17 +108,27 @@ def load(filename: str) -> Config:
     """Return the settings of a file that was named; its paths start at the working directory."""
     if not os.path.isfile(filename):
         raise UserError(filename, "this configuration file does not exist")
-    config = _read(os.path.abspath(filename), os.getcwd())
+    # A file outside of the repository that is checked is the user's own: it may name any other.
+    is_own = leads_out(filename, repository(os.getcwd()))
+    config = _read(os.path.abspath(filename), os.getcwd(), is_own=is_own)
     if config is None:
         raise UserError(filename, "it has no [tool.gblock] table, so it configures nothing")
     return config
 
 
-def _read(filename: str, root: str) -> Config | None:
-    """None where there is no such file, or a pyproject.toml in it that is not about gblock."""
+def _read(filename: str, root: str, *, is_own: bool = False) -> Config | None:
+    """Return the settings of a file, None if it does not exist or has none of gblock's.
+
+    Args:
+        filename: The file.
+        root: Where its relative paths start.
+        is_own: Whether it may lie, and name files, outside of the repository of `root`.
+    """
     # isfile also keeps a FIFO of this name from being opened.
     if not os.path.isfile(filename):
         return None
+    if not is_own and os.path.islink(filename) and leads_out(filename, repository(root)):
+        raise UserError(filename, "this link leads out of the repository; name it with --config")
     try:
         with open(filename, "rb") as file:
             content = file.read()
@@ -126,13 +139,14 @@ def _read(filename: str, root: str) -> Config | None:
         return None
     text = _decoded(content, filename)
     table = _parsed(text, filename)
+    border = None if is_own else repository(root)
     if own_file:
-        return _config(table, _Source(filename, root, text, ""))
+        return _config(table, _Source(filename, root, text, "", border))
     tool = table.get("tool")
     if not isinstance(tool, dict) or "gblock" not in tool:
         return None
     table = tool["gblock"]
-    source = _Source(filename, root, text, "[tool.gblock] ")
+    source = _Source(filename, root, text, "[tool.gblock] ", border)
     if not isinstance(table, dict):
         raise UserError(filename, "tool.gblock has to be a table", *source.place_of("gblock"))
     return _config(table, source)
@@ -170,9 +184,11 @@ def _parsed(text: str, filename: str) -> Mapping[str, Any]:
 class _Source:
     """Where a table stands, for errors that can be found."""
 
-    __slots__ = ("filename", "root", "text", "title")
+    __slots__ = ("border", "filename", "root", "text", "title")
 
-    def __init__(self, filename: str, root: str, text: str, title: str) -> None:
+    def __init__(self, filename: str, root: str, text: str, title: str, border: str | None) -> None:
+        self.border = border
+        """The repository that its files have to lie in; None where they may lie anywhere."""
         self.filename = filename
         self.root = root
         self.text = text
@@ -210,9 +226,22 @@ def _config(table: Mapping[str, Any], source: _Source) -> Config:
             settings[key] = _absolute(settings[key], source.root)
     for command in settings.get("processes", ()):
         _verify_command(command, source)
+    if source.border is not None:
+        for path in settings.get("extend_catalog", ()):
+            _verify_inside(path, source.border, "extend-catalog", source)
+        if "baseline" in settings:
+            _verify_inside(settings["baseline"], source.border, "baseline", source)
     if "per_file_ignores" in settings:
         settings["per_file_ignores"] = tuple(settings["per_file_ignores"].items())
     return Config(root=source.root, filename=source.filename, **settings)
+
+
+def _verify_inside(path: str, border: str, key: str, source: _Source) -> None:
+    """Raise a UserError if a setting of a repository names what gblock does not open for it."""
+    if leads_out(path, border):
+        raise source.error(key, f"{path} lies outside of the repository; {_OUTSIDE}")
+    if os.path.exists(path) and not is_regular(path):
+        raise source.error(key, f"{path} is no file")
 
 
 def _kinds() -> dict[str, tuple[Any, str]]:

@@ -2,13 +2,15 @@
 
 What is named is always taken, as ruff does; below a named directory `.gitignore`, the setting
 `exclude` and a fixed list of names decide. Links to directories are not followed, so that no
-loop of them is ever entered.
+loop of them is ever entered; links to files are, unless they lead out of the repository.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+
+from gblock.boundary import leads_out, repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +122,8 @@ def shared_ending(one: Sequence[str], other: Sequence[str]) -> int:
 def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
     """Return the files below a directory, by absolute path."""
     files: dict[str, str] = {}
+    outside: list[str] = []
+    border = ""
     top = os.path.normpath(top)
     start = os.path.join(os.path.abspath(top), "")
     # An absolute path, how it is shown, and the ignore files above it, outermost first.
@@ -150,10 +154,27 @@ def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
                     continue
                 reason = _reason_to_leave(entry)
                 if reason is None:
-                    files[path] = prefix + name
+                    border = border or repository(top)
+                    if leads_out(path, border):
+                        outside.append(prefix + name)
+                    else:
+                        files[path] = prefix + name
                 elif reason:
                     _report(found, prefix + name, reason)
+    if outside:
+        found.notes.append(_left_out(outside))
     return files
+
+
+def _left_out(links: list[str]) -> str:
+    """Say which links were not followed."""
+    if len(links) == 1:
+        return f"{links[0]} is a link out of the repository and was not read; name it to check it"
+    first = min(links)
+    return (
+        f"{len(links)} links lead out of the repository and were not read, {first} among them; "
+        "name them to check them"
+    )
 
 
 def _ignored(path: str, rules: tuple[Patterns, ...], excluded: Patterns | None) -> bool:
@@ -194,6 +215,9 @@ def _with_file(
 ) -> tuple[Patterns, ...]:
     # isfile keeps a FIFO of this name from being opened.
     if not os.path.isfile(filename):
+        return rules
+    if os.path.islink(filename) and leads_out(filename, repository(directory)):
+        found.notes.append(f"{filename} is a link out of the repository and was not read")
         return rules
     try:
         with open(filename, encoding="utf-8", errors="surrogateescape") as file:
@@ -242,6 +266,8 @@ def _is_script(entry: os.DirEntry[str]) -> bool:
     """Whether an executable file without an ending starts with a line that names Python."""
     try:
         if not entry.is_file() or not entry.stat().st_mode & 0o111:
+            return False
+        if entry.is_symlink() and leads_out(entry.path, repository(os.path.dirname(entry.path))):
             return False
         with open(entry.path, "rb") as file:
             first = file.readline(200)

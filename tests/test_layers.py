@@ -13,7 +13,7 @@ PACKAGE = Path(gblock.__file__).parent
 # From the ground up. A layer may import those above it in this list; what stands in one set may
 # not import one another. A folder's own modules may, unless it has floors of its own.
 LAYERS = (
-    {"__init__", "errors", "lean", "suggestion", "decoding", "distribution"},
+    {"__init__", "boundary", "errors", "lean", "suggestion", "decoding", "distribution"},
     {"diagnostics", "patterns", "outline", "writing"},
     {"files", "config", "catalog", "metrics", "native"},
     {"observations", "measurements", "trial", "pytest_plugin"},

@@ -92,10 +92,10 @@ def test_a_comment_hides_it(tmp_path):
 
 @pytest.mark.parametrize("options", [{}, {"select": ["all"], "ignore": [RULE]}])
 def test_it_costs_nothing_where_it_is_not_selected(tmp_path, monkeypatch, options):
-    def read(python=None):
+    def chosen(python, config):
         raise AssertionError("the environment was read")
 
-    monkeypatch.setattr(environment, "read", read)
+    monkeypatch.setattr(environment, "chosen", chosen)
     text = "import shop_scanner\nshop_scanner.read()\n"
 
     assert () == report_of(tmp_path, text, **options).diagnostics

@@ -40,7 +40,7 @@ class Wanted:
             self.outlines.add(catalog.own(path))
         asked = {rules.OF_PACKAGES, "all"}.intersection(select)
         if asked and rules.OF_PACKAGES not in ignore:
-            self.outlines.add(self._unknown_packages(request.python or config.python))
+            self.outlines.add(self._unknown_packages(request))
         self.selection = Selection(select, ignore, self.outlines)
         self._verify(request)
         is_plain = self.selection.is_plain and self.outlines.is_built_in
@@ -56,12 +56,12 @@ class Wanted:
         """The last names of what is stale where it was taken before monkey patching."""
         return self.outlines.originals if self._written is None else self._written.originals
 
-    def _unknown_packages(self, python: str | None) -> Outline:
+    def _unknown_packages(self, request: Request) -> Outline:
         from gblock import catalog
         from gblock.packages import environment, unknown
 
         known = catalog.parse_all(self.outlines)
-        return unknown.outline(environment.read(python), known)
+        return unknown.outline(environment.chosen(request.python, request.config), known)
 
     def _verify(self, request: Request) -> None:
         """Make sure that what was named exists."""

@@ -78,13 +78,13 @@ def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dep
     Args:
         paths: The project's directories and files.
         config: Its settings.
-        python: The environment, instead of the configuration's; see
+        python: The environment that the command line names, instead of the configuration's; see
             `gblock.packages.environment.read`.
 
     Raises:
         UserError: for an environment that cannot be read, or a catalog that is wrong.
     """
-    found = environment.read(python or config.python)
+    found = environment.chosen(python, config)
     known = measurements.load(config.extend_catalog)
     codebase = Codebase(paths, config)
     codebase.complete()

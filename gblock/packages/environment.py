@@ -1,5 +1,8 @@
 """What is installed in a Python environment: read from its files, and nothing of it is imported.
 
+An environment is read from its directories and its ``pyvenv.cfg``. An interpreter is started only
+where the command line names one: an environment that settings name may belong to a stranger.
+
 Formats: Core metadata and ``RECORD`` of the PyPA's specifications, setuptools' ``.egg-info``, eggs
 and editable installs; directories are walked where no list of files was left behind.
 """
@@ -14,6 +17,7 @@ import sys
 from importlib.metadata import DistributionFinder, MetadataPathFinder
 from typing import NamedTuple
 
+from gblock.boundary import is_regular, leads_out, repository
 from gblock.distribution import normalized
 from gblock.errors import UserError
 
@@ -22,17 +26,33 @@ if TYPE_CHECKING:
     import importlib.metadata as metadata
     from collections.abc import Iterable, Iterator
 
+    from gblock.config import Config
+
 _PROGRAM = "import json, sys; sys.stdout.write(json.dumps([sys.version.split()[0], sys.path]))"
 _PATIENCE = 60.0
 """Seconds for an interpreter to name its directories."""
-_INTERPRETERS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
-_SITES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
+_INTERPRETER = re.compile(r"python(?:3(?:\.\d+)?)?(?:\.exe)?|pypy[\d.]*(?:\.exe)?")
+_BINARIES = ("bin", "Scripts")
+"""Directories of an environment that hold its interpreter."""
+_SITES = (
+    "lib/python*/site-packages",
+    "lib64/python*/site-packages",
+    "local/lib/python*/dist-packages",
+    "lib/python*/dist-packages",
+    "lib/pypy*/site-packages",
+    "Lib/site-packages",
+)
+"""Where packages lie: virtual environments, conda, Debian's own Python, PyPy, Windows."""
 _LIBRARY_FOLDER = re.compile(r"(?:^|/)(?:[^/]+\.libs|\.libs|\.dylibs)/")
 _LIBRARY = re.compile(r"(?:^|/)lib[^./]*\.so$|\.so\.[\d.]+$|\.dylib$|\.dll$")
 _COMPILED = (".so", ".pyd")
 _MODULES = (".py", *_COMPILED)
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error)
 """What reading damaged metadata raises; a ``UnicodeDecodeError`` is a ``ValueError``."""
+_LONGEST = 1_000_000
+"""Characters of a ``.pth`` file or a ``pyvenv.cfg``."""
+_LARGEST = 50_000_000
+"""Bytes of a file of metadata; the longest ``RECORD`` in use has a tenth of it."""
 _MOST = 20_000
 """Files that are looked at where a directory has to be walked: a checkout may hold anything."""
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -89,20 +109,102 @@ class _Listed(NamedTuple):
 
 
 def read(python: str | None = None) -> Environment:
-    """Read the metadata of an environment.
+    """Read the metadata of an environment that the user named.
 
     Args:
-        python: An interpreter, a virtual environment or a directory of packages; None for the
-            environment that gblock runs in.
+        python: An interpreter, which is started to name its directories; a virtual environment or
+            a directory of packages, of which nothing is started; None for the environment that
+            gblock runs in.
 
     Raises:
         UserError: if there is no environment at that path, or its interpreter does not run.
     """
-    paths = _own() if python is None else _paths(python)
+    here = _Reading(None)
+    if python is None:
+        return _environment(sys.prefix, _own(), here)
+    if os.path.isdir(python):
+        return _environment(python, _directories(python, here), here)
+    if not os.path.exists(python):
+        import shutil
+
+        found = None if os.path.dirname(python) else shutil.which(python)
+        if found is None:
+            message = "this does not exist; name an interpreter or a virtual environment"
+            raise UserError(python, message)
+        return _environment(python, _asked(found), here)
+    return _environment(python, _asked(python), here)
+
+
+def chosen(python: str | None, config: Config) -> Environment:
+    """Read the environment that the command line names, or else the one of the settings.
+
+    Args:
+        python: What the command line names; None if it names nothing.
+        config: The project's settings.
+
+    Raises:
+        UserError: if it cannot be read.
+    """
+    if python is None and config.python is not None:
+        return inspect(config.python, repository(config.root))
+    return read(python)
+
+
+def inspect(python: str, border: str) -> Environment:
+    """Read the metadata of an environment that a project's settings name; nothing is started.
+
+    Args:
+        python: A virtual environment, a directory of packages, or the interpreter of either.
+        border: The top of the repository, as a real path. Of an environment inside of it, nothing
+            outside of it is read: the author of a pull request can write it.
+
+    Raises:
+        UserError: if there is no environment at that path.
+    """
+    here = _Reading(border if not leads_out(python, border) else None)
+    if not os.path.lexists(python):
+        message = "this does not exist; name a virtual environment or a directory of packages"
+        raise UserError(python, message)
+    directory = python
+    if not os.path.isdir(python):
+        directory, name = os.path.split(python)
+        is_known = _INTERPRETER.fullmatch(name) and os.path.basename(directory) in _BINARIES
+        if is_known:
+            directory = os.path.dirname(directory)
+        elif not _INTERPRETER.fullmatch(name):
+            message = (
+                "this is no Python environment, and a program that settings name is never "
+                "started; name a virtual environment, or use --python"
+            )
+            raise UserError(python, message)
+    return _environment(python, _directories(directory, here), here)
+
+
+class _Reading:
+    """What may be read of an environment, and what could not be.
+
+    Args:
+        border: The directory that nothing outside of is read; None for no such limit.
+    """
+
+    def __init__(self, border: str | None) -> None:
+        self.border = border
+        self.notes: list[str] = []
+
+    def may(self, path: str) -> bool:
+        """Return whether a file or directory may be looked at; if not, a note says so."""
+        if self.border is None or not leads_out(path, self.border):
+            return True
+        note = f"{path} lies outside of the repository and was not read; use --python to read it"
+        if note not in self.notes:
+            self.notes.append(note)
+        return False
+
+
+def _environment(name: str, paths: list[str], here: _Reading) -> Environment:
     listed: dict[str, _Listed] = {}
-    notes: list[str] = []
     for found in MetadataPathFinder.find_distributions(DistributionFinder.Context(path=paths)):
-        one = _listed(found, notes)
+        one = _listed(found, here)
         if one is not None:
             listed.setdefault(one.distribution.key, one)  # the first on the path is imported
     modules = _modules(listed)
@@ -111,9 +213,7 @@ def read(python: str | None = None) -> Environment:
         for key, one in listed.items()
     ]
     return Environment(
-        sys.prefix if python is None else python,
-        tuple(sorted(distributions, key=lambda one: one.key)),
-        tuple(sorted(notes)),
+        name, tuple(sorted(distributions, key=lambda one: one.key)), tuple(sorted(here.notes))
     )
 
 
@@ -126,30 +226,21 @@ def _own() -> list[str]:
     return [path for path in sys.path if path and os.path.abspath(path) != here]
 
 
-def _paths(python: str) -> list[str]:
-    if os.path.isdir(python):
-        for name in _INTERPRETERS:
-            interpreter = os.path.join(python, name)
-            if os.path.isfile(interpreter):
-                return _told(interpreter)
-        paths = _sites(python)
-        if paths:
-            return paths
+def _directories(directory: str, here: _Reading) -> list[str]:
+    """Return where an environment's packages lie.
+
+    Raises:
+        UserError: if they lie nowhere.
+    """
+    found = _sites(directory, here)
+    if not found:
         message = "this is no Python environment; name an interpreter or a virtual environment"
-        raise UserError(python, message)
-    if not os.path.exists(python):
-        import shutil
-
-        found = None if os.path.dirname(python) else shutil.which(python)
-        if found is None:
-            message = "this does not exist; name an interpreter or a virtual environment"
-            raise UserError(python, message)
-        python = found
-    return _told(python)
+        raise UserError(directory, message)
+    return found
 
 
-def _told(interpreter: str) -> list[str]:
-    """What an interpreter says of itself; nothing but its own start-up runs in it."""
+def _asked(interpreter: str) -> list[str]:
+    """Return the directories that an interpreter names; only its own start-up runs in it."""
     import json
     import subprocess
 
@@ -173,65 +264,107 @@ def _told(interpreter: str) -> list[str]:
     return [path for path in paths if isinstance(path, str) and os.path.exists(path)]
 
 
-def _sites(directory: str) -> list[str]:
-    """The directories of packages of an environment whose interpreter is gone, or one itself."""
+def _sites(directory: str, here: _Reading) -> list[str]:
+    """Return the directories of packages of an environment; a directory of packages is one."""
     import glob
 
     if glob.glob(os.path.join(glob.escape(directory), "*.dist-info")):
-        return [directory]
+        return [directory] if here.may(directory) else []
     found: list[str] = []
-    for pattern in _SITES:
-        for path in sorted(glob.glob(os.path.join(glob.escape(directory), pattern))):
-            if os.path.realpath(path) not in map(os.path.realpath, found):
-                found.append(path)
-    return found + [path for site in found for path in _linked(site)]
+    for prefix in (directory, *_bases(directory, here)):
+        for pattern in _SITES:
+            for path in sorted(glob.glob(os.path.join(glob.escape(prefix), pattern))):
+                known = os.path.realpath(path) in map(os.path.realpath, found)
+                if not known and here.may(path):
+                    found.append(path)
+    return found + [path for site in found for path in _linked(site, here)]
 
 
-def _linked(site: str) -> list[str]:
-    """The directories that the ``.pth`` files of a directory of packages add."""
-    return [
-        path
-        for name in sorted(os.listdir(site))
-        if name.endswith(".pth")
-        for path in _pth(os.path.join(site, name))
-    ]
-
-
-def _pth(filename: str) -> list[str]:
+def _bases(directory: str, here: _Reading) -> list[str]:
+    """Return the installation that a virtual environment also imports from, if any (PEP 405)."""
+    filename = os.path.join(directory, "pyvenv.cfg")
+    if not is_regular(filename) or not here.may(filename):
+        return []
     try:
         with open(filename, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
+            lines = file.read(_LONGEST).splitlines()
+    except OSError:
+        return []
+    pairs = (line.partition("=") for line in lines)
+    settings = {key.strip().lower(): value.strip() for key, _, value in pairs}
+    home = settings.get("home", "")
+    if settings.get("include-system-site-packages", "").lower() != "true" or not home:
+        return []
+    base = os.path.dirname(home) if os.path.basename(home) in _BINARIES else home
+    return [base] if os.path.isabs(base) and here.may(base) else []
+
+
+def _linked(site: str, here: _Reading) -> list[str]:
+    """Return the directories that the ``.pth`` files of a directory of packages add."""
+    try:
+        names = sorted(os.listdir(site))
+    except OSError:
+        return []
+    paths = (
+        path
+        for name in names
+        if name.endswith(".pth")
+        for path in _pth(os.path.join(site, name), here)
+    )
+    return [path for path in paths if here.may(path)]
+
+
+def _pth(filename: str, here: _Reading) -> list[str]:
+    """Return the paths that a ``.pth`` file names; its ``import`` lines are not run."""
+    if not is_regular(filename) or not here.may(filename):
+        return []
+    try:
+        with open(filename, encoding="utf-8", errors="replace") as file:
+            lines = file.read(_LONGEST).splitlines()
     except OSError:
         return []
     paths = [os.path.join(os.path.dirname(filename), line.strip()) for line in lines if line]
-    return [os.path.normpath(path) for path in paths if os.path.exists(path)]
+    return [os.path.normpath(path) for path in paths if _exists(path)]
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.exists(path)
+    except ValueError:  # a null byte
+        return False
 
 
 # -- one distribution
 
 
-def _listed(found: metadata.Distribution, notes: list[str]) -> _Listed | None:
-    """What one distribution's metadata says; None, and a note, where it says nothing."""
+def _listed(found: metadata.Distribution, here: _Reading) -> _Listed | None:
+    """Return what one distribution's metadata says; None, and a note, if it says nothing."""
+    notes = here.notes
+    if not here.may(_place(found)):
+        return None
     try:
         base = str(found.locate_file(""))
-        name, version, requires = _named(found)
+        name, version, requires = _named(found, here)
     except _BROKEN as error:
         notes.append(f"metadata that cannot be read is left out: {_place(found)}: {error}")
         return None
     if not name:
         notes.append(f"metadata without a name is left out: {_place(found)}")
         return None
-    recorded = _recorded(found)
-    source = _source(found)
+    recorded = _recorded(found, here)
+    source = _source(found, here)
+    top = _top_level(found, here)
     if source is not None:
-        roots = _roots(recorded, base, source)
-        names = [*recorded, *_editable(roots, _top_level(found))]
+        roots = _roots(recorded, base, source, here)
+        names = [*recorded, *_editable(roots, top)]
         base = roots[0] if roots else base
     elif recorded:
         names = recorded
     else:
-        names = list(_walked(base, _top_level(found) or _guessed(name, base)))
-        names += (_text(found, "native_libs.txt") or "").splitlines()  # of an egg in a ZIP file
+        names = list(_walked(base, top or _guessed(name, base)))
+        names += (
+            _text(found, "native_libs.txt", here) or ""
+        ).splitlines()  # of an egg in a ZIP file
     names = [path for path in names if not path.startswith("..")]
     native = [path for path in names if path.endswith(_COMPILED) or _LIBRARY.search(path)]
     libraries = [path for path in native if is_library(path)]
@@ -257,17 +390,25 @@ def _place(found: metadata.Distribution) -> str:
     return str(getattr(found, "_path", "?"))
 
 
-def _text(found: metadata.Distribution, name: str) -> str | None:
-    """One file of the metadata; None where there is none, or none that can be read."""
+def _text(found: metadata.Distribution, name: str, here: _Reading) -> str | None:
+    """Return one file of the metadata; None if there is none, or none that can be read."""
+    place = _place(found)
+    path = os.path.join(place, name)
+    if os.path.isdir(place) and os.path.lexists(path):
+        try:
+            if not is_regular(path) or os.path.getsize(path) > _LARGEST or not here.may(path):
+                return None
+        except OSError:
+            return None
     try:
         return found.read_text(name)
     except _BROKEN:
         return None
 
 
-def _named(found: metadata.Distribution) -> tuple[str, str, tuple[str, ...]]:
-    """The name, the version and what is needed."""
-    text = _text(found, "METADATA") or _text(found, "PKG-INFO") or ""
+def _named(found: metadata.Distribution, here: _Reading) -> tuple[str, str, tuple[str, ...]]:
+    """Return the name, the version and the distributions that are needed."""
+    text = _text(found, "METADATA", here) or _text(found, "PKG-INFO", here) or ""
     head = email.message_from_string(text.partition("\n\n")[0])
     name, version = str(head.get("Name") or ""), str(head.get("Version") or "")
     if not name:  # the directory is called by it, as pip looks for it
@@ -278,9 +419,9 @@ def _named(found: metadata.Distribution) -> tuple[str, str, tuple[str, ...]]:
     return name, version, tuple(sorted({normalized(one[0]) for one in needed if one}))
 
 
-def _recorded(found: metadata.Distribution) -> list[str]:
-    """The files that the installer noted, below the directory of packages."""
-    text = _text(found, "RECORD")
+def _recorded(found: metadata.Distribution, here: _Reading) -> list[str]:
+    """Return the files that the installer noted, below the directory of packages."""
+    text = _text(found, "RECORD", here)
     if text is not None:
         try:
             rows = [row[0] for row in csv.reader(text.splitlines()) if row and row[0]]
@@ -288,13 +429,15 @@ def _recorded(found: metadata.Distribution) -> list[str]:
             return []
         # It lists itself; what does not is no longer whole.
         return rows if any(path.endswith("/RECORD") for path in rows) else []
-    noted = (_text(found, "installed-files.txt") or "").splitlines()  # relative to the metadata
+    noted = (
+        _text(found, "installed-files.txt", here) or ""
+    ).splitlines()  # relative to the metadata
     base = os.path.basename(_place(found))
     return [os.path.normpath(os.path.join(base, path)).replace(os.sep, "/") for path in noted]
 
 
-def _top_level(found: metadata.Distribution) -> list[str]:
-    return (_text(found, "top_level.txt") or "").split()
+def _top_level(found: metadata.Distribution, here: _Reading) -> list[str]:
+    return (_text(found, "top_level.txt", here) or "").split()
 
 
 def _guessed(name: str, base: str) -> list[str]:
@@ -308,9 +451,9 @@ def _guessed(name: str, base: str) -> list[str]:
     return sorted(stem for stem in stems if stem.lower() == wanted)
 
 
-def _source(found: metadata.Distribution) -> str | None:
-    """The checkout of an editable install (PEP 610)."""
-    text = _text(found, "direct_url.json")
+def _source(found: metadata.Distribution, here: _Reading) -> str | None:
+    """Return the checkout of an editable install (PEP 610)."""
+    text = _text(found, "direct_url.json", here)
     if text is None:
         return None
     import json
@@ -326,13 +469,16 @@ def _source(found: metadata.Distribution) -> str | None:
     return path if is_editable else None
 
 
-def _roots(recorded: list[str], base: str, source: str) -> list[str]:
-    """The directories that an editable install is imported from."""
+def _roots(recorded: list[str], base: str, source: str, here: _Reading) -> list[str]:
+    """Return the directories that an editable install is imported from."""
+    if not here.may(source):
+        return []
     roots = [
         path
         for name in recorded
         if name.endswith(".pth")
-        for path in _pth(os.path.join(base, name))
+        for path in _pth(os.path.join(base, name), here)
+        if here.may(path)
     ]
     if not roots:
         roots = [os.path.join(source, name) for name in ("src", "python")] + [source]
@@ -341,7 +487,7 @@ def _roots(recorded: list[str], base: str, source: str) -> list[str]:
 
 
 def _editable(roots: list[str], top: list[str]) -> Iterator[str]:
-    """The files of a checkout, below where it is imported from."""
+    """Yield the files of a checkout, below where it is imported from."""
     for root in roots:
         yield from _walked(root, top or _packages(root))
 

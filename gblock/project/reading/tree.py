@@ -8,6 +8,7 @@ import os
 import re
 from functools import cached_property
 
+from gblock.boundary import is_regular, leads_out, repository
 from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
 
@@ -25,6 +26,8 @@ LARGEST = 1_000_000
 class Tree:
     """The files below a directory; what git ignores or the configuration excludes is left out.
 
+    So are links out of the repository.
+
     Args:
         root: The directory.
         exclude: Patterns as in `.gitignore`.
@@ -33,12 +36,14 @@ class Tree:
     def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
         self.root = root
         self.files: list[str] = []
+        self.outside: list[str] = []
+        """Links that lead out of the repository; they are no files of it."""
         rules = (Patterns(root, exclude),) if exclude else ()
         self._walk(rules)
 
     def _walk(self, rules: tuple[Patterns, ...]) -> None:
         waiting = [(self.root, rules)]
-        found = self.files
+        found, border = self.files, ""
         while waiting and len(found) < _MANY:
             directory, above = waiting.pop()
             try:
@@ -48,7 +53,8 @@ class Tree:
                 continue
             here = above
             if ".gitignore" in [entry.name for entry in entries]:
-                here = (*above, *_ignored(directory))
+                border = border or repository(self.root)
+                here = (*above, *_ignored(directory, border))
             prefix = os.path.join(directory, "")
             for entry in entries:
                 name = entry.name
@@ -57,14 +63,19 @@ class Tree:
                     if name not in ALWAYS_EXCLUDED and not _is_out(f"{path}/", here):
                         waiting.append((path, here))
                 elif not (here and _is_out(path, here)) and _is_file(entry):
+                    if entry.is_symlink():
+                        border = border or repository(self.root)
+                        if leads_out(path, border):
+                            self.outside.append(path)
+                            continue
                     found.append(path)
 
-    def __getstate__(self) -> tuple[str, str]:
+    def __getstate__(self) -> tuple[str, str, list[str]]:
         """One text is handed to another process far faster than many."""
-        return self.root, "\0".join(self.files)
+        return self.root, "\0".join(self.files), self.outside
 
-    def __setstate__(self, state: tuple[str, str]) -> None:
-        self.root, joined = state
+    def __setstate__(self, state: tuple[str, str, list[str]]) -> None:
+        self.root, joined, self.outside = state
         self.files = joined.split("\0") if joined else []
 
     @cached_property
@@ -177,8 +188,10 @@ def _may_move(wanted: list[str]) -> bool:
     return not (wanted[0] in ("usr", "bin", "sbin") and "local" not in wanted)
 
 
-def _ignored(directory: str) -> tuple[Patterns, ...]:
+def _ignored(directory: str, border: str) -> tuple[Patterns, ...]:
     filename = os.path.join(directory, ".gitignore")
+    if not is_regular(filename) or leads_out(filename, border):
+        return ()
     try:
         with open(filename, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read(LARGEST).split("\n")

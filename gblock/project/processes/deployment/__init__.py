@@ -59,6 +59,8 @@ class Deployment(Repository):
         self._maps: dict[str, dict[str, str]] = {}
         self._charts: dict[str, Values] = {}
         self._texts: dict[str, str | None] = {}
+        for path, _ in formats.candidates(self.tree.outside):
+            self.notes.append(Note(path, "is a link out of the repository and was not read"))
         for path, name in formats.candidates(self.tree.files):
             try:
                 self._read(path, name)
