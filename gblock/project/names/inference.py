@@ -209,6 +209,7 @@ class Inference:
         set_here = self._set_on_name(expression.base, expression.name, place)
         found = set(set_here)
         for value in self.infer(expression.base, place):
+            # Two objects of a package's class are one value: what is set on this one is known.
             if value.kind == v.INSTANCE and v.informative(set_here):
                 known = self.external_attribute(value, expression.name)
                 found |= known if self._are_catalogued(known) else NOTHING
