@@ -127,7 +127,9 @@ def scored(rows: Iterable[Row]) -> list[str]:
             classes[verdict, row["class"]] += 1
     lines = [_shares(rule, tally) for rule, tally in sorted(by_rule.items())]
     lines.append(_shares("all", sum(by_rule.values(), Counter())))
-    lines.append(f"not reported: {silent['MISSED']} MISSED of {silent.total()} calls that were read")
+    lines.append(
+        f"not reported: {silent['MISSED']} MISSED of {silent.total()} calls that were read"
+    )
     lines += [f"{n:4} {verdict} {name}" for (verdict, name), n in classes.most_common()]
     return lines
 
