@@ -266,7 +266,8 @@ def reported(root, files, **options):
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("import os\n" + textwrap.dedent(text).replace("CALL", CALL))
+        head = "import os\n" if path.suffix == ".py" else ""
+        path.write_text(head + textwrap.dedent(text).replace("CALL", CALL))
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     options = {"min_severity": "note", "all_contexts": True, **options}
     return check([str(root)], config, **options).diagnostics
@@ -469,3 +470,27 @@ def test_a_setter_runs_where_its_property_is_set(tmp_path, body, context):
     """
     (one,) = reported(tmp_path, {"orders.py": text})
     assert context == one.context
+
+
+@pytest.mark.parametrize(
+    ("path", "deployed", "context"),
+    [
+        ("worker/jobs/clean.py", "python worker/main.py", "other-process"),
+        ("web/jobs/clean.py", "python worker/main.py", "unknown"),
+        ("shared/clean.py", "python worker/main.py", "unknown"),
+        ("clean.py", "python worker/main.py", "unknown"),
+        ("worker/jobs/clean.py", "python worker/manage.py", "unknown"),
+        ("worker/jobs/clean.py", "", "unknown"),
+        ("worker/jobs/clean.py", "gunicorn -k gevent worker.main:app", "unknown"),
+    ],
+)
+def test_what_is_loaded_by_name_belongs_to_the_program_beside_it(tmp_path, path, deployed, context):
+    plain = "def app(environ, start_response): pass\n\nif __name__ == '__main__':\n    print()\n"
+    files = {
+        "Procfile": f"web: gunicorn -k gevent web.wsgi:app\njobs: {deployed}\n",
+        "web/wsgi.py": plain,
+        "worker/main.py": plain,
+        "worker/manage.py": plain + "from django.core.management import execute_from_command_line",
+        path: "def call(job): CALL\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]
