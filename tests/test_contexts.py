@@ -414,6 +414,13 @@ def test_the_built_in_entries_are_sorted_and_complete():
             "task",
         ),
         (
+            "import click\ndef command(function):\n    for one in function.aliases:\n"
+            "        with one as it:\n            print(it)\n"
+            "    return click.command()(function)\n",
+            "command",
+            "command",
+        ),
+        (
             "import functools\ndef quiet(function):\n    @functools.wraps(function)\n"
             "    def wrapper():\n        return function()\n    return wrapper\n",
             "quiet",

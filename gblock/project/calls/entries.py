@@ -165,7 +165,7 @@ class Entries:
         applied = [
             (call.expression.callee, Place(path, call.scope, call.path))
             for call in summary.calls
-            if call.scope in inside
+            if call.scope in inside and call.node == "call"
         ]
         for number in sorted(inside - {index}):
             scope = summary.scopes[number]
