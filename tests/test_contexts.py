@@ -229,6 +229,29 @@ ENTRIES = {
             def run(self): CALL
         """,
     ),
+    "a task of django-q": (
+        "other-process",
+        """
+        from django_q.tasks import async_task
+
+        def place(): CALL
+
+        def handle(environ, start_response): async_task(place)
+        """,
+    ),
+    "a link of a chain of django-q": (
+        "other-process",
+        """
+        from django_q.tasks import Chain
+
+        def place(): CALL
+
+        def handle(environ, start_response):
+            chain = Chain()
+            chain.append(place)
+            chain.run()
+        """,
+    ),
     "a function that nothing calls": (
         "unknown",
         """
@@ -243,7 +266,8 @@ def reported(root, files, **options):
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("import os\n" + textwrap.dedent(text).replace("CALL", CALL))
+        head = "import os\n" if path.suffix == ".py" else ""
+        path.write_text(head + textwrap.dedent(text).replace("CALL", CALL))
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     options = {"min_severity": "note", "all_contexts": True, **options}
     return check([str(root)], config, **options).diagnostics
@@ -364,3 +388,116 @@ def test_the_built_in_entries_are_sorted_and_complete():
         assert one.context in CONTEXTS
         ways = (one.decorators, one.arguments, one.bases, one.methods, one.parameters, one.files)
         assert any(ways), one
+
+
+@pytest.mark.parametrize(
+    ("decorators", "used", "context"),
+    [
+        (
+            "from flask import Blueprint\nrouter = Blueprint('x', __name__)\n"
+            "def route(path):\n    return router.route(path, strict_slashes=False)\n",
+            "route('/orders')",
+            "request",
+        ),
+        (
+            "import click\nfrom functools import wraps\n"
+            "def command(function):\n    @click.command()\n    @wraps(function)\n"
+            "    def wrapper():\n        return function()\n    return wrapper\n",
+            "command",
+            "command",
+        ),
+        (
+            "import celery\nclass Job:\n    def __init__(self, queue): self.queue = queue\n"
+            "    def __call__(self, function):\n"
+            "        return celery.shared_task(function, queue=self.queue)\n",
+            "Job('slow')",
+            "task",
+        ),
+        (
+            "import click\ndef command(function):\n    for one in function.aliases:\n"
+            "        with one as it:\n            print(it)\n"
+            "    return click.command()(function)\n",
+            "command",
+            "command",
+        ),
+        (
+            "import functools\ndef quiet(function):\n    @functools.wraps(function)\n"
+            "    def wrapper():\n        return function()\n    return wrapper\n",
+            "quiet",
+            "unknown",
+        ),
+    ],
+)
+def test_a_decorator_of_the_project_starts_what_the_one_behind_it_starts(
+    tmp_path, decorators, used, context
+):
+    text = f"import own\n\n@own.{used}\ndef place(): CALL\n"
+    (one,) = reported(tmp_path, {"own.py": decorators, "orders.py": text})
+    assert context == one.context
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "from flask import blueprints\nroutes = blueprints.Blueprint('x', __name__)",
+        "from flask.blueprints import Blueprint\nroutes = Blueprint('x', __name__)",
+        "from flask.sansio.blueprints import Blueprint\nroutes = Blueprint('x', __name__)",
+    ],
+)
+def test_a_class_is_known_from_the_module_that_defines_it(tmp_path, written):
+    text = f"{written}\n\n@routes.route('/')\ndef place(): CALL\n"
+    (one,) = reported(tmp_path, {"orders.py": text})
+    assert ("request", Severity.ERROR) == (one.context, one.severity)
+
+
+@pytest.mark.parametrize(
+    ("body", "context"),
+    [
+        ("user.password = 'x'", "request"),
+        ("print(user.password)", "unknown"),
+        ("print(user.password == 'x')", "unknown"),
+    ],
+)
+def test_a_setter_runs_where_its_property_is_set(tmp_path, body, context):
+    text = f"""
+    from flask import Flask
+    app = Flask(__name__)
+
+    class User:
+        @property
+        def password(self): return 'y'
+
+        @password.setter
+        def password(self, value): CALL
+
+    @app.route("/")
+    def place():
+        user = User()
+        {body}
+    """
+    (one,) = reported(tmp_path, {"orders.py": text})
+    assert context == one.context
+
+
+@pytest.mark.parametrize(
+    ("path", "deployed", "context"),
+    [
+        ("worker/jobs/clean.py", "python worker/main.py", "other-process"),
+        ("web/jobs/clean.py", "python worker/main.py", "unknown"),
+        ("shared/clean.py", "python worker/main.py", "unknown"),
+        ("clean.py", "python worker/main.py", "unknown"),
+        ("worker/jobs/clean.py", "python worker/manage.py", "unknown"),
+        ("worker/jobs/clean.py", "", "unknown"),
+        ("worker/jobs/clean.py", "gunicorn -k gevent worker.main:app", "unknown"),
+    ],
+)
+def test_what_is_loaded_by_name_belongs_to_the_program_beside_it(tmp_path, path, deployed, context):
+    plain = "def app(environ, start_response): pass\n\nif __name__ == '__main__':\n    print()\n"
+    files = {
+        "Procfile": f"web: gunicorn -k gevent web.wsgi:app\njobs: {deployed}\n",
+        "web/wsgi.py": plain,
+        "worker/main.py": plain,
+        "worker/manage.py": plain + "from django.core.management import execute_from_command_line",
+        path: "def call(job): CALL\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]

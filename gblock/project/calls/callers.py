@@ -23,6 +23,8 @@ _COMMON = frozenset(
 )
 """Methods of containers, texts and files: a call of one on an unknown object says nothing."""
 _PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
+_READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
+"""How an attribute of a name is written where it is read, and where it is set."""
 
 
 class Caller(NamedTuple):
@@ -79,7 +81,9 @@ class Callers:
             return found
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
         if any(last_name(_callee(d)) in _PROPERTIES for d in scope.decorators):
-            found += self._readers(summary, index)
+            found += self._naming_attribute(summary, index, _READ)
+        if any(last_name(_callee(d)) == "setter" for d in scope.decorators):
+            found += self._naming_attribute(summary, index, _WRITTEN)
         return found
 
     def _methods(self, summary: ModuleSummary, index: int) -> set[Value]:
@@ -134,10 +138,10 @@ class Callers:
         others = self.modules.mentioning(name, whole=True)
         return [path, *(one for one in others if one != path)]
 
-    def _readers(self, summary: ModuleSummary, index: int) -> list[Caller]:
-        """Return who reads a property: functions in whose rows the attribute stands."""
+    def _naming_attribute(self, summary: ModuleSummary, index: int, how: bytes) -> list[Caller]:
+        """Return who reads or sets a property: functions in whose rows the attribute stands."""
         scope = summary.scopes[index]
-        pattern = re.compile(rb"\.%s\b(?!\s*=[^=])" % re.escape(scope.name.encode()))
+        pattern = re.compile(how % re.escape(scope.name.encode()))
         files = self._naming(summary.filename, scope.name)
         found: list[Caller] = []
         for path in files if len(files) <= _FILES else [summary.filename]:

@@ -337,7 +337,39 @@ class Contexts:
             started = self._entries.of_module(summary)
             if started:
                 context = started[0].context
+            elif self._is_beside_gevent(summary.filename):
+                context = OTHER
         return Way(context, (here, *node.steps), node.is_certain)
+
+    def _is_beside_gevent(self, path: str) -> bool:
+        """Return whether a file that no process imports belongs to a program without gevent.
+
+        Plug-ins and jobs that are loaded by name lie beside the program that loads them: what
+        counts is the nearest directory in which a deployed program starts, the root left out.
+        """
+        processes = self._processes
+        if processes is None or processes.reaching(path):
+            return False
+        everything = [
+            process
+            for process in processes.all()
+            if process.is_deployed and process.kind != "management command"
+        ]
+        if not any(process.runs_on_gevent == "yes" for process in everything):
+            return False
+        root, folder = os.path.abspath(self.modules.root), os.path.dirname(os.path.abspath(path))
+        while folder.startswith(root + os.sep):
+            near = [
+                process
+                for process in everything
+                if any(os.path.abspath(one).startswith(folder + os.sep) for one in process.entries)
+            ]
+            if any(process.runs_on_gevent != "no" for process in near):
+                return False
+            if any(not processes.is_casual(process) for process in near):
+                return True
+            folder = os.path.dirname(folder)
+        return False
 
 
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gblock.catalog import Argument, Entry
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name, passed
+from gblock.project.names.expressions import Place, last_name, passed, unwrapped
 from gblock.project.names.inference import Inference
 from gblock.project.reading import summary as tags
 from gblock.project.reading.summary import Call, Expr, ModuleSummary, Scope
@@ -44,6 +44,7 @@ class Entries:
         self.inference = inference
         self.modules = inference.modules
         self._mentioned: dict[str, bool] = {}
+        self._applied: dict[tuple[str, int], list[Entry]] = {}
 
     @cached_property
     def _all(self) -> tuple[Entry, ...]:
@@ -121,6 +122,9 @@ class Entries:
             called = decorator if decorator.tag == tags.CALL else None
             callee = decorator.callee if called is not None else decorator
             known = self._by_decorator.get(last_name(callee), ())
+            for entry in self._behind(callee, place):
+                label = _label(entry, called, last_name(callee), scope)
+                yield Started(entry.context, entry.framework, label, is_certain=False)
             if not known:
                 continue
             symbols = self.inference.callee_symbols(callee, place)
@@ -131,6 +135,52 @@ class Entries:
                     label = _label(entry, called, last_name(callee), scope)
                     yield Started(entry.context, entry.framework, label, is_certain)
                     break
+
+    def _behind(self, callee: Expr, place: Place) -> list[Entry]:
+        """Return the entries of a framework's decorators that one of the project applies.
+
+        ``def view(route): return framework_view(route, audit=True)`` starts what it decorates, and
+        so does a class whose ``__call__`` puts the decorator on the function inside it.
+        """
+        found: dict[int, Entry] = {}
+        for value in self.inference.infer(callee, place):
+            inner = unwrapped(value)
+            if inner.kind not in (v.FUNCTION, v.CLASS):
+                continue
+            key = (inner.path, inner.scope)
+            if key not in self._applied:
+                self._applied[key] = []  # A decorator that applies itself ends here.
+                self._applied[key] = self._applied_in(*key)
+            found.update((id(entry), entry) for entry in self._applied[key])
+        return list(found.values())
+
+    def _applied_in(self, path: str, index: int) -> list[Entry]:
+        """Return the entries of the decorators that a function or class calls or applies."""
+        summary = self.modules.summary(path)
+        if summary is None:
+            return []
+        inside = _inside(summary, index)
+        if summary.scopes[index].kind == "class":
+            inside = {one for one in inside if _inside_call(summary, one)}
+        applied = [
+            (call.expression.callee, Place(path, call.scope, call.path))
+            for call in summary.calls
+            if call.scope in inside and call.node == "call"
+        ]
+        for number in sorted(inside - {index}):
+            scope = summary.scopes[number]
+            applied += [
+                (one.callee if one.tag == tags.CALL else one, Place(path, scope.parent, scope.path))
+                for one in scope.decorators
+                if one is not None
+            ]
+        return [
+            entry
+            for callee, place in applied
+            for applying in self.inference.callee_symbols(callee, place)
+            for symbol, entry in self._by_decorator.get(applying.rpartition(".")[2], ())
+            if _fits(applying, symbol)
+        ]
 
     def _with_parameters(self, scope: Scope, entries: Iterable[Entry]) -> Iterable[Started]:
         names = tuple(name for name, *_ in scope.parameters)
@@ -219,6 +269,25 @@ class Entries:
         return found
 
 
+def _inside(summary: ModuleSummary, index: int) -> set[int]:
+    """Return a scope and the scopes inside it."""
+    found = {index}
+    for number, scope in enumerate(summary.scopes):
+        # A scope stands after the one around it.
+        if number and scope.parent in found:
+            found.add(number)
+    return found
+
+
+def _inside_call(summary: ModuleSummary, index: int) -> bool:
+    """Return whether a scope is a ``__call__`` method, or lies in one."""
+    while index > 0:
+        if summary.scopes[index].name == "__call__":
+            return True
+        index = summary.scopes[index].parent
+    return False
+
+
 def _is_argument(call: Call, wanted: Argument, position: int | None, argument: Expr) -> bool:
     if position is not None and wanted.position is not None:
         return position == wanted.position
@@ -227,7 +296,21 @@ def _is_argument(call: Call, wanted: Argument, position: int | None, argument: E
 
 
 def _fits(symbol: str, pattern: str) -> bool:
-    return symbol == pattern or ("*" in pattern and fnmatch.fnmatchcase(symbol, pattern))
+    """Return whether a dotted name is what a pattern means.
+
+    A pattern names a class where its package exports it; the class may be imported from the
+    module that defines it, too: ``flask.blueprints.Blueprint.route`` is ``flask.Blueprint.route``.
+    """
+    if symbol == pattern:
+        return True
+    if "*" in pattern:
+        return fnmatch.fnmatchcase(symbol, pattern)
+    package, _, exported = pattern.partition(".")
+    return (
+        exported[:1].isupper()
+        and symbol.startswith(f"{package}.")
+        and symbol.endswith(f".{exported}")
+    )
 
 
 def _label(entry: Entry, called: Expr, name: str, scope: Scope) -> str:
