@@ -80,7 +80,11 @@ class Check:
             inspection, inspected = self._plan.inspected()
             self._sorted = sorted_out = _Sorted(self)
             unresolved: list[Related] = []
-            notes = [*codebase.notes, *unmet(request.config, codebase.modules.files)]
+            notes = [
+                *codebase.notes,
+                *self._wanted.notes,
+                *unmet(request.config, codebase.modules.files),
+            ]
             if inspection is not None:
                 for path in inspected:
                     with Looking(path):

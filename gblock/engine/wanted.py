@@ -38,6 +38,8 @@ class Wanted:
             from gblock import catalog
 
             self.outlines.add(catalog.own(path))
+        self.notes: tuple[str, ...] = ()
+        """What could not be read of the environment, where a rule looks at it."""
         asked = {rules.OF_PACKAGES, "all"}.intersection(select)
         if asked and rules.OF_PACKAGES not in ignore:
             self.outlines.add(self._unknown_packages(request))
@@ -61,7 +63,9 @@ class Wanted:
         from gblock.packages import environment, unknown
 
         known = catalog.parse_all(self.outlines)
-        return unknown.outline(environment.chosen(request.python, request.config), known)
+        found = environment.chosen(request.python, request.config)
+        self.notes = found.notes
+        return unknown.outline(found, known)
 
     def _verify(self, request: Request) -> None:
         """Make sure that what was named exists."""
