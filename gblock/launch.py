@@ -62,7 +62,7 @@ def prepared(
     note = ""
     python = _interpreter(path)
     if python is None:
-        note = f"{words[0]} names no Python, so whether it sees the probe cannot be told"
+        note = f"{words[0]} names no Python, so it is unknown whether it finds the probe"
     else:
         _check(python, environment)
     environment = {**environment, "GBLOCK_PROBE": "1"}
