@@ -1,8 +1,8 @@
 """Collect the Python files under the user's paths, sorted.
 
-What is named is always taken, as ruff does; below a named directory `.gitignore`, the setting
-`exclude` and a fixed list of names decide. Links to directories are not followed, so that no
-loop of them is ever entered; links to files are, unless they lead out of the repository.
+A named path is always taken, as in ruff. Below a named directory `.gitignore`, the setting
+`exclude` and a fixed list of names apply. Links to directories are not followed, so a loop of
+links is never entered; links to files are, unless they lead out of the repository.
 """
 
 from __future__ import annotations
