@@ -33,18 +33,18 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Timeout(_Table, frozen=True):
-    """Which argument bounds the wait, and what its values mean."""
+    """An argument that bounds the wait, and the meaning of its values."""
 
     position: int | None = None
-    """Counted from 0, without ``self``; None where it is keyword-only."""
+    """Counted from 0, without ``self``; None for a keyword-only argument."""
     keyword: str | None = None
     default: float | None = None
-    """What a missing argument means, in `unit`; None: it waits for ever."""
+    """The value of a missing argument, in `unit`; None: it waits without limit."""
     unit: Literal["s", "ms"] = "s"
     minimum: float = 0.0
-    """What is smaller counts as 0, in `unit`."""
+    """Smaller values count as 0, in `unit`."""
     none: Meaning = "forever"
-    """What ``None`` means."""
+    """The meaning of ``None``."""
     negative: Meaning = "forever"
 
 
@@ -57,15 +57,15 @@ class Condition(_Table, frozen=True):
     """The value of a missing argument."""
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
-    """Symbols of which one stands in the argument, alone or in a ``|``."""
+    """Symbols, one of which is given as the argument, alone or in a ``|``."""
     mask: int = 0
-    """The bits of these symbols, of which an integer in their place has one."""
+    """The bits of these symbols; an integer matches if it has one of them."""
     prefixes: tuple[str, ...] = ()
-    """What a text may begin with."""
+    """Prefixes of a string argument."""
     max_length: int | None = None
-    """How long a text or bytes may be at most."""
+    """The greatest length of a string or bytes argument."""
     given: bool = False
-    """Whether anything but ``None`` will do."""
+    """Whether any value but ``None`` matches."""
 
 
 class Called(_Table, frozen=True):
@@ -73,18 +73,18 @@ class Called(_Table, frozen=True):
 
     symbol: str
     values: tuple[bool | int | float | str | None, ...]
-    """What the argument must be."""
+    """The values of the argument that match."""
     position: int = 0
     """The argument's position, counted from 0."""
 
 
 class Mentioned(_Table, frozen=True):
-    """Texts in the project's Python files that say what a blocker talks to."""
+    """Texts in the project's Python files that show the peer of a blocker."""
 
     cooperative: tuple[str, ...]
-    """Where one of these stands, the calls let the hub run."""
+    """Texts that show that the calls are cooperative."""
     blocking: tuple[str, ...] = ()
-    """Where one of these stands, too, they may not."""
+    """Texts that show that the calls may block nevertheless."""
 
 
 class Assigned(_Table, frozen=True):
@@ -104,35 +104,35 @@ class Ready(_Table, frozen=True):
 
 
 class Evidence(_Table, frozen=True):
-    """What was measured: the call was run under gevent beside a heartbeat greenlet."""
+    """The measurement: the call was run under gevent next to a heartbeat greenlet."""
 
     version: str | None = None
     """The package's version; CPython's for the standard library."""
     call: str | None = None
     elapsed: float | None = None
-    """Seconds that the call took."""
+    """Duration of the call, in seconds."""
     max_gap: float | None = None
     """The hub's longest gap, in seconds."""
     returned: bool = True
-    """False where the call was stopped after `elapsed`."""
+    """False if the call was stopped after `elapsed`."""
     remedy: str | None = None
     remedy_max_gap: float | None = None
     belief: str | None = None
-    """What one believes of the call and the measurement does not say: a sentence."""
+    """A common assumption that the measurement contradicts: one sentence."""
     found: str | None = None
-    """What was found that the figures do not say, as other versions and builds: sentences."""
+    """Findings beyond the figures, such as those for other versions and builds: sentences."""
     reference: str | None = None
     python: str | None = None
     gevent: str | None = None
 
     @property
     def measured(self) -> bool:
-        """Whether figures stand here, not only a reference."""
+        """Whether the evidence has figures, not only a reference."""
         return self.elapsed is not None
 
 
 class Blocker(_Table, frozen=True):
-    """One entry: calls that block the hub in one way, and what to do instead."""
+    """One entry: calls that block the hub in the same way, and their remedy."""
 
     id: str
     distribution: str
@@ -143,19 +143,19 @@ class Blocker(_Table, frozen=True):
     level: Level
     why: str
     instead: str
-    """``{call}`` in it stands for the function as the code spells it: see `remedy`."""
+    """The remedy. ``{call}`` stands for the function as the code spells it: see `remedy`."""
     evidence: Evidence = Evidence()
-    """Of the built-in catalog only what a person writes: `measurements` has the figures."""
+    """In the built-in catalog only the hand-written part: `measurements` has the figures."""
     versions: str | None = None
     timeout: Timeout | None = None
     unless: tuple[Condition, ...] = ()
     cooperative_after: tuple[str, ...] = ()
-    """Calling one of these symbols makes it cooperative."""
+    """Symbols; a call of one of them makes the blocker cooperative."""
     patched_by: tuple[str, ...] = ()
-    """The modules that gevent's monkey patching has to replace, all of them, for it to be
-    cooperative: it blocks only without; ``queue or threading`` where one of several is enough."""
+    """The modules that gevent's monkey patching must replace, all of them, to make it cooperative:
+    it blocks only without the patch; ``queue or threading`` if one of several is enough."""
     captured: bool = False
-    """Whether the original, which ``monkey.get_original`` gives, blocks even after the patch."""
+    """Whether the original from ``monkey.get_original`` blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()
     unless_set: tuple[Assigned, ...] = ()
     unless_descriptor_of: tuple[str, ...] = ()
@@ -164,23 +164,23 @@ class Blocker(_Table, frozen=True):
     """What opens files, whose descriptors are always ready."""
     ready_after: tuple[Ready, ...] = ()
     releases_gil: bool | None = None
-    """None where it was not measured."""
+    """None if not measured."""
     seconds_each: float | None = None
-    """For ``costly`` and ``sends``: what one call costs, in seconds."""
+    """For ``costly`` and ``sends``: the time of one call, in seconds."""
     unless_mentioned: Mentioned | None = None
 
     def remedy(self, called: str | None = None) -> str:
-        """Return what to do instead.
+        """Return the remedy.
 
         Args:
-            called: How the code spells the function that it calls; None where no code is meant.
+            called: The function as the code spells it; None if there is no code.
         """
         called = called or (self.symbols[0] if len(self.symbols) == 1 else "f")
         return self.instead.replace("{call}", called)
 
 
 class Belief(_Table, frozen=True):
-    """What one believes of calls that are no blockers, and what was measured."""
+    """A common assumption about calls that are no blockers, and the measurement."""
 
     id: str
     distribution: str
@@ -190,7 +190,7 @@ class Belief(_Table, frozen=True):
     symbols: tuple[str, ...] = ()
     """Dotted names as imported."""
     rule: str | None = None
-    """The rule that reports it, where one does."""
+    """The rule that reports it, if any."""
 
 
 class ClassArgument(_Table, frozen=True):
@@ -201,7 +201,7 @@ class ClassArgument(_Table, frozen=True):
 
 
 class Library(_Table, frozen=True):
-    """What a package's names mean, for which no source can be read."""
+    """The meaning of a package's names, for packages whose source cannot be read."""
 
     distribution: str
     aliases: dict[str, str] = {}
@@ -212,65 +212,65 @@ class Library(_Table, frozen=True):
     decorates: dict[str, str] = {}
     """What a function becomes an instance of that such a decorator stands on."""
     conditions: dict[str, tuple[Condition, ...]] = {}
-    """Arguments with which a call gives something else than `returns` says."""
+    """Arguments with which a call returns a type other than `returns` says."""
     chosen: dict[str, ClassArgument] = {}
-    """Arguments that name the class of what a call gives, or make it."""
+    """Arguments that name, or create, the class of the object that a call returns."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()
-    """What returns the objects, or the descriptors, that can be read or written at once."""
+    """Callables that return the objects, or descriptors, that can be read or written at once."""
     awaiting: tuple[str, ...] = ()
-    """What returns once the object or descriptor that it is given is ready."""
+    """Callables that return once their argument, an object or a descriptor, is ready."""
     callbacks: tuple[str, ...] = ()
-    """What calls a function once an object can be read or written at once."""
+    """Callables that call a function once an object can be read or written at once."""
     distributed_as: tuple[str, ...] = ()
-    """Other distributions that carry the same package, or its compiled half."""
+    """Other distributions that contain the same package, or its compiled part."""
 
 
 class Harmless(_Table, frozen=True):
-    """A compiled distribution of which no call is known to block the hub for long."""
+    """A compiled distribution without calls that are known to block the hub for long."""
 
     distribution: str
     why: str
-    """What its compiled code does."""
+    """The purpose of its compiled code."""
     given: str | None = None
-    """An expression for ordinary input, made before the clock runs; the call names it ``given``."""
+    """An expression for ordinary input, evaluated before the timing; the call uses ``given``."""
     megabytes: float | None = None
-    """The size of the input that the call goes over, where that is text or bytes."""
+    """The size of the call's input in megabytes, for text or bytes."""
     millions: float | None = None
-    """The number of elements that the call goes over, in millions."""
+    """The number of elements of the call's input, in millions."""
     evidence: Evidence = Evidence()
 
 
 class Offload(_Table, frozen=True):
-    """A call that runs a callable elsewhere."""
+    """A call that runs a callable in another thread or greenlet."""
 
     symbol: str
     thread: Literal["native", "greenlet"]
-    """``greenlet``: under monkey patching the callable stays on the hub's thread."""
+    """``greenlet``: under monkey patching the callable stays in the hub's thread."""
     argument: int | None = None
     keyword: str | None = None
     method: str | None = None
     """The method of a subclass that runs there: a thread's ``run``."""
     returns_callable: bool = False
-    """Whether it gives a function that runs the argument there, instead of running it."""
+    """Whether the call returns a function that runs the argument, instead of running it."""
 
 
 class Choice(_Table, frozen=True):
     """Strings of one language that choose a driver."""
 
     language: str
-    """Who reads the string: the name that a chooser has for it."""
+    """The reader of the string: a chooser's name for the language."""
     names: tuple[str, ...]
-    """Schemes of URLs, or whole names."""
+    """URL schemes, or whole names."""
     rivals: tuple[str, ...] = ()
-    """Distributions that such a string may mean instead, where the project requires them."""
+    """Distributions that the string may mean instead, if the project requires them."""
     rival_first: bool = False
-    """Whether a rival is taken even where the project requires the driver, too."""
+    """Whether a rival is chosen even if the project also requires the driver."""
 
 
 class Driver(_Table, frozen=True):
-    """What a string in the configuration chooses: every query through it calls a blocker."""
+    """A driver that a string in the configuration chooses: every query calls a blocker."""
 
     id: str
     distribution: str
@@ -281,54 +281,54 @@ class Driver(_Table, frozen=True):
     chosen_by: tuple[Choice, ...]
     evidence: Evidence
     requires: tuple[str, ...] = ()
-    """The names under which dependencies name it, where these are others than `distribution`."""
+    """The names in dependency lists, if they differ from `distribution`."""
     blocker: str | None = None
-    """The id of the blocker that a query calls: what makes that cooperative helps here."""
+    """The id of the blocker that a query calls: its remedies apply to the driver, too."""
     unless_written: str | None = None
-    """A pattern that an option matches which makes the driver cooperative."""
+    """A pattern for an option that makes the driver cooperative."""
     harmless: str | None = None
-    """A pattern for strings that choose the driver where it waits for nothing."""
+    """A pattern for strings that choose the driver without any wait."""
 
 
 class Reading(_Table, frozen=True):
-    """An argument that is read as such a string."""
+    """An argument that is read as a driver string."""
 
     symbol: str
     position: int | None = None
     keyword: str | None = None
     form: Literal["url", "name", "either"] = "url"
     key: str | None = None
-    """Where the argument is a dict: the key under which the string stands."""
+    """For a dict argument: the key of the string."""
     unless: tuple[str, ...] = ()
-    """Keywords with which something else decides."""
+    """Keywords that override the string."""
 
 
 class Setting(_Table, frozen=True):
-    """A name in the configuration whose value is read as such a string."""
+    """A name in the configuration whose value is read as a driver string."""
 
     name: str
     form: Literal["url", "name", "either"] = "url"
     key: str | None = None
-    """In dicts inside dicts: the key under which the string stands."""
+    """For nested dicts: the key of the string."""
     nested: bool = False
-    """Whether the strings are a dict's values."""
+    """Whether the strings are the values of a dict."""
 
 
 class Chooser(_Table, frozen=True):
-    """A library that chooses a driver by a string, and where it reads the string."""
+    """A library that chooses a driver by a string, and the places it reads the string from."""
 
     distribution: str
     language: str
     imports: tuple[str, ...]
-    """Packages of which a project imports one that uses it."""
+    """Packages; a project that uses the library imports one of them."""
     prefixes: tuple[str, ...] = ()
-    """What may stand before the scheme: ``db+``."""
+    """Prefixes before the scheme, such as ``db+``."""
     readings: tuple[Reading, ...] = ()
     settings: tuple[Setting, ...] = ()
 
 
 class Handler(_Table, frozen=True):
-    """A decorator that makes a function run once a task or once a request."""
+    """A decorator for functions that run once for each task or request."""
 
     symbol: str
     runs: Literal["task", "request"]
@@ -347,70 +347,70 @@ Context = Literal[
     "native-thread",
     "other-process",
 ]
-"""Who runs a line, as an entry says it."""
+"""The context in which an entry runs its code."""
 
 
 class Argument(_Table, frozen=True):
-    """A function that takes what starts code as an argument."""
+    """A function that takes an entry point as an argument."""
 
     symbol: str
     position: int | None = None
-    """Which argument, from 0."""
+    """The position of the argument, from 0."""
     keyword: str | None = None
 
 
 class Entry(_Table, frozen=True):
-    """What makes a function one that a framework, a server or a person starts.
+    """A pattern for functions that a framework, a server or a person starts.
 
-    A function is an entry if a decorator, its class and its name, or the argument that it is given
-    as says so; or, in a file of a certain name, its own name.
+    A function is an entry by its decorator, by its class and name, by the argument that it is
+    passed as, or, in a file of a certain name, by its own name.
     """
 
     framework: str
-    """The distribution that starts it; ``python`` where no framework is needed."""
+    """The distribution that starts it; ``python`` if no framework is needed."""
     context: Context
     imports: tuple[str, ...] = ()
-    """Packages of which a project that uses it mentions one; by default the distribution's name."""
+    """Packages; a project that uses it mentions one. The default is the distribution's name."""
     decorators: tuple[str, ...] = ()
-    """Dotted names; ``*`` stands for any part of one."""
+    """Dotted names; ``*`` matches any part of a name."""
     arguments: tuple[Argument, ...] = ()
     bases: tuple[str, ...] = ()
-    """Dotted names of classes; ``*`` stands for any part of one."""
+    """Dotted names of classes; ``*`` matches any part of a name."""
     methods: tuple[str, ...] = ()
-    """Names of methods of these classes, ``*`` for any part of one."""
+    """Names of methods of these classes; ``*`` matches any part of a name."""
     parameters: tuple[str, ...] = ()
-    """The names of the last parameters, such as a WSGI callable's."""
+    """The names of the last parameters, such as those of a WSGI callable."""
     files: tuple[str, ...] = ()
     """Patterns of paths below the project's directory."""
     functions: tuple[str, ...] = ()
-    """Names of functions in these files; all code of the files where none is given."""
+    """Names of functions in these files; all code of the files if empty."""
 
 
 class Original(_Table, frozen=True):
-    """What a name of the standard library does after monkey patching if it was taken before."""
+    """The effect of monkey patching on a name of the standard library that was bound before."""
 
     symbol: str
     patch: str
-    """Which part of ``patch_all`` replaces it: ``time``, ``socket``, ``threading`` …"""
+    """The part of ``patch_all`` that replaces it: ``time``, ``socket``, ``threading`` …"""
     level: Literal["error", "warning"]
     why: str
     evidence: Evidence
     kept: bool = True
     """Whether the name itself is stale: ``from time import sleep``."""
     made: bool = False
-    """Whether what it made is stale: ``lock = threading.Lock()``."""
+    """Whether objects made by it are stale: ``lock = threading.Lock()``."""
 
 
 class Import(_Table, frozen=True):
-    """What importing a module does to the standard library's names."""
+    """The effect of importing a module on the names of the standard library."""
 
     module: str
-    """Its dotted name; modules inside it count as it does."""
+    """Its dotted name; submodules have the same effect."""
     evidence: Evidence
     keeps: tuple[str, ...] = ()
-    """The originals that it takes hold of; none that is patched later replaces them there."""
+    """The originals that it binds; later patches do not replace them there."""
     patches: bool = False
-    """Whether the import itself monkey patches everything."""
+    """Whether the import itself applies all monkey patches."""
 
 
 class _Head(_Table, frozen=True, rename={"measured_on": "measured-on"}):
@@ -454,17 +454,17 @@ class Catalog:
         self.handlers = handlers
         self.measured_on = measured_on or {}
         self.off = off
-        """Blockers that are not looked for; what they say of arguments still tells types."""
+        """Blockers that are not reported; their conditions still help to infer types."""
         self.beliefs = beliefs
         self.harmless = harmless
         self.texts = texts
-        """The files that it was read from: what few runs need is read when asked for."""
+        """The files of the catalog; parts that few runs need are parsed on demand."""
         self._looked_for = looked_for
         self._canonical: dict[str, str] = {}
 
     @cached_property
     def originals(self) -> dict[str, Original]:
-        """What is stale where it was taken before monkey patching, by symbol.
+        """The names that are stale if bound before monkey patching, by symbol.
 
         Raises:
             UserError: if a block is wrong.
@@ -473,7 +473,7 @@ class Catalog:
 
     @cached_property
     def imports(self) -> dict[str, Import]:
-        """What importing matters for monkey patching, by the module's name.
+        """The modules whose import affects monkey patching, by name.
 
         Raises:
             UserError: if a block is wrong.
@@ -504,7 +504,7 @@ class Catalog:
     def _aliases(self) -> dict[str, str]:
         found = {k: v for library in self.libraries for k, v in library.aliases.items()}
         for alias, name in list(found.items()):
-            # Code is followed name by name: what stands before may have got its spelling by then.
+            # Code is resolved name by name, so a prefix may already have its canonical spelling.
             owner, dot, last = alias.rpartition(".")
             while owner:
                 if owner in found and owner != name:
@@ -514,12 +514,12 @@ class Catalog:
         return found
 
     def canonical(self, symbol: str) -> str:
-        """The spelling that the catalog uses for a dotted name, or the name itself."""
+        """Return the catalog's spelling of a dotted name, or the name itself."""
         known = self._canonical.get(symbol)
         if known is not None:
             return known
         result = symbol
-        for _ in range(8):  # aliases of aliases, and no end to a circle of them
+        for _ in range(8):  # aliases of aliases; the limit ends a cycle
             head, tail = result, ""
             while head:
                 if head in self._aliases:
@@ -534,7 +534,7 @@ class Catalog:
 
     @cached_property
     def bases(self) -> dict[str, tuple[str, ...]]:
-        """The base classes of a class, canonical."""
+        """The base classes of each class, canonical."""
         return {
             self.canonical(name): tuple(self.canonical(base) for base in bases)
             for library in self.libraries
@@ -550,7 +550,7 @@ class Catalog:
 
     @cached_property
     def returns(self) -> dict[str, str]:
-        """What calling a symbol gives an instance of; ``self`` is the receiver."""
+        """The type that a call of each symbol returns; ``self`` is the receiver."""
         return self._merged("returns")
 
     @cached_property
@@ -564,12 +564,12 @@ class Catalog:
 
     @cached_property
     def attributes(self) -> dict[str, str]:
-        """What an instance's attribute is an instance of."""
+        """The type of each instance attribute."""
         return self._merged("attributes")
 
     @cached_property
     def elements(self) -> dict[str, str]:
-        """What looping over an instance gives instances of."""
+        """The type of the elements that iterating an instance yields."""
         return self._merged("elements")
 
     @cached_property
@@ -579,14 +579,14 @@ class Catalog:
 
     @cached_property
     def cooperative(self) -> frozenset[str]:
-        """Symbols, and prefixes of symbols, that were measured and found cooperative."""
+        """Symbols, and prefixes of symbols, that were measured as cooperative."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.cooperative
         )
 
     @cached_property
     def immediate(self) -> frozenset[str]:
-        """Symbols that were measured and come back at once."""
+        """Symbols that were measured and return at once."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.immediate
         )
@@ -617,7 +617,7 @@ class Catalog:
         return {self.canonical(handler.symbol): handler.runs for handler in self.handlers}
 
     def handler_of(self, symbol: str) -> str:
-        """``task`` or ``request`` for a decorator of handlers, else an empty string."""
+        """Return ``task`` or ``request`` for a decorator of handlers, else an empty string."""
         owner, _, name = self.canonical(symbol).rpartition(".")
         for base in self.lineage(owner):
             found = self._handlers.get(f"{base}.{name}")
@@ -627,7 +627,7 @@ class Catalog:
 
     @cached_property
     def classes(self) -> frozenset[str]:
-        """Dotted names that are classes, as far as the catalog tells."""
+        """Dotted names that the catalog shows to be classes."""
         found = set(self.bases) | {value for value in self.returns.values() if value != "self"}
         found.update(self.attributes.values(), self.elements.values(), self.elements)
         for bases in self.bases.values():
@@ -640,14 +640,14 @@ class Catalog:
         return frozenset(found)
 
     def lineage(self, name: str) -> list[str]:
-        """A class and its bases, nearest first, each once."""
+        """Return a class and its bases, nearest first, without duplicates."""
         order = [name]
         for class_name in order:
             order.extend(base for base in self.bases.get(class_name, ()) if base not in order)
         return order
 
     def lookup(self, symbol: str) -> tuple[Blocker, ...]:
-        """The blockers of a dotted name; a method is looked up along the bases of its class."""
+        """Return the blockers of a dotted name; a method is looked up along its class's bases."""
         symbol = self.canonical(symbol)
         found = self.by_symbol.get(symbol)
         if found:
@@ -661,7 +661,7 @@ class Catalog:
 
     @cached_property
     def _whole(self) -> dict[str, tuple[Blocker, ...]]:
-        """The blockers that stand for all of a package, ``package.**``, by the package."""
+        """Return the blockers of whole packages, ``package.**``, by package."""
         return {
             symbol[: -len(".**")]: found
             for symbol, found in self.by_symbol.items()
@@ -677,7 +677,7 @@ class Catalog:
         """The drivers that strings choose.
 
         Raises:
-            UserError: if one of the catalog's files says something wrong of one.
+            UserError: if a driver in one of the catalog's files is invalid.
         """
         by_id = {driver.id: driver for driver in self._on_demand("driver")}
         return tuple(d for d in by_id.values() if self._looked_for is None or self._looked_for(d))
@@ -687,16 +687,16 @@ class Catalog:
         """The libraries that choose drivers by strings.
 
         Raises:
-            UserError: if one of the catalog's files says something wrong of one.
+            UserError: if a chooser in one of the catalog's files is invalid.
         """
         return tuple(self._on_demand("chooser"))
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """What starts code: the built-in list, and what other files add to it.
+        """The entry points: the built-in list, and additions from other files.
 
         Raises:
-            UserError: if one of the catalog's files says something wrong of one.
+            UserError: if an entry in one of the catalog's files is invalid.
         """
         built_in = outline.read(outline.ENTRIES)
         return (
@@ -714,13 +714,13 @@ class Catalog:
 
     @cached_property
     def remedies(self) -> frozenset[str]:
-        """The calls that make some blocker cooperative, of packages not imported by name, too."""
+        """The calls that make some blocker cooperative, including those of unimported packages."""
         found = [r for b in (*self.blockers, *self.off) for r in b.cooperative_after if "." in r]
         found += [r for text in self.texts for chunk in text.chunks for r in chunk.remedies]
         return frozenset(self.canonical(symbol) for symbol in found)
 
     def remedies_of(self, driver: Driver) -> frozenset[str]:
-        """The calls that make a driver cooperative: those that help its blocker."""
+        """Return the calls that make a driver cooperative: the remedies of its blocker."""
         return frozenset(
             self.canonical(symbol)
             for text in self.texts
@@ -734,7 +734,7 @@ class Catalog:
         kept: Callable[[Blocker], bool],
         looked_for: Callable[[Driver], bool] | None = None,
     ) -> Catalog:
-        """The same catalog with fewer blockers and drivers."""
+        """Return a copy of the catalog with fewer blockers and drivers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
         return Catalog(
@@ -752,7 +752,7 @@ class Catalog:
 
     @cached_property
     def conditions(self) -> dict[str, tuple[Condition, ...]]:
-        """By symbol, the arguments with which a call gives something else than usual."""
+        """The arguments with which a call returns an unusual type, by symbol."""
         found = {
             self.canonical(symbol): blocker.unless
             for blocker in (*self.blockers, *self.off)
@@ -766,23 +766,23 @@ class Catalog:
 
 
 def load(extensions: tuple[str, ...] = (), roots: frozenset[str] | None = None) -> Catalog:
-    """The built-in catalog, extended by the user's own files of the same schema.
+    """Return the built-in catalog, extended by the user's files of the same schema.
 
-    A user's blocker of a known id takes the place of the built-in one.
+    A user's blocker replaces the built-in one with the same id.
 
     Args:
-        extensions: Paths of more catalog files.
-        roots: The top-level packages to load blocks of; None for all.
+        extensions: Paths of further catalog files.
+        roots: The top-level packages whose blocks are loaded; None for all.
 
     Raises:
-        UserError: with file, block and key, if one of the files is wrong.
+        UserError: with file, block and key, if a file is invalid.
     """
     files = [outline.read(), *map(own, extensions)]
     return merged([parse(one, roots) for one in files])
 
 
 def merged(files: list[Catalog]) -> Catalog:
-    """One catalog of several; what comes later takes the place of what has the same id."""
+    """Return one catalog of several; later blocks replace earlier ones with the same id."""
     by_id = {blocker.id: blocker for one in files for blocker in one.blockers}
     return Catalog(
         tuple(by_id.values()),
@@ -802,7 +802,7 @@ def parse_all(
     *,
     unpatched: bool = False,
 ) -> Catalog:
-    """Parse and validate all files of a run, as `parse` does with each.
+    """Parse and validate all files of a run; see `parse`.
 
     Raises:
         UserError: with the file, the block and the key.
@@ -817,13 +817,13 @@ def parse(
     unpatched: bool = False,
     figures: Figures | None = None,
 ) -> Catalog:
-    """Parse and validate the blocks of one file that speak of these packages, or all.
+    """Parse and validate the blocks of one file for these packages, or all blocks.
 
     Args:
         text: The file.
         roots: The packages; None for all blocks.
-        unpatched: Whether the packages' blockers are those that block only without gevent's patch.
-        figures: Evidence to add to what stands in the blocks, by kind and by id or distribution.
+        unpatched: Whether to take the blockers that block only without gevent's patch.
+        figures: Evidence to add to the blocks, by kind and by id or distribution.
 
     Raises:
         UserError: with the file, the block and the key.
@@ -862,7 +862,7 @@ def _tables(text: str, filename: str, rows_before: Callable[[], int]) -> dict[st
 def _block(
     chunk: outline.Chunk, filename: str, figures: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Any:
-    # To count them takes as long as to parse the block.
+    # Counting the keys takes as long as parsing the block.
     block = _tables(chunk.text, filename, lambda: chunk.rows_before)[chunk.kind][0]
     measured = figures.get(block.get("id") or block.get("distribution")) if figures else None
     if measured is not None:
@@ -878,13 +878,13 @@ def _block(
 
 
 def _explained(error: msgspec.ValidationError, shape: Any) -> str:
-    """The message of msgspec with the key first, and a suggestion where the key is unknown."""
+    """Return msgspec's message with the key first, and a suggestion for an unknown key."""
     message = str(error)
     text, _, place = message.partition(" - at `$")
     key = place.rstrip("`").lstrip(".")
     unknown = re.search(r"unknown field `([^`]*)`", text)
     if unknown:
-        for part in key.split("."):  # the table inside the block that has the key
+        for part in key.split("."):  # the nested table that has the key
             inner = {f.encode_name: f.type for f in msgspec.structs.fields(shape)}.get(
                 part.partition("[")[0]
             )
@@ -901,17 +901,17 @@ def _explained(error: msgspec.ValidationError, shape: Any) -> str:
 
 
 def _structs(annotation: Any) -> list[type[msgspec.Struct]]:
-    """The structs that a type names, through unions and tuples."""
+    """Return the structs that an annotation names, through unions and tuples."""
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return [annotation]
     return [s for part in getattr(annotation, "__args__", ()) for s in _structs(part)]
 
 
 def own(path: str) -> outline.Outline:
-    """Read and validate a catalog of the user's own, whatever style of TOML it is written in.
+    """Read and validate a user's catalog, in any style of TOML.
 
     Raises:
-        UserError: with the file, the block, the key and a suggestion, if anything in it is wrong.
+        UserError: with the file, the block, the key and a suggestion, if anything is invalid.
     """
     text = outline.text_of(path)
     blocks = _Own(path, text)
@@ -921,7 +921,7 @@ def own(path: str) -> outline.Outline:
 
 
 class _Own:
-    """The blocks of one file as they are validated, and how the built-in catalog writes them."""
+    """The validated blocks of one file, in the built-in catalog's style."""
 
     def __init__(self, path: str, text: str) -> None:
         self._path = path
@@ -979,7 +979,7 @@ def _name_of(table: Mapping[str, Any]) -> str:
 
 
 def _mistake(block: Any) -> str | None:
-    """Return what is wrong with a block whose types are right."""
+    """Return the error in a block whose types are right, or None."""
     if isinstance(block, Blocker):
         if not block.symbols:
             return "symbols: at least one dotted name is needed"
@@ -999,7 +999,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Write a value as TOML: on one line, and without a quote inside a string."""
+    """Return a value as TOML: on one line, without a quote inside a string."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):

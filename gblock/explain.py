@@ -1,4 +1,4 @@
-"""The pages of rules and blockers: what ``gblock explain`` prints and ``docs/`` holds."""
+"""Generate the pages of rules and blockers: for ``gblock explain`` and for ``docs/``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VERDICTS = {
 
 
 def page(name: str) -> str:
-    """The page of a rule or driver, by its name, or of a blocker or belief, by its id or a symbol.
+    """Return the page of a rule, driver, blocker or belief, by its name, id or symbol.
 
     Raises:
         UserError: if there is none, with a suggestion.
@@ -51,7 +51,7 @@ def page(name: str) -> str:
     if name in drivers:
         return driver_page(drivers[name], known)
     pages = [blocker_page(blocker, known) for blocker in known.lookup(name)]
-    # A call can be both: a blocker where nothing is patched, and a belief of the patched one.
+    # A symbol can have both: a blocker for the unpatched call, a belief about the patched one.
     told = (belief for belief in known.beliefs if name in (belief.id, *belief.symbols))
     pages += [belief_page(belief, known) for belief in told]
     if pages:
@@ -71,12 +71,12 @@ def rule_pages() -> tuple[RulePage, ...]:
 
 
 def listed_rules() -> list[tuple[str, bool, str]]:
-    """Each rule's name, whether it is on by default, and what it is about."""
+    """Return each rule's name, whether it is on by default, and its title."""
     return [(rule.name, rule.on_by_default, _title(rule)) for rule in rules.load_all()]
 
 
 def listed_blockers() -> list[tuple[str, str, str, str, str]]:
-    """Each blocker's id, distribution, kind, level and reason."""
+    """Return each blocker's id, distribution, kind, level and reason."""
     return [(b.id, b.distribution, b.kind, b.level, b.why) for b in measurements.load().blockers]
 
 
@@ -85,7 +85,7 @@ def _title(rule: type[Rule]) -> str:
 
 
 def rule_page(rule: type[Rule]) -> str:
-    """A rule's documentation in Markdown."""
+    """Return a rule's documentation in Markdown."""
     state = "on by default" if rule.on_by_default else "off unless selected"
     lines = [f"# {rule.name}", "", f"Since {rule.since}; {state}.", "", inspect.getdoc(rule) or ""]
     for heading, examples in (("Reported", rule.INVALID), ("Not reported", rule.VALID)):
@@ -97,7 +97,7 @@ def rule_page(rule: type[Rule]) -> str:
 
 
 def blocker_page(blocker: Blocker, known: Catalog) -> str:
-    """A blocker's documentation in Markdown."""
+    """Return a blocker's documentation in Markdown."""
     package = "the standard library" if blocker.distribution == "stdlib" else blocker.distribution
     if blocker.versions:
         package += f" {blocker.versions}"
@@ -123,7 +123,7 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
 
 
 def belief_page(belief: Belief, known: Catalog) -> str:
-    """What one believes of calls that are no blockers, in Markdown."""
+    """Return the documentation of a belief in Markdown."""
     package = "the standard library" if belief.distribution == "stdlib" else belief.distribution
     reported = f"reported by {belief.rule}" if belief.rule else "not reported"
     lines = [
@@ -139,7 +139,7 @@ def belief_page(belief: Belief, known: Catalog) -> str:
 
 
 def driver_page(driver: Driver, known: Catalog) -> str:
-    """The documentation of a driver that strings choose, in Markdown."""
+    """Return the documentation of a driver in Markdown."""
     package = "the standard library" if driver.distribution == "stdlib" else driver.distribution
     lines = [
         f"# {driver.id}",
@@ -208,7 +208,7 @@ def _bound(timeout: Timeout) -> str:
 
 
 def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
-    """What was measured, or that nothing was."""
+    """Return the measurement, or a line that there is none."""
     lines = []
     if evidence.belief:
         lines += [f"Belief: {evidence.belief}", ""]
@@ -247,7 +247,7 @@ def _cell(text: str | None) -> str:
 
 
 def rules_document() -> str:
-    """``docs/rules.md``."""
+    """Return the text of ``docs/rules.md``."""
     table = ["| rule | default | what it is about |", "|---|---|---|"]
     for name, on, title in listed_rules():
         table.append(f"| [{name}](#{name}) | {'on' if on else 'off'} | {title} |")
@@ -256,7 +256,7 @@ def rules_document() -> str:
 
 
 def blockers_document() -> str:
-    """``docs/blockers.md``."""
+    """Return the text of ``docs/blockers.md``."""
     known = measurements.load()
     measured = sum(blocker.evidence.measured for blocker in known.blockers)
     lines = ["# Blockers", "", _GENERATED, ""]
@@ -295,13 +295,14 @@ def blockers_document() -> str:
 
 
 def beliefs_document() -> str:
-    """``docs/beliefs.md``."""
+    """Return the text of ``docs/beliefs.md``."""
     known = measurements.load()
     lines = ["# Beliefs", "", _GENERATED, ""]
     lines.append(
-        "What one believes of a call, and what came of it when it ran under gevent beside a "
-        "heartbeat greenlet. `gblock explain ID` prints an entry; versions are those of "
-        f"{_measured_on(known)} where no other is named."
+        "Beliefs are common assumptions that measurements contradict: each row shows the "
+        "assumption, and the result of running the call under gevent next to a heartbeat "
+        "greenlet. `gblock explain ID` prints an entry; the versions are those of "
+        f"{_measured_on(known)} unless a row names others."
     )
     stop: list[Blocker | Belief] = [b for b in known.blockers if b.evidence.belief]
     stop += [belief for belief in known.beliefs if _stops_hub(belief)]
@@ -323,7 +324,7 @@ def _measured_on(known: Catalog) -> str:
 
 
 def _found(one: Blocker | Belief) -> str:
-    """What was measured, in one line."""
+    """Return the measurement in one line."""
     evidence, parts = one.evidence, []
     if evidence.elapsed is not None:
         names = {"Python": evidence.python, "gevent": evidence.gevent}
@@ -348,13 +349,13 @@ def _entry(one: Blocker | Belief) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """The fragment under which GitHub shows a heading."""
+    """Return GitHub's fragment for a heading."""
     kept = (c for c in heading.lower() if c.isalnum() or c in " -_")
     return "".join(kept).replace(" ", "-")
 
 
 def _nested(markdown: str) -> str:
-    """The same page one heading deeper; what stands in code stays."""
+    """Return a page with its headings one level deeper; code is unchanged."""
     lines, in_code = [], False
     for line in markdown.splitlines():
         in_code ^= line.startswith("```")

@@ -1,8 +1,8 @@
-"""The user's paths become sorted Python files.
+"""Collect the Python files under the user's paths, sorted.
 
-What is named is always taken, as ruff does; below a named directory `.gitignore`, the setting
-`exclude` and a fixed list of names decide. Links to directories are not followed, so that no
-loop of them is ever entered; links to files are, unless they lead out of the repository.
+A named path is always taken, as in ruff. Below a named directory `.gitignore`, the setting
+`exclude` and a fixed list of names apply. Links to directories are not followed, so a loop of
+links is never entered; links to files are, unless they lead out of the repository.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gblock.diagnostics import Problem
     from gblock.patterns import Patterns
 
-# ruff's defaults, and the two caches that every Python project has beside them.
+# ruff's defaults, and two common caches.
 ALWAYS_EXCLUDED = frozenset(
     """
     .bzr .direnv .eggs .git .git-rewrite .hg .hypothesis .ipynb_checkpoints .mypy_cache .nox
@@ -31,19 +31,19 @@ _ENDINGS = (".py", ".pyw")
 
 
 class Found:
-    """What stands under the user's paths."""
+    """The files under the user's paths."""
 
     __slots__ = ("absolute", "files", "notes", "problems")
 
     def __init__(self) -> None:
-        """Start with nothing found."""
+        """Create an empty result."""
         self.files: list[str] = []
-        """Sorted, each once, spelled as the user's path spells them."""
+        """Sorted, without duplicates, spelled as in the user's path."""
         self.absolute: list[str] = []
         """The same files in the same order, by absolute path."""
         self.problems: list[Problem] = []
         self.notes: list[str] = []
-        """What a person wants to know and no error, one line each."""
+        """Information for the user that is no error, one line each."""
 
 
 def find(
@@ -58,8 +58,8 @@ def find(
     Args:
         paths: Files and directories.
         exclude: Patterns as in `.gitignore`.
-        root: The directory that they start from.
-        force_exclude: Whether what is named can be excluded, too: pre-commit names every file.
+        root: The directory that the patterns are relative to.
+        force_exclude: Whether a named path can be excluded, too: pre-commit names every file.
     """
     found = Found()
     excluded: Patterns | None = None
@@ -95,22 +95,22 @@ def find(
 
 
 def beside(directory: str) -> list[str]:
-    """Return the Python files that stand in a directory itself; what cannot be read is left out."""
+    """Return the Python files directly in a directory; unreadable entries are omitted."""
     try:
         with os.scandir(directory) as scan:
             return [entry.path for entry in scan if entry.name.endswith(".py") and _is_file(entry)]
-    except OSError:  # an unsaved file's directory need not exist yet
+    except OSError:  # an unsaved file's directory may not exist yet
         return []
 
 
 def relative_name(path: str) -> str:
-    """Return the path from the working directory, or an absolute one where it lies elsewhere."""
+    """Return the path from the working directory, or an absolute one if it is outside."""
     absolute = os.path.abspath(path)
     return absolute.removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def shared_ending(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many of their last parts two paths share, each given as its parts."""
+    """Return how many last parts two paths share, each given as its parts."""
     count = 0
     for part, counterpart in zip(reversed(one), reversed(other), strict=False):
         if part != counterpart:
@@ -126,7 +126,7 @@ def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
     border = ""
     top = os.path.normpath(top)
     start = os.path.join(os.path.abspath(top), "")
-    # An absolute path, how it is shown, and the ignore files above it, outermost first.
+    # An absolute path, its display name, and the ignore files above it, outermost first.
     waiting = [(start, "" if top == "." else os.path.join(top, ""), _rules_above(start, found))]
     while waiting:
         directory, prefix, rules = waiting.pop()
@@ -148,7 +148,7 @@ def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
                 path = directory + name
                 if _ignored(path, rules, excluded):
                     continue
-                # Without following, this costs no call of the system for all but links.
+                # Without following links, this needs no system call except for links.
                 if entry.is_file(follow_symlinks=False):
                     files[path] = prefix + name
                     continue
@@ -180,7 +180,7 @@ def _left_out(links: list[str]) -> str:
 def _ignored(path: str, rules: tuple[Patterns, ...], excluded: Patterns | None) -> bool:
     if excluded is not None and excluded.verdict(path):
         return True
-    for patterns in reversed(rules):  # the innermost .gitignore has the last word
+    for patterns in reversed(rules):  # the innermost .gitignore decides
         verdict = patterns.verdict(path)
         if verdict is not None:
             return verdict
@@ -188,10 +188,10 @@ def _ignored(path: str, rules: tuple[Patterns, ...], excluded: Patterns | None) 
 
 
 def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
-    """Return the ignore files that speak of a directory from outside.
+    """Return the ignore files above a directory that apply to it.
 
-    They are read up to the top of the repository, or up to the working directory where there is
-    no repository: a `.gitignore` in the home directory says nothing about a project below it.
+    They are read up to the top of the repository, or without a repository up to the working
+    directory: a `.gitignore` in the home directory does not apply to a project below it.
     """
     directory = start.rstrip("/") or "/"
     chain = [directory]
@@ -206,7 +206,7 @@ def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
     rules = _with_file((), top, os.path.join(top, ".git", "info", "exclude"), found)
     for above in reversed(chain[1:]):
         rules = _with_file(rules, above, os.path.join(above, ".gitignore"), found)
-    # A directory that is ignored and yet named is wanted.
+    # A directory that is ignored but named is wanted.
     return tuple(patterns for patterns in rules if not patterns.verdict(start))
 
 
@@ -223,7 +223,7 @@ def _with_file(
         with open(filename, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
     except OSError as error:
-        # git goes on without it, too, and says so.
+        # git goes on with a warning, too.
         found.notes.append(f"{filename} cannot be read, nothing is ignored: {error.strerror}")
         return rules
     if not any(line.strip() and not line.startswith("#") for line in lines):
@@ -240,7 +240,7 @@ def _excluded(lines: Sequence[str], root: str) -> Patterns:
 
 
 def _is_excluded(path: str, is_directory: bool, excluded: Patterns | None, root: str) -> bool:
-    """Whether a walk from the root would have left it out; `.gitignore` files have no say here."""
+    """Return whether a walk from the root would exclude it, regardless of `.gitignore`."""
     if not path.startswith(os.path.join(root, "")):
         return False
     names = path[len(root) :].strip("/").split("/")
@@ -263,7 +263,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_script(entry: os.DirEntry[str]) -> bool:
-    """Whether an executable file without an ending starts with a line that names Python."""
+    """Return whether an executable file without a suffix starts with a Python shebang."""
     try:
         if not entry.is_file() or not entry.stat().st_mode & 0o111:
             return False
@@ -277,11 +277,11 @@ def _is_script(entry: os.DirEntry[str]) -> bool:
 
 
 def _reason_to_leave(entry: os.DirEntry[str]) -> str | None:
-    """Why what has a Python file's name must not be opened, "" where nobody asks; else None."""
+    """Return why a Python file name must not be opened, "" for silent reasons; else None."""
     try:
         mode = entry.stat().st_mode
     except OSError as error:
-        # Emacs puts such a link beside a file that is being edited.
+        # Emacs creates such a link for a file that is being edited.
         return "" if entry.name.startswith(".#") else f"this link leads nowhere: {error.strerror}"
     if stat.S_ISREG(mode):
         return None

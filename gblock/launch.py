@@ -1,8 +1,8 @@
-"""`gblock run -- COMMAND`: the command's own process, with the probe on.
+"""Run `gblock run -- COMMAND`: replace this process with the command, with the probe on.
 
-Three things are set: `GBLOCK_PROBE`, which gevent's plug-in looks at when the process patches;
-`GEVENT_MONITOR_THREAD_ENABLE`, with which gevent starts its monitor thread, and so calls the other
-plug-in, in a process that never patches; and a filter for gevent's warning of a missing psutil.
+Three settings are made: `GBLOCK_PROBE`, which gevent's plug-in reads when the process patches;
+`GEVENT_MONITOR_THREAD_ENABLE`, by which gevent starts its monitor thread, and with it the other
+plug-in, in a process that never patches; and a filter for gevent's warning about a missing psutil.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUIET = "ignore:Unable to monitor memory usage:RuntimeWarning"
 
 
 class Command(NamedTuple):
-    """What will be run, and what the user should know about it."""
+    """The command to run, and a note for the user."""
 
     path: str
     words: list[str]
@@ -47,12 +47,12 @@ def prepared(
 
     Args:
         words: The command and its arguments.
-        directory: Where the records go.
-        threshold: Seconds from which on a block is recorded.
-        environment: What the command would get without the probe.
+        directory: The directory for the records.
+        threshold: The shortest block to record, in seconds.
+        environment: The command's environment without the probe.
 
     Raises:
-        UserError: if there is no such command, or its Python would not see the probe.
+        UserError: if there is no such command, or its Python would not find the probe.
     """
     if not words:
         raise UserError("gblock run", "no command was given: gblock run -- COMMAND [ARGUMENTS]")
@@ -62,7 +62,7 @@ def prepared(
     note = ""
     python = _interpreter(path)
     if python is None:
-        note = f"{words[0]} names no Python, so whether it sees the probe cannot be told"
+        note = f"{words[0]} names no Python, so it is unknown whether it finds the probe"
     else:
         _check(python, environment)
     environment = {**environment, "GBLOCK_PROBE": "1"}
@@ -79,7 +79,7 @@ def prepared(
 
 
 def become(command: Command) -> int:
-    """Replace this process by the command's, so that signals and its exit code are its own.
+    """Replace this process with the command, which keeps signals and its own exit code.
 
     Raises:
         UserError: if the system cannot run it.
@@ -91,7 +91,7 @@ def become(command: Command) -> int:
 
 
 def _interpreter(path: str) -> list[str] | None:
-    """Return how the Python behind a command is called."""
+    """Return the words that run a command's Python, empty if it has none."""
     if os.path.basename(os.path.realpath(path)).startswith(("python", "pypy")):
         return [path]
     try:
@@ -120,7 +120,7 @@ def _check(python: list[str], environment: dict[str, str]) -> None:
             check=False,
         )
     except (OSError, subprocess.SubprocessError):
-        return  # the command itself will tell
+        return  # the command itself will report the error
     missing = run.stderr.strip().rpartition("\n")[2]
     if run.returncode and missing in ("gevent", "gblock"):
         raise UserError(python[0], f"{missing} is not installed for this Python: add it there")

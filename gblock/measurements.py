@@ -1,8 +1,8 @@
-"""The figures of the built-in catalog: what was measured of each entry, in a file of their own.
+"""The figures of the built-in catalog: the measurements of each entry, in a separate file.
 
 ``measurements.toml`` is written by `python -m tests.evidence --update` and by
-`benchmarks/harmless.py --update`. The catalog itself holds what a person writes, and ``gblock
-check`` reads nothing else; pages and tables that show figures load the catalog through this module.
+`benchmarks/harmless.py --update`. The catalog itself holds the hand-written part, and ``gblock
+check`` reads only that; pages and tables that show figures load the catalog through this module.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ PATH = os.path.join(os.path.dirname(__file__), "measurements.toml")
 
 
 def load(extensions: tuple[str, ...] = ()) -> Catalog:
-    """Return the catalog as `catalog.load` does, its built-in entries with their figures.
+    """Return the catalog as `catalog.load` does, with figures for its built-in entries.
 
     Args:
-        extensions: Paths of more catalog files; these hold their evidence themselves.
+        extensions: Paths of further catalog files, which contain their evidence.
 
     Raises:
-        UserError: if one of the files is wrong.
+        UserError: if one of the files is invalid.
     """
     built_in = catalog.parse(outline.read(), figures=read())
     return catalog.merged([built_in, *(catalog.parse(catalog.own(path)) for path in extensions)])
@@ -42,7 +42,7 @@ def read(path: str = PATH) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the tables of a file of figures, by kind of entry and by its name.
 
     Raises:
-        UserError: if the file cannot be read, or is not such a file.
+        UserError: if the file cannot be read or is invalid.
     """
     try:
         with open(path, encoding="utf-8") as file:

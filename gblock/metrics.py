@@ -1,9 +1,9 @@
-"""Blocked seconds as metrics of the host: Prometheus or OpenTelemetry, off unless asked for.
+"""Export blocked seconds as metrics of the host: Prometheus or OpenTelemetry, off by default.
 
 A sink is called with each record as it is written, in the probe's native thread. Metrics libraries
 take locks, and under monkey patching a lock may be gevent's, which a native thread must not wait
-for. So a sink only notes the record, and the host's own scrape or export, which runs on the hub or
-in a thread of its own, takes what was noted.
+for. So a sink only queues the record, and the host's own scrape or export, which runs on the hub or
+in a thread of its own, processes the queue.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 BUCKETS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds."""
 SITES = 32
-"""How many call sites get labels of their own; the rest is ``other``."""
+"""The number of call sites with labels of their own; the rest is ``other``."""
 LAGS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-"""Seconds: the bounds of the histogram of lags, as the probe's heartbeats have them."""
+"""Seconds: the bounds of the histogram of lags, as in the probe's heartbeats."""
 _NOTED = 10_000
-"""Records that wait for a scrape; if none comes, the oldest go."""
+"""The length of the queue; without a scrape, the oldest records are dropped."""
 _BLAMELESS = ("thread", "starved")
 _OTHER = "other"
 
 
 def from_environment() -> Callable[[Mapping[str, Any]], None] | None:
-    """The sink that ``GBLOCK_PROBE_METRICS`` names, or None where it is unset.
+    """Return the sink that ``GBLOCK_PROBE_METRICS`` names, or None if it is unset.
 
     Raises:
         UserError: for another value, or if its library is not installed.
@@ -55,7 +55,7 @@ def from_environment() -> Callable[[Mapping[str, Any]], None] | None:
 
 
 class _Sink:
-    """Notes records without a lock; what they mean is told by the names of their sites."""
+    """Queue records without a lock; the sites' records give the names for the blocks."""
 
     def __init__(self, sites: int) -> None:
         self._noted: deque[Mapping[str, Any]] = deque(maxlen=_NOTED)
@@ -64,10 +64,10 @@ class _Sink:
         self._known: set[str] = set()
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Take a record; never raises."""
+        """Queue a record; never raises."""
         kind = record.get("type")
         if kind == "site":
-            # What blocks name, in the order in which it comes: the names are made at once.
+            # Names are needed before the blocks that refer to them: they are made at once.
             self._name(record)
         elif kind in ("block", "heartbeat"):
             self._noted.append(record)
@@ -78,18 +78,18 @@ class _Sink:
             name = _OTHER
         self._known.add(name)
         site = record.get("site")
-        # Of more sites nothing is kept: they are other without being known.
+        # Further sites need no name: they are counted as other.
         if isinstance(site, int) and (name != _OTHER or len(self._names) < 16 * self._most):
             self._names[site] = name
 
     def _taken(self) -> Iterator[Mapping[str, Any]]:
-        # Only what is there now: a probe that writes faster must not keep a scrape waiting.
+        # Only the present records: a probe that writes faster must not keep a scrape waiting.
         for _ in range(len(self._noted)):
             with suppress(IndexError):  # another scrape was faster
                 yield self._noted.popleft()
 
     def _labels(self, record: Mapping[str, Any]) -> tuple[str, str, float] | None:
-        """The site, the class and the seconds of a block; None if it is none."""
+        """Return the site, the class and the seconds of a block; None for other records."""
         seconds = record.get("duration")
         kind = str(record.get("class") or "unknown")
         if not isinstance(seconds, int | float) or seconds < 0:
@@ -102,7 +102,7 @@ class _Sink:
 
 
 def _label(site: Mapping[str, Any]) -> str:
-    """Return a name that survives a moved checkout and a shifted line: function and call."""
+    """Return a name without path and line: module, function and call."""
     user = site.get("user")
     called = site.get("symbol") or site.get("callable")
     if not isinstance(user, dict):
@@ -115,16 +115,16 @@ def _label(site: Mapping[str, Any]) -> str:
 
 
 class _Hub:
-    """How busy the hubs of this process are, by the looks that their heartbeats count."""
+    """The load of this process's hubs, from the samples that their heartbeats count."""
 
     def __init__(self) -> None:
         self._last: dict[object, tuple[int, int]] = {}
         self.ratio: float | None = None
-        """The share of looks that found a hub at work, between its last two heartbeats."""
+        """The share of samples with a busy hub, between the last two heartbeats."""
         self._lags: dict[object, list[int]] = {}
 
     def take(self, beat: Mapping[str, Any]) -> None:
-        """Take a heartbeat; one of an older probe says nothing of it."""
+        """Process a heartbeat; one of an older probe has no such counts."""
         hub, samples, busy = beat.get("hub"), beat.get("samples"), beat.get("busy")
         if isinstance(samples, int) and isinstance(busy, int):
             before, at_work = self._last.get(hub, (0, 0))
@@ -139,19 +139,19 @@ class _Hub:
 
     @property
     def lags(self) -> list[int]:
-        """Looks by the hub's lag, of all hubs; see `LAGS`."""
+        """Samples by the hub's lag, of all hubs; see `LAGS`."""
         return [sum(column) for column in zip(*self._lags.values(), strict=True)]
 
 
 class Prometheus(_Sink):
     """Counters and a histogram for prometheus_client.
 
-    With ``PROMETHEUS_MULTIPROC_DIR`` the scrape runs in another process, so what is noted is
-    counted at once.
+    With ``PROMETHEUS_MULTIPROC_DIR`` the scrape runs in another process, so records are counted at
+    once.
 
     Args:
-        registry: Where to register; the library's own if None.
-        sites: How many call sites get labels of their own.
+        registry: The registry; None for the library's own.
+        sites: The number of call sites with labels of their own.
 
     Raises:
         ImportError: if prometheus_client is not installed.
@@ -162,7 +162,7 @@ class Prometheus(_Sink):
 
         super().__init__(sites)
         registry = prometheus_client.REGISTRY if registry is None else registry
-        # First of all: it counts what was noted before the counters are read.
+        # Registered first: it counts the queued records before the counters are read.
         registry.register(_Draining(self))
         self._blocks = prometheus_client.Counter(
             "gblock_blocks",
@@ -192,20 +192,20 @@ class Prometheus(_Sink):
         self.hub = _Hub()
         self._alive = prometheus_client.Gauge(
             "gblock_probe_heartbeat_timestamp_seconds",
-            "When the probe last said that it lives: without it, no block means nothing.",
+            "Time of the probe's last heartbeat; an absence of blocks means nothing without it.",
             registry=registry,
             multiprocess_mode="max",
         )
         self._at_once = bool(os.environ.get("PROMETHEUS_MULTIPROC_DIR"))
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Take a record; never raises."""
+        """Queue a record; never raises."""
         super().__call__(record)
         if self._at_once:
             self.drain()
 
     def drain(self) -> None:
-        """Count what was noted."""
+        """Count the queued records."""
         for record in self._taken():
             if record.get("type") == "heartbeat":
                 if isinstance(record.get("t"), int | float):
@@ -221,17 +221,17 @@ class Prometheus(_Sink):
 
 
 class _Draining:
-    """Collects the hub's lag; it is asked before the metrics that were registered after it."""
+    """A collector of the hub's lag; it is called before the metrics registered after it."""
 
     def __init__(self, sink: Prometheus) -> None:
         self._sink = sink
 
     def describe(self) -> Iterable[Any]:
-        """No metrics."""
+        """Return no metrics."""
         return ()
 
     def collect(self) -> Iterable[Any]:
-        """Count what was noted, and return the hub's lag where a heartbeat has counted it."""
+        """Count the queued records, and return the hub's lag if a heartbeat has counted it."""
         from prometheus_client.core import HistogramMetricFamily
 
         self._sink.drain()
@@ -247,11 +247,11 @@ class _Draining:
 
 
 class OpenTelemetry(_Sink):
-    """The same for OpenTelemetry's API.
+    """Counters and a histogram for OpenTelemetry's API.
 
     Args:
-        meter: What to measure with; that of the host's provider if None.
-        sites: How many call sites get attributes of their own.
+        meter: The meter; None for that of the host's provider.
+        sites: The number of call sites with attributes of their own.
 
     Raises:
         ImportError: if opentelemetry-api is not installed.
@@ -280,16 +280,16 @@ class OpenTelemetry(_Sink):
             "1",
             "The share of time for which the hub ran greenlets instead of waiting for events.",
         )
-        # Its callback runs at each export: that is when what was noted is counted.
+        # Its callback runs at each export, which is the time to count the queued records.
         meter.create_observable_gauge(
             "gblock.probe.heartbeat",
             [self._export],
             "s",
-            "When the probe last said that it lives, in epoch seconds.",
+            "Time of the probe's last heartbeat, in epoch seconds.",
         )
 
     def drain(self) -> None:
-        """Count what was noted."""
+        """Count the queued records."""
         for record in self._taken():
             if record.get("type") == "heartbeat":
                 if isinstance(record.get("t"), int | float):

@@ -1,8 +1,8 @@
-"""A catalog's text cut into blocks, before anything of it is parsed.
+"""Cut a catalog's text into blocks before any TOML is parsed.
 
-A run needs to know which packages the catalog speaks of, and the blocks of those that the project
-imports: searching the text takes a millisecond or two, where parsing and validating the whole
-catalog takes a hundred. A test compares what is found so with what the TOML says.
+A run needs to know which packages the catalog covers, and the blocks of those that the project
+imports. Searching the text takes a millisecond or two; parsing and validating the whole catalog
+takes a hundred. A test compares the result with the parsed TOML.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 ENTRIES = os.path.join(os.path.dirname(__file__), "known_entries.toml")
 _ALWAYS = frozenset({"offload", "handler"})
-"""What can matter to any package's blockers."""
+"""Kinds of blocks that can affect any package's blockers."""
 ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry"})
-"""What only a rule or two ask for, and only where a file may hold what it looks for."""
+"""Kinds that only one or two rules need, and only for some files."""
 _SHOWN = frozenset({"belief"})
-"""What only pages show: no project's calls depend on it."""
+"""Kinds that only pages show: no check depends on them."""
 _NAMED = ("blocker", "driver")
 _PAIR = r"""(?:"([^"]*)"|([\w-]+))\s*=\s*(\[[^\]]*\]|"[^"]*")"""
-"""A quoted or bare key, and a text or a list of texts."""
+"""A quoted or bare key, and a string or a list of strings."""
 
 
 class Chunk:
-    """One block. What a run does not ask for is not looked for in it, nor decoded."""
+    """One block. Its parts are searched and decoded on demand."""
 
     def __init__(self, block: bytes, before: list[bytes], number: int) -> None:
         self._block = block
@@ -46,19 +46,19 @@ class Chunk:
 
     @property
     def rows_before(self) -> int:
-        """How many rows stand before it in the file."""
+        """The number of rows before it in the file."""
         above = self._before[: self._number]
         return sum(block.count(b"\n") for block in above) + len(above) - 1
 
     @cached_property
     def id(self) -> str:
-        """A blocker's or a driver's id, an empty string for other blocks."""
+        """A blocker's or a driver's id; an empty string for other blocks."""
         names = _strings(self._value(b"\nid", b"\n")) if self.kind in _NAMED else []
         return names[0] if names else ""
 
     @property
     def symbol(self) -> str:
-        """What an original is called; of other blocks the first such name, if they have any."""
+        """The name of an original; for other blocks the first such name, if any."""
         return next(iter(_strings(self._value(b"\nsymbol ", b"\n"))), "")
 
     @property
@@ -68,7 +68,7 @@ class Chunk:
 
     @property
     def unpatched(self) -> bool:
-        """Whether a blocker blocks only where gevent's patch is missing."""
+        """Whether a blocker blocks only without gevent's patch."""
         return b"\npatched_by" in self._block
 
     @property
@@ -88,7 +88,7 @@ class Chunk:
         return [name for name in names if "." in name]
 
     def _value(self, key: bytes, end: bytes) -> str:
-        """What stands behind a key, up to a character that ends it."""
+        """Return the text between a key and an end character."""
         start = self._block.find(key)
         if start < 0:
             return ""
@@ -97,27 +97,27 @@ class Chunk:
 
     @property
     def names(self) -> list[str]:
-        """Every dotted name between quotes."""
+        """Every quoted dotted name."""
         return [name for name in _strings(self.text) if " " not in name and "/" not in name]
 
     @property
     def distribution(self) -> str:
-        """The name on PyPI of what it speaks of, an empty string where it names none."""
+        """The distribution's name on PyPI; an empty string if the block has none."""
         return next(iter(_strings(self._value(b"\ndistribution", b"\n"))), "")
 
     @property
     def aliases(self) -> list[tuple[str, str]]:
-        """A library's other names, each with what it stands for."""
+        """A library's aliases, each with its target."""
         return self._pairs("aliases")
 
     @property
     def givers(self) -> list[tuple[str, str]]:
-        """What gives objects, each with the class of these, and classes with their bases."""
+        """Callables with the class they return, and classes with their bases."""
         keys = ("returns", "attributes", "elements", "bases")
         return [pair for key in keys for pair in self._pairs(key)]
 
     def _pairs(self, key: str) -> list[tuple[str, str]]:
-        """The keys of a library's table, each with each of its values."""
+        """Return the keys of a library's table, each with each of its values."""
         table = self._value(f"[library.{key}]".encode(), b"\n[").partition("]")[2]
         table = table or self._value(f"\n{key}".encode(), b"}").partition("{")[2]
         found = re.findall(_PAIR, table)
@@ -125,7 +125,7 @@ class Chunk:
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """The top-level packages that it speaks of."""
+        """The top-level packages that the block covers."""
         if self.kind == "harmless":
             return frozenset()  # a distribution has no name in code
         if self.kind == "blocker":
@@ -148,12 +148,12 @@ class Outline:
         self.chunks = [Chunk(block, parts, number) for number, block in enumerate(blocks, 1)]
 
     def about(self, roots: frozenset[str], *, unpatched: bool = False) -> list[Chunk]:
-        """The blocks that speak of these packages, and of those that share a library with them.
+        """Return the blocks for these packages, and for packages that share a library with them.
 
         Args:
             roots: The packages.
-            unpatched: Whether the blockers are those that block only without gevent's patch, or
-                all the others.
+            unpatched: Whether to return the blockers that block only without gevent's patch, or all
+                others.
         """
         shared = set(roots)
         for chunk in self.chunks:
@@ -173,18 +173,18 @@ class Outline:
 
 
 class Outlines:
-    """The catalog files of one run; most clean runs end before the built-in one is read."""
+    """The catalog files of one run; most clean runs never read the built-in one."""
 
     def __init__(self) -> None:
         self._others: list[Outline] = []
 
     def add(self, outline: Outline) -> None:
-        """Take in more blocks: a project's own file, or blocks that no file holds."""
+        """Add blocks: of a project's own file, or of no file."""
         self._others.append(outline)
 
     @property
     def is_built_in(self) -> bool:
-        """Whether there is nothing but the built-in catalog."""
+        """Whether there is only the built-in catalog."""
         return not self._others
 
     @property
@@ -198,7 +198,7 @@ class Outlines:
 
     @property
     def all(self) -> list[Outline]:
-        """Each file's."""
+        """The outlines of all files."""
         return [self._built_in, *self._others]
 
     @property
@@ -208,24 +208,24 @@ class Outlines:
 
     @cached_property
     def named(self) -> list[Chunk]:
-        """The blockers and the drivers, which can be selected."""
+        """The blockers and drivers, which can be selected."""
         return [chunk for chunk in self.chunks if chunk.kind in _NAMED]
 
     @property
     def originals(self) -> list[bytes]:
-        """The last names of what is stale where it was taken before monkey patching."""
+        """The last parts of the names that are stale if bound before monkey patching."""
         chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
         return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
 
     @property
     def offloading(self) -> frozenset[str]:
-        """The packages that run code elsewhere."""
+        """The packages that run code in other threads or greenlets."""
         chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
         return frozenset[str]().union(*(chunk.roots for chunk in chunks))
 
 
 def read(path: str = BUILT_IN) -> Outline:
-    """Cut the built-in catalog, or a file that is written exactly as it is, into blocks.
+    """Cut the built-in catalog, or a file in exactly its style, into blocks.
 
     Raises:
         UserError: if the file cannot be read.
@@ -255,5 +255,5 @@ def _data(path: str) -> bytes:
 
 
 def _strings(text: str) -> list[str]:
-    """What stands between double quotes; the catalog's names hold none themselves."""
+    """Return the texts between double quotes; names in the catalog contain no quotes."""
     return text.split('"')[1::2]

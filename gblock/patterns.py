@@ -1,4 +1,4 @@
-"""Patterns as in ``.gitignore``, and the directory that they start from."""
+"""Patterns as in ``.gitignore``, relative to a directory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Patterns:
-    """The lines of one ``.gitignore``, or of one setting that is written the same way."""
+    """The lines of one ``.gitignore``, or of a setting in the same syntax."""
 
     __slots__ = ("_by_name", "_by_path", "_directory", "_spec")
 
     def __init__(self, directory: str, lines: Iterable[str]) -> None:
-        """Compile; a line that is no pattern is left out, as git does."""
+        """Compile the lines; like git, ignore a line that is no pattern."""
         lines = [line.rstrip("\r\n") for line in lines]
         try:
             self._spec = _spec(lines)
@@ -26,17 +26,17 @@ class Patterns:
             lines = [line for line in lines if is_pattern(line)]
             self._spec = _spec(lines)
         self._directory = os.path.join(directory, "")
-        # Nearly every path matches nothing, and a pattern without a slash looks at a name only:
-        # both expressions together tell so ten times faster than the patterns one by one.
+        # Nearly every path matches nothing, and a pattern without a slash checks a name only: both
+        # expressions together decide this ten times faster than the patterns one by one.
         self._by_name = _any_of(line for line in lines if not _is_about_a_path(line))
         self._by_path = _any_of(line for line in lines if _is_about_a_path(line))
 
     def verdict(self, path: str) -> bool | None:
-        """Return whether the last pattern to match takes the path or, by ``!``, gives it back.
+        """Return whether the last matching pattern takes the path or, by ``!``, gives it back.
 
-        None where no pattern speaks of it. The path is absolute, and a directory's ends with a
-        slash; that no directory above it is taken is the caller's to know. Outside the patterns'
-        own directory the last part of the path alone is compared.
+        None if no pattern matches. The path is absolute, and a directory's ends with a slash; the
+        caller makes sure that no directory above it is taken. Outside the patterns' own directory
+        only the last part of the path is compared.
         """
         name = path[path.rfind("/", 0, -1) + 1 :]
         inner = path[len(self._directory) :] if path.startswith(self._directory) else name
@@ -46,7 +46,7 @@ class Patterns:
 
 
 def is_pattern(line: str) -> bool:
-    """Return whether git would understand the line."""
+    """Return whether git accepts the line as a pattern."""
     try:
         _spec([line])
     except ValueError:
@@ -65,7 +65,7 @@ def _is_about_a_path(line: str) -> bool:
 
 
 def _any_of(lines: Iterable[str]) -> re.Pattern[str]:
-    """One expression for all; pathspec names its groups, and a name may stand only once."""
+    """Return one expression for all; pathspec's group names would repeat and are removed."""
     import re
 
     patterns = _spec(list(lines)).patterns

@@ -1,7 +1,7 @@
-"""A test fails if it blocks the hub longer than a bound; without being asked, nothing happens.
+"""Fail a test that blocks the hub for longer than a bound; inert unless a test asks for it.
 
-``@pytest.mark.gblock(max_block=0.1)`` watches one test, the fixture ``hub_watch`` shows a test what
-was seen so far, and ``--gblock-max-block=0.1`` watches every test.
+``@pytest.mark.gblock(max_block=0.1)`` watches one test, the fixture ``hub_watch`` shows a test the
+blocks so far, and ``--gblock-max-block=0.1`` watches every test.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EARLY = 0.005
 
 
 class Bound(NamedTuple):
-    """What a test may do."""
+    """The limits of a test."""
 
     seconds: float
     allow: tuple[str, ...] = ()
@@ -32,29 +32,29 @@ class Bound(NamedTuple):
 
 
 class HubWatch:
-    """What the probe has seen in one test."""
+    """The blocks that the probe has seen in one test."""
 
     def __init__(self, bound: Bound, sites: Mapping[object, Mapping[str, Any]]) -> None:
-        """Start without a block.
+        """Create a watch without blocks.
 
         Args:
-            bound: What the test may do.
-            sites: The records of all sites that the session's probe has seen, by their numbers.
+            bound: The limits of the test.
+            sites: The records of all sites that the session's probe has seen, by number.
         """
         self.bound = bound
         self.began = math.inf
-        """When the test began, in epoch seconds."""
+        """The start of the test, in epoch seconds."""
         self._sites = sites
         self._blocks: list[Mapping[str, Any]] = []
 
     def take(self, record: Mapping[str, Any]) -> None:
-        """Take the record of a block that began in this test."""
+        """Store the record of a block that began in this test."""
         if record.get("t", 0.0) >= self.began - _EARLY:
             self._blocks.append(record)
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """The blocks that are longer than the bound, as records with their site's in ``seen``."""
+        """The blocks that are longer than the bound, as records with their site in ``seen``."""
         return [
             {**record, "seen": self._sites.get(record.get("site"), {})}
             for record in tuple(self._blocks)
@@ -62,7 +62,7 @@ class HubWatch:
         ]
 
     def forgive(self) -> None:
-        """Forget what was seen so far, such as a slow set-up."""
+        """Discard the blocks so far, such as those of a slow set-up."""
         self._blocks.clear()
 
     def _is_too_long(self, record: Mapping[str, Any]) -> bool:
@@ -73,7 +73,7 @@ class HubWatch:
         return not any(fnmatchcase(name, one) for name in names for one in self.bound.allow)
 
     def explained(self) -> str:
-        """The failure's text; empty where nothing was too long."""
+        """Return the text of the failure; empty if no block was too long."""
         blocks = self.blocks
         if not blocks:
             return ""
@@ -91,9 +91,9 @@ class HubWatch:
 
 
 def _stack(site: Mapping[str, Any]) -> list[str]:
-    """The frames, the user's own marked; without a stack the user's own alone."""
+    """Return the frames, the user's own marked; without a stack only the user's own."""
     frames = [dict(frame) for frame in site.get("stack") or () if isinstance(frame, dict)]
-    # What leads to the test is pytest's own.
+    # The frames up to the test are pytest's own.
     own = next((index for index, frame in enumerate(frames) if frame.get("user")), 0)
     frames = frames[own:]
     if not frames and isinstance(site.get("user"), dict):
@@ -106,7 +106,7 @@ def _stack(site: Mapping[str, Any]) -> list[str]:
 
 
 def _known(site: Mapping[str, Any]) -> list[str]:
-    """What the catalog says of it."""
+    """Return the catalog's remedy for the call."""
     from gblock import catalog
 
     known = catalog.load()
@@ -116,25 +116,25 @@ def _known(site: Mapping[str, Any]) -> list[str]:
 
 
 class _Session:
-    """The one probe of a session, and the test that its records are about."""
+    """The one probe of a session, and the test that its records belong to."""
 
     def __init__(self) -> None:
         self.sites: dict[object, Mapping[str, Any]] = {}
         self.watch: HubWatch | None = None
         self.threshold = math.inf
-        """Seconds: the least bound of all tests."""
+        """Seconds: the lowest bound of all tests."""
         self._running: ModuleType | None = None
         self._threshold = math.inf
 
     def sink(self, record: Mapping[str, Any]) -> None:
-        """Take a record of the probe's; it calls this in its own thread."""
+        """Process a record; the probe calls this in its own thread."""
         if record.get("type") == "site":
             self.sites[record.get("site")] = record
         elif record.get("type") == "block" and self.watch is not None:
             self.watch.take(record)
 
     def probe(self, bound: float) -> ModuleType:
-        """Return the probe, running with a threshold that is low enough."""
+        """Return the probe, running with a low enough threshold."""
         if self._running is not None and bound < self._threshold:
             self.stop()
         if self._running is None:
@@ -168,17 +168,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker means."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
         f"gblock(max_block={_BOUND}, allow=()): fail the test if it blocks the gevent hub for "
-        "longer than so many seconds, but for calls of the names in allow",
+        "longer than max_block seconds, except in calls of the names in allow",
     )
     config.stash[_SESSION] = _Session()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Find the least bound: one probe serves all tests."""
+    """Find the lowest bound: one probe serves all tests."""
     bounds = [item.get_closest_marker("gblock") for item in session.items]
     least = [mark.kwargs.get("max_block") for mark in bounds if mark is not None]
     numbers = [each for each in least if isinstance(each, int | float) and 0 < each < math.inf]
@@ -193,13 +193,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def hub_watch(request: pytest.FixtureRequest) -> HubWatch:
-    """The blocks of the hub that this test causes; it fails if one is too long."""
+    """Return the blocks of the hub in this test, which fails if one is too long."""
     watch: HubWatch = request.node.stash[_WATCH]
     return watch
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Find out whether the test is to be watched, before any fixture is set up."""
+    """Decide whether to watch the test, before any fixture is set up."""
     bound = _bound(item)
     if bound is not None:
         item.stash[_WATCH] = HubWatch(bound, item.config.stash[_SESSION].sites)
@@ -210,14 +210,14 @@ pytest_runtest_setup = pytest.hookimpl(tryfirst=True)(pytest_runtest_setup)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Watch one test while it runs; its fixtures' own work is not watched."""
+    """Watch one test while it runs, without the work of its fixtures."""
     watch = item.stash.get(_WATCH, None)
     if watch is None:
         return (yield)
     session = item.config.stash[_SESSION]
     probe = session.probe(watch.bound.seconds)
-    # Blocks are turns of the hub, so it has to turn before the test and after it: otherwise one in
-    # the test's first or last turn would have no beginning or no end.
+    # Blocks are measured between iterations of the hub, so it must run before and after the test:
+    # otherwise one in the test's first or last iteration would have no start or no end.
     probe.turn()
     watch.began, session.watch = time.time(), watch
     started = time.perf_counter()
@@ -225,7 +225,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         result = yield
     except BaseException:
         _end(session, probe, started)
-        # The test's own failure stands; what blocked may be the reason for it.
+        # The test's own failure takes precedence; the block may be its reason.
         if text := watch.explained():
             item.add_report_section("call", "gblock", text)
         raise
@@ -236,7 +236,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _end(session: _Session, probe: ModuleType, started: float) -> None:
-    """Let the probe see the end of a test that lasted long enough to block for too long."""
+    """Let the probe see the end of a test that was long enough to exceed its bound."""
     watch = session.watch
     try:
         if watch is not None and time.perf_counter() - started >= watch.bound.seconds:
@@ -270,9 +270,9 @@ def _marked(args: tuple[object, ...], options: Mapping[str, object], default: fl
 
 
 def _probe() -> ModuleType:
-    """The probe. A test that asks for it and cannot have it has proved nothing: it fails."""
+    """Return the probe; a test that asks for it and cannot have it fails."""
     try:
-        # By name: it imports gevent, and not every host of this plug-in has it.
+        # By name: it imports gevent, which not every host of this plug-in has.
         from importlib import import_module
 
         return import_module("gblock.runtime_probe")

@@ -1,7 +1,7 @@
-"""Names what blocks the hub of a running process: `GBLOCK_PROBE=1`, or `start()`.
+"""Report what blocks the hub of a running process: `GBLOCK_PROBE=1`, or `start()`.
 
-gevent calls `gblock.probing.hook` by its entry points, in every process that patches. The probe
-then turns gevent's monitor thread on and looks at the hub from it. See `docs/probe.md`.
+gevent loads `gblock.probing.hook` by its entry points, in every process that patches. The probe
+then turns gevent's monitor thread on and samples the hub from it. See `docs/probe.md`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["settle", "start", "stop", "turn"]
 
 _GUARD = 2.0
-"""Seconds between two looks of the hub at its monitor thread."""
+"""Seconds between two checks of the monitor thread by the hub."""
 
 
 class _Watch:
-    """A hub that is watched, with what has to be undone at the end."""
+    """A watched hub, with the state to restore at the end."""
 
     def __init__(self, probe: _Probe, hub: Any, sampler: Sampler) -> None:
         self.probe = probe
@@ -41,7 +41,7 @@ class _Watch:
         loop = hub.loop
         self.fork = loop.fork(ref=False)
         self.guard = loop.timer(_GUARD, _GUARD, ref=False)
-        # The watchers must not keep the hub of a thread that has ended.
+        # The watchers must not keep the hub of a finished thread alive.
         import weakref
 
         self.hub = weakref.ref(hub)
@@ -49,7 +49,7 @@ class _Watch:
         self.guard.start(self.mend)
 
     def after_fork(self) -> None:
-        """Take up work in a child; runs in its hub, also after a fork that Python never saw."""
+        """Restart in a child; runs in its hub, also after a fork that Python does not see."""
         try:
             hub = self.hub()
             if hub is not None:
@@ -59,7 +59,7 @@ class _Watch:
             self.probe.recorder.warn(f"the probe did not survive a fork: {type(error).__name__}")
 
     def mend(self) -> None:
-        """Start the monitor thread again if it has died: it does so without a word."""
+        """Restart the monitor thread if it has died, which it does silently."""
         try:
             hub = self.hub()
             samples, seen = self.sampler.samples, self.seen
@@ -74,11 +74,11 @@ class _Watch:
             self.probe.recorder.warn(f"the probe cannot be mended: {type(error).__name__}")
 
     def begin_again(self) -> None:
-        """Forget the parent's past; whoever sees the new process first does it."""
+        """Reset the parent's state, at the first event in the new process."""
         hub = self.hub()
         if hub is not None and self.sampler.pid != os.getpid():
             self.probe.after_fork()
-            self.sampler.native = os.getpid()  # the only thread that comes along is the first
+            self.sampler.native = os.getpid()  # only the main thread survives a fork
             self.sampler.restart()
             self.probe.tell_start(hub, self)
 
@@ -89,14 +89,14 @@ class _Watch:
             self.monitor = None
             hub.start_periodic_monitoring_thread()
         elif monitor.pid != os.getpid():
-            monitor._on_fork()  # noqa: SLF001 - what hub.reinit() calls, too
+            monitor._on_fork()  # noqa: SLF001 - hub.reinit() calls it, too
         elif not self._lives():
             from gevent._monitor import start_new_thread
 
             monitor.monitor_thread_ident = start_new_thread(monitor, ())
 
     def _lives(self) -> bool:
-        """Tell whether the monitor's thread is there and is still the monitor's."""
+        """Return whether the monitor's thread exists and still runs the monitor."""
         monitor = self.monitor
         if monitor is None or not monitor.should_run:
             return False
@@ -108,7 +108,7 @@ class _Watch:
         return False
 
     def join(self, monitor: Any) -> None:
-        """Look at the hub from this monitor thread, and silence gevent's own verdict."""
+        """Sample the hub from this monitor thread, and silence gevent's own monitoring."""
         if self.monitor is monitor:
             return
         self.monitor = monitor
@@ -119,11 +119,11 @@ class _Watch:
         self.at_pace(self.probe.settings.period)
 
     def at_pace(self, period: float) -> None:
-        """Look at the hub so often, in seconds; gevent's thread sleeps for the shortest period."""
+        """Set the period in seconds; gevent's thread sleeps for the shortest period."""
         self.monitor.add_monitoring_function(self.sampler.look, period)
 
     def leave(self) -> None:
-        """Look no longer; what only the hub's own thread may undo is left where it is another."""
+        """Stop sampling; in another thread, leave state that only the hub's thread may restore."""
         monitor, hub = self.monitor, self.hub()
         if monitor is not None:
             monitor.add_monitoring_function(self.sampler.look, None)
@@ -147,7 +147,7 @@ class _Probe:
         from gevent.monkey import get_original
 
         if tuple(map(int, gevent.__version__.split(".")[:2])) < (21, 1):
-            # No loop can be called back from another thread.
+            # No loop accepts callbacks from another thread.
             raise ImportError(f"gevent {gevent.__version__} is older than 21.1")
         self.versions = {"gevent": gevent.__version__, "greenlet": greenlet.__version__}
         self.settings = settings
@@ -170,9 +170,9 @@ class _Probe:
         self.started = events.PeriodicMonitorThreadStartedEvent
         self.hold_back()
         if self.owns_monitor:
-            # gevent's thread sleeps so long before its first look; without a number it fails.
+            # gevent's thread sleeps this long before its first check; without a number it fails.
             self.max_blocking_time = self.config.max_blocking_time
-            # Values of its own: what the host sets later is told from them by identity.
+            # Distinct objects: values that the host sets later are recognized by identity.
             self.config.settings["monitor_thread"].value = 1
             self.config.settings["max_blocking_time"].value = self.own_period
         self._spare_the_warning()
@@ -186,21 +186,21 @@ class _Probe:
         self.end_with_uwsgi()
         running = get_hub_if_exists()
         if isinstance(running, hub.Hub) and running:
-            # It runs already; otherwise it starts its monitor thread once it runs. To start it
-            # before that would be its end: it stops for good if its first look finds no hub.
+            # Already running, or it starts its monitor thread when it runs. Starting the thread
+            # earlier would end it: it stops for good if its first check finds no hub.
             monitor = running.start_periodic_monitoring_thread()
             if monitor is not None:
                 self.adopt(monitor)
 
     def host_asks(self) -> bool:
-        """Return whether the host has turned gevent's own monitor on since the probe began."""
+        """Return whether the host has turned gevent's own monitor on since the probe started."""
         return (
             self.config.monitor_thread is True
             or self.config.max_blocking_time is not self.own_period
         )
 
     def give_back(self) -> None:
-        """Leave gevent's verdict to the host; runs in the thread of a hub."""
+        """Hand gevent's monitoring back to the host; runs in the thread of a hub."""
         from gevent._monitor import GreenletTracer, get_thread_ident
 
         self.owns_monitor = False
@@ -216,7 +216,7 @@ class _Probe:
                 entry.function = monitor.monitor_blocking
 
     def end_with_uwsgi(self) -> None:
-        """Write the end in uWSGI's workers, too: they run no functions of `atexit`."""
+        """Write the end in uWSGI's workers, too, which do not run `atexit` functions."""
         uwsgi: Any = sys.modules.get("uwsgi")
         if uwsgi is None:
             return
@@ -232,8 +232,8 @@ class _Probe:
     def hold_back(self) -> None:
         """Keep the monitor thread out of uWSGI's master.
 
-        uWSGI forks in C after it has let go of the GIL. If a native thread has it at that moment,
-        the worker waits for it forever, so there must be none. Workers get theirs.
+        uWSGI forks in C after it has released the GIL. If a native thread holds it at that moment,
+        the worker waits for it forever, so there must be no such thread. Workers start their own.
         """
         uwsgi = sys.modules.get("uwsgi")
         if uwsgi is None:
@@ -255,7 +255,7 @@ class _Probe:
         Hub.start_periodic_monitoring_thread = start_in_workers
 
     def _spare_the_warning(self) -> None:
-        """Keep gevent from warning of a missing psutil: nobody asked it to watch the memory."""
+        """Silence gevent's warning about a missing psutil: memory is not monitored."""
         from gevent._monitor import PeriodicMonitoringThread as Monitor
 
         install = Monitor.install_monitor_memory_usage
@@ -268,7 +268,7 @@ class _Probe:
             Monitor.install_monitor_memory_usage = quietly
 
     def on_event(self, event: object) -> None:
-        """Hear what gevent tells; it tells the monitor thread of everything."""
+        """Handle gevent's events; it sends all of them to the monitor thread."""
         try:
             if isinstance(event, self.started):
                 self.adopt(event.monitor)
@@ -280,7 +280,7 @@ class _Probe:
         hub = monitor.hub
         if hub is None:
             return
-        self.after_fork()  # a server may patch in its master and run hubs in its workers alone
+        self.after_fork()  # a server may patch in its master and run hubs in its workers only
         for key, watch in list(self.watches.items()):
             if watch.hub() is None:
                 del self.watches[key]
@@ -308,7 +308,7 @@ class _Probe:
         )
 
     def after_fork(self) -> None:
-        """Begin new records if this is another process than before."""
+        """Start new records if the process has forked."""
         if self.recorder.pid != os.getpid():
             self.recorder.begin()
             if self.watchdog is not None:
@@ -316,7 +316,7 @@ class _Probe:
 
     def at_exit(self) -> None:
         if self.watchdog is not None and self.recorder.pid == os.getpid():
-            self.watchdog.stop()  # what the host does at its end may last
+            self.watchdog.stop()  # the host's exit may take long
         self.end("exit")
 
     def end(self, reason: str) -> None:
@@ -337,14 +337,14 @@ def start(
     threshold: float | None = None,
     sink: Sink | None = None,
 ) -> None:
-    """Start the probe in this process, whatever `GBLOCK_PROBE` says; once more is no harm.
+    """Start the probe in this process, regardless of `GBLOCK_PROBE`; a second call is harmless.
 
-    The hubs of other threads that run already stay unwatched: start early.
+    Hubs that already run in other threads stay unwatched: start early.
 
     Args:
-        threshold: Seconds from which on a block is recorded, instead of the environment's.
-        sink: Called with each record of a site, a block and a heartbeat, on the monitor's native
-            thread. One that raises is left out from then on.
+        threshold: The shortest block to record, in seconds, instead of the environment's.
+        sink: Called with each record of a site, a block and a heartbeat, in the monitor's native
+            thread. A sink that raises is not called again.
 
     Raises:
         ImportError: gevent is not installed, or older than 21.1.
@@ -357,14 +357,14 @@ def start(
 
 
 def turn() -> None:
-    """Let the hub turn once: what has blocked it is over, and what blocks it now begins."""
+    """Let the hub run one iteration: this ends the previous block and starts the next."""
     import gevent
 
     gevent.sleep(0)
 
 
 def settle() -> None:
-    """Let the hub turn until the probe has seen it: what blocks in its first turn is seen, too."""
+    """Let the hub run until the probe has sampled it: then its first iteration counts, too."""
     import gevent
 
     enough = None
@@ -382,7 +382,7 @@ def settle() -> None:
 
 
 def stop() -> None:
-    """Write what is under way and take everything back."""
+    """Write unfinished blocks and restore gevent's state."""
     global _probe
     if _probe is None:
         return
@@ -443,11 +443,11 @@ def _start(settings: _settings.Settings) -> None:
 
 
 def _quieten(monitor: Any) -> None:
-    """Take gevent's own verdict out of its thread, and its hook where nobody stands on it."""
+    """Remove gevent's own monitoring from its thread, and its hook if no other hook is on top."""
     import greenlet
 
     entry = monitor._monitoring_functions[0]  # noqa: SLF001 - there is no public way
-    # gevent rewrites the first entry's period, so it stays and does nothing.
+    # gevent rewrites the first entry's period, so the entry stays and does nothing.
     entry.function = _nothing
     tracer = monitor._greenlet_tracer  # noqa: SLF001
     if greenlet.gettrace() is tracer:
@@ -455,4 +455,4 @@ def _quieten(monitor: Any) -> None:
 
 
 def _nothing(hub: object) -> None:
-    """In the place of gevent's own look at the hub."""
+    """Replace gevent's own check of the hub."""

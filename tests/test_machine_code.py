@@ -323,7 +323,7 @@ def test_the_command_writes_text_and_json(installed, capsys):
     assert "Python functions of the package end in these: see --all" in out
     assert "    Scanner.close\n" in out
     assert "5 methods in 1 module of 1 distribution: 1 waits, 1 held, 1 leaves." in err
-    assert "may block all the same" in err
+    assert "may block, too" in err
 
     command = ["deps", "--native", "shop-scanner", "--python", str(installed), "--json", "-q"]
     assert 0 == cli.main([*command, "--no-cache", "--isolated"])

@@ -1300,7 +1300,7 @@ def test_a_command_that_is_no_python_runs_with_a_warning(tmp_path):
     result = gblock("--", "sh", "-c", "echo $GBLOCK_PROBE", tmp_path=tmp_path)
 
     assert (0, "1\n") == (result.returncode, result.stdout)
-    assert "cannot be told" in result.stderr
+    assert "it is unknown whether" in result.stderr
 
 
 def test_no_module_that_gevent_patches_is_imported_for_it(tmp_path):

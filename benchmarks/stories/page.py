@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "stories.md"
 FOLDER = ROOT / "docs" / "stories"
 _HEAD = """# The stories, measured
 
-gblock started from five articles by teams who run services on gevent. Three of them describe services that froze.
+gblock started from five articles by teams that run services on gevent.
 This page reproduces each on real components, with naive and corrected code in [benchmarks/stories](../benchmarks/stories).
 `gblock check` reports the naive code and nothing in the corrected code. The probe, with a threshold of 100 ms, names the line that blocked, and records no block in the corrected code.
 

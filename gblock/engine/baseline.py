@@ -1,8 +1,8 @@
-"""Report only what is new: a file that says how many diagnostics of each kind are known.
+"""Baselines: a file with the number of known diagnostics of each kind, so only new ones show.
 
-Its keys hold no rows, for rows change with every edit above them. A file name, a rule, a blocker
-and a symbol with a count are enough: as many as are known are hidden, from the top of the file, and
-the rest is reported.
+Its keys hold no rows, because rows change with every edit above them. File name, rule, blocker
+and symbol with a count are enough: the known number is hidden, from the top of the file, and the
+rest is reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple["str | None", ...]
 
 
 def read(path: str) -> Counter[Key]:
-    """The known diagnostics of a baseline, counted by key.
+    """Return the known diagnostics of a baseline, counted by key.
 
     Raises:
         UserError: if it cannot be read, or is no baseline of this version.
@@ -58,8 +58,8 @@ class Baseline:
     """What is known, compared with what is found.
 
     Args:
-        known: What `read` gave.
-        path: The baseline's path; its file names start from its directory.
+        known: The result of `read`.
+        path: The baseline's path; its file names are relative to its directory.
     """
 
     def __init__(self, known: Counter[Key], path: str) -> None:
@@ -160,7 +160,7 @@ def _last(name: str) -> str:
 
 
 def save(diagnostics: Sequence[Diagnostic], path: str) -> None:
-    """Write the baseline in which all of these are known.
+    """Write a baseline with these diagnostics.
 
     Raises:
         UserError: if the file cannot be written.

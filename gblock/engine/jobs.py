@@ -1,8 +1,8 @@
-"""Work that needs nothing but what is known already is done by a second process.
+"""Run independent work in a second process.
 
-A forked process sees all that the first one knows, does one piece of work, hands the result back
-through a pipe and ends. Where there is no fork, or no second CPU, or the second process fails, the
-first one does the work itself when it needs the result: what comes out is the same.
+A forked process inherits everything that the first one knows, does one piece of work, sends the
+result through a pipe and exits. If there is no fork, no second CPU, or the second process fails,
+the first one does the work itself when it needs the result: the result is the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar
 Result = TypeVar("Result")
 
 _CHUNK = 1 << 20
-"""Bytes that are read from a pipe at a time."""
+"""Bytes to read from a pipe at a time."""
 
 
 def available() -> int:
-    """How many CPUs this process may use, at least one."""
+    """Return how many CPUs this process may use, at least one."""
     try:
         return len(os.sched_getaffinity(0))
     except (AttributeError, OSError):  # macOS, Windows
@@ -28,7 +28,7 @@ def available() -> int:
 
 
 def may_fork() -> bool:
-    """Whether a copy of this process would be whole: no thread of it may be lost in the middle."""
+    """Return whether a copy of this process would work: it has no other thread."""
     return (
         hasattr(os, "fork") and "gevent" not in sys.modules and len(sys._current_frames()) == 1  # noqa: SLF001 - threading would have to be imported
     )
@@ -38,14 +38,14 @@ class Job(Generic[Result]):
     """One piece of work.
 
     Args:
-        work: What is to be done. It must depend on nothing that happens after it was handed in,
-            and its result must be picklable.
+        work: The work. It must not depend on anything that happens after it is added, and its
+            result must be picklable.
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
         self._results: list[Result] = []
-        """One, as soon as it is known."""
+        """The result, as a list with one item, once it is known."""
         self._parts: list[bytes] = []
         self._pipe = -1
         self._pid = 0
@@ -57,19 +57,19 @@ class Job(Generic[Result]):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether a process of its own has begun it."""
+        """Whether another process has started it."""
         return bool(self._pid or self._results)
 
     @property
     def is_running(self) -> bool:
-        """Whether a process is at it; what it has said so far is taken in."""
+        """Whether another process works on it; reads the output so far."""
         if not self._pid:
             return False
         self._listen()
         return self._pid != 0
 
     def start(self) -> bool:
-        """Give it to a process of its own; False where that cannot be done."""
+        """Start it in another process; return False if that is not possible."""
         try:
             reading, writing = os.pipe()
         except OSError:
@@ -88,7 +88,7 @@ class Job(Generic[Result]):
         return True
 
     def result(self) -> Result:
-        """What came out, waited for where a process is still at it."""
+        """Return the result; wait for the other process if one works on it."""
         if self._pid:
             os.set_blocking(self._pipe, True)
             self._listen()
@@ -97,14 +97,14 @@ class Job(Generic[Result]):
         return self._results[0]
 
     def abandon(self) -> None:
-        """Make sure that no process is at it any longer."""
+        """Make sure that no process works on it any longer."""
         if self._pid:
             with suppress(OSError):
                 os.kill(self._pid, 9)  # it holds nothing that could be left half done
             self._end()
 
     def _listen(self) -> None:
-        """Read what there is; at its end, the result."""
+        """Read the available output; at its end, store the result."""
         try:
             while part := os.read(self._pipe, _CHUNK):
                 self._parts.append(part)
@@ -119,7 +119,7 @@ class Job(Generic[Result]):
         self._parts.clear()
 
     def _end(self) -> int:
-        """The status with which the process ended."""
+        """Return the exit status of the process."""
         os.close(self._pipe)
         pid, self._pid = self._pid, 0
         try:
@@ -129,10 +129,10 @@ class Job(Generic[Result]):
 
 
 class Jobs:
-    """Hands out work to at most so many processes at a time, this one included.
+    """Run work in a limited number of processes, including this one.
 
     Args:
-        number: How many; 1 for this one alone, 0 for one for each CPU.
+        number: The limit; 1 for this process only, 0 for one process for each CPU.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -142,7 +142,7 @@ class Jobs:
         self._running: list[Job[Any]] = []
 
     def add(self, work: Callable[[], Result]) -> Job[Result]:
-        """Hand in a piece of work; it is begun as soon as a process is free."""
+        """Add a piece of work; it starts as soon as a process is free."""
         job = Job(work)
         if self.number > 1:
             self._waiting.append(job)
@@ -150,7 +150,7 @@ class Jobs:
         return job
 
     def tend(self) -> None:
-        """Begin what waits, where a process has become free."""
+        """Start waiting work if a process has become free."""
         if not self._waiting:
             return
         self._running = [job for job in self._running if job.is_running]
@@ -160,7 +160,7 @@ class Jobs:
                 self._running.append(job)
 
     def close(self) -> None:
-        """End what nobody waits for any longer."""
+        """Stop the work whose results are no longer needed."""
         self._waiting.clear()
         for job in self._running:
             job.abandon()
@@ -168,12 +168,12 @@ class Jobs:
 
 
 def _work_and_end(work: Callable[[], object], pipe: int) -> None:
-    """What the second process does: it never comes back, prints nothing and cleans up nothing."""
+    """Run in the second process: never return, print nothing, clean up nothing."""
     status = 1
     try:
         import signal
 
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process tells of it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process reports the interrupt
         import pickle
 
         data = memoryview(pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))

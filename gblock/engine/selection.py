@@ -1,4 +1,4 @@
-"""Which rules and blockers a run reports, from ``--select``, ``--ignore`` and the configuration."""
+"""Select the rules and blockers of a run, from options and the configuration."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def folded(names: Iterable[str]) -> tuple[str, ...]:
 
 
 class Selection:
-    """What is on.
+    """The selected rules and blockers.
 
     Args:
-        select: Names of rules, ids of blockers, ``default`` or ``all``; none means ``default``.
+        select: Names of rules, ids of blockers, ``default`` or ``all``; empty means ``default``.
         ignore: Names of rules and ids of blockers.
-        outlines: The catalog, for the names that may be used.
+        outlines: The catalog, for the valid names.
     """
 
     def __init__(self, select: Iterable[str], ignore: Iterable[str], outlines: Outlines) -> None:
@@ -44,12 +44,12 @@ class Selection:
         return (*NAMES, *(chunk.id for chunk in self._outlines.named))
 
     def verify(self, named: Iterable[str], origin: str, allowed: Iterable[str] = ()) -> None:
-        """Make sure that names exist.
+        """Check that names exist.
 
         Args:
             named: The names.
-            origin: Where the user wrote them.
-            allowed: What may be named besides rules and blockers.
+            origin: The place where the user wrote them.
+            allowed: Valid names besides rules and blockers.
 
         Raises:
             UserError: for a name that does not exist, with a suggestion.
@@ -61,19 +61,19 @@ class Selection:
 
     @property
     def is_default(self) -> bool:
-        """Whether all that is on by default is on."""
+        """Whether everything that is on by default is selected."""
         return bool(self.select & {"default", "all"}) and not self.ignore
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether nothing was asked for: most runs are told so, and need no block's id.
+        """Whether nothing was selected or ignored: most runs need no block's id.
 
-        Only then what `may_report` tells of blockers is what `reports` does.
+        Only then do `may_report` and `reports` agree on blockers.
         """
         return self.select == {"default"} and not self.ignore
 
     def may_report(self, chunk: Chunk) -> bool:
-        """Whether a blocker can be on, as far as its text tells."""
+        """Return whether a blocker may be on, judged from its text."""
         if self.is_plain:
             return not chunk.opt_in
         if chunk.id in self.ignore:
@@ -83,7 +83,7 @@ class Selection:
         return "default" in self.select and not chunk.opt_in
 
     def reports(self, blocker: Blocker, rule: type[Rule] | None) -> bool:
-        """Whether a blocker is on.
+        """Return whether a blocker is on.
 
         Args:
             blocker: The blocker.
@@ -94,7 +94,7 @@ class Selection:
         return self.reports_of(blocker, name) and (on or named)
 
     def reports_of(self, entry: Blocker | Driver, rule: str) -> bool:
-        """Whether an entry of the catalog is on, as far as its own level goes.
+        """Return whether an entry of the catalog is on, considering only its level.
 
         Args:
             entry: The entry.
@@ -107,7 +107,7 @@ class Selection:
         return "default" in self.select and entry.level != "opt-in"
 
     def runs_named(self, name: str) -> bool:
-        """Whether a rule about processes looks at files; all of these are on by default."""
+        """Return whether a rule about processes checks files; all of these are on by default."""
         if name in self.ignore:
             return False
         if name in self.select or self.select & frozenset(GROUPS):
@@ -120,7 +120,7 @@ class Selection:
         )
 
     def runs(self, rule: type[Rule]) -> bool:
-        """Whether a rule looks at files: it is on, or one of the blockers that it reports is."""
+        """Return whether a rule checks files: it is on, or one of its blockers is."""
         if rule.name in self.ignore:
             return False
         if rule.name in self.select or "all" in self.select:

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from gblock.diagnostics import Diagnostic
 
 _MARK = "gblock:"
-# Another comment may stand before it in the same line, such as a `type: ignore`.
+# Another comment may precede it in the same line, such as a `type: ignore`.
 _COMMENT = re.compile(r"#[ \t]*gblock:[ \t]*([^#]*)", re.IGNORECASE)
-# The instruction, and the first character after it. Once that and the brackets are read, a reason
-# may follow: `# gblock: ignore[blocking-call] runs before the hub starts`.
+# The instruction, and the first character after it. A reason may follow the instruction and the
+# brackets: `# gblock: ignore[blocking-call] runs before the hub starts`.
 _INSTRUCTION = re.compile(r"([\w-]*)[ \t]*(.?)")
 
 
 class Unused(NamedTuple):
-    """A comment, or some of its names, that did nothing."""
+    """A comment, or some of its names, that hid nothing."""
 
     location: Location
     end_location: Location
     names: tuple[str, ...]
-    """The names that hid nothing; empty where the whole comment is meant."""
+    """The names that hid nothing; empty for the whole comment."""
     message: str
     help: str
 
@@ -50,7 +50,7 @@ class _Comment:
         if self.error:
             return False
         if self.names is None:
-            # A comment for every rule cannot hide that it hides nothing, nor a whole file.
+            # A comment for every rule, or for a whole file, must not hide its own diagnostic.
             if diagnostic.code in ("unused-ignore", "invalid-syntax"):
                 return False
             self.used.add(None)
@@ -85,7 +85,7 @@ class _Comment:
 
 
 class Suppressions:
-    """What one file's comments hide, and what they turn out not to hide."""
+    """The comments of one file, and which of them hid something."""
 
     def __init__(self, comments: Iterator[_Comment]) -> None:
         self._comments: dict[int, list[_Comment]] = {}
@@ -93,13 +93,13 @@ class Suppressions:
             self._comments.setdefault(comment.location.row, []).append(comment)
 
     def __bool__(self) -> bool:
-        """Whether there is a comment at all."""
+        """Whether there is any comment."""
         return bool(self._comments)
 
     def hides(self, diagnostic: Diagnostic, first_row: int, last_row: int) -> bool:
-        """Tell whether a comment hides it, on the first or last row of its statement.
+        """Return whether a comment on the first or last row of the statement hides a diagnostic.
 
-        The comment counts as used from then on.
+        If so, mark the comment as used.
         """
         hidden = False
         for row in {first_row, last_row}:
@@ -110,12 +110,12 @@ class Suppressions:
     def unused(
         self, known: Collection[str], judged: Collection[str] | None = None
     ) -> Iterator[Unused]:
-        """Give every comment that hid nothing, after all diagnostics were asked about.
+        """Yield every comment that hid nothing; call it after all diagnostics are checked.
 
         Args:
             known: The names of all rules and the ids of all blockers.
-            judged: Those that the run looked for, None for all of them: a comment for a rule
-                that is off is not unused, and neither is one for all rules in such a run.
+            judged: The names that the run checked, None for all: a comment for a rule that is off
+                is not unused, and neither is a comment for all rules in such a run.
         """
         for row in sorted(self._comments):
             for comment in self._comments[row]:
@@ -123,12 +123,12 @@ class Suppressions:
 
 
 def read(text: str) -> Suppressions:
-    """Read the comments of a file, as far as it can be split into tokens."""
+    """Read the comments of a file, as far as it can be tokenized."""
     return Suppressions(_comments(text) if _MARK in text.lower() else iter(()))
 
 
 def _comments(text: str) -> Iterator[_Comment]:
-    # Line ends of all kinds are one character then, as for the parsers.
+    # All kinds of line ends become one character, as for the parsers.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
     try:
         for token in tokenize.generate_tokens(lines.readline):
@@ -140,12 +140,12 @@ def _comments(text: str) -> Iterator[_Comment]:
                     place = Location(row, column), Location(row, end_column)
                     yield _Comment(*place, match[1].rstrip())
     except (tokenize.TokenError, SyntaxError):
-        # The parser reports the place; what stands before it has been read.
+        # The parser reports the place; the comments before it have been read.
         return
 
 
 def _names(instruction: str) -> tuple[list[str] | None, str]:
-    """Return the names in the brackets, None where all are meant, and what is wrong with them."""
+    """Return the names in the brackets, None for all, and the error in them."""
     match = _INSTRUCTION.match(instruction)
     assert match is not None, "every part of the expression may be empty"
     word, following = match.groups()

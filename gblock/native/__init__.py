@@ -1,1 +1,1 @@
-"""Reading of compiled modules: which of their methods wait, without importing or running them."""
+"""Find the methods of compiled modules that wait, without importing or running the modules."""

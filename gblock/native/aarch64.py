@@ -107,7 +107,7 @@ def scan(image: Image, start: int) -> Code:
 
 
 def _copied(known: dict[int, _Known], register: int, other: int) -> None:
-    """Let a register be known to hold what another one holds."""
+    """Record that a register holds the value of another one."""
     if other in known:
         known[register] = known[other]
     else:

@@ -1,4 +1,4 @@
-"""What machine code does, as plain values: calls, and jumps inside a function."""
+"""The operations of machine code, as plain values: calls, and jumps inside a function."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Pointer(NamedTuple):
-    """A call through a pointer that stands in a table: ``(*(*(object + table)) [slot])()``."""
+    """A call through a pointer from a table: ``(*(*(object + table)) [slot])()``."""
 
     table: int | None
-    """Where in an object the table's address stood; None where that was not seen."""
+    """The offset of the table's address in the object; None if unknown."""
     slot: int | None
-    """Where in the table the pointer stood; None where that was not seen."""
+    """The offset of the pointer in the table; None if unknown."""
     base: int = 0
-    """The address of the variable that held the table's address, 0 where it was an object."""
+    """The address of the variable with the table's address, 0 for an object."""
 
 
 class Call(NamedTuple):
@@ -22,23 +22,23 @@ class Call(NamedTuple):
     target: int | str | Pointer
     """An address in this file, the name of an import, or a pointer."""
     returns: bool
-    """False for a jump: what follows in the code is not run after it."""
+    """False for a jump, after which the next instruction does not run."""
     at: int
     """The address of the instruction."""
 
 
 class Code(NamedTuple):
-    """What one function does that matters here."""
+    """The relevant operations of one function."""
 
     calls: tuple[Call, ...]
     data: tuple[int, ...]
-    """The addresses that it takes: of strings, of tables, of functions that it hands on."""
+    """The addresses that it takes: of strings, of tables, of functions that it passes on."""
     imports: tuple[str, ...] = ()
     """The imported functions and variables whose addresses it takes."""
 
 
 JUMP, BRANCH, SWITCH, END = "jump", "branch", "switch", "end"
-"""`SWITCH`: a jump whose targets are not known. `END`: the function returns, or stops."""
+"""`SWITCH`: a jump with unknown targets. `END`: the function returns, or stops."""
 
 
 class Turn(NamedTuple):

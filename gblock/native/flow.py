@@ -1,4 +1,4 @@
-"""The ways through a function: blocks of code between jumps, a control-flow graph."""
+"""A function's control-flow graph: blocks of code between jumps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_TURNS = 50_000
 _MOST_CASES = 512
-"""Jumps of a function, and blocks that the table of a switch may lead to."""
+"""The limits of a function's jumps, and of the blocks that a switch's table may lead to."""
 
 
 class Block(NamedTuple):
@@ -25,14 +25,14 @@ class Block(NamedTuple):
     start: int
     end: int
     following: tuple[int, ...]
-    """The starts of the blocks that may run next; none where the function ends."""
+    """The starts of the blocks that may run next; none at the function's end."""
 
 
 def blocks(image: Image, start: int) -> dict[int, Block]:
-    """Return the blocks of the function at `start`, by their own start."""
+    """Return the blocks of the function at `start`, by their start."""
     body = image.body(start)
     turns = scanning.turns(image, start)
-    if len(turns) > _MOST_TURNS:  # no compiler writes that; its calls count in their order
+    if len(turns) > _MOST_TURNS:  # no compiler emits that; its calls are taken in order
         turns = []
     return _blocks(start, start + len(body), turns)
 
@@ -43,7 +43,7 @@ def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, Block]:
     }
     after = {turn.after for turn in turns if turn.after < end}
     starts = sorted({start} | inside | after)
-    # Where a table chooses, it leads to what nothing else leads to.
+    # A switch's table leads to the blocks that nothing else leads to.
     free = [
         turn.after
         for turn in turns

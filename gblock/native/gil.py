@@ -1,8 +1,8 @@
-"""Which waits a method reaches, and whether it holds the GIL there.
+"""Find the waits that a method reaches, and whether it holds the GIL there.
 
-Two passes over the call graph: what a function can reach at all (strongly connected components,
-Tarjan 1972), and for those that change the state of the GIL, in which state they reach it. The
-state is carried along all ways through a function, whether or not the program can take them.
+Two passes over the call graph: the waits that a function can reach at all (strongly connected
+components, Tarjan 1972), and, for functions that change the state of the GIL, the state in which
+they reach them. The state is propagated along all paths through a function, feasible or not.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ HELD, RELEASED, TAKEN = "held", "released", "taken"
 """`TAKEN`: held again inside a part that had released it (`PyGILState_Ensure`)."""
 _DEEPEST = 80
 _MOST_FUNCTIONS = 25_000
-"""Functions that are looked at of one module and its libraries."""
+"""The limit of functions that are read for one module and its libraries."""
 
 _MOST_LOOKS = 2_000_000
-"""Functions that are looked at in search of chains, each time that they are."""
+"""The limit of functions that are searched for chains, counted at each visit."""
 
 
 class Reach(NamedTuple):
-    """What a function leads to."""
+    """The waits that a function reaches."""
 
     waits: int
     """Bits of `gblock.native.waits`."""
@@ -33,21 +33,21 @@ class Reach(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What a function does that was entered in one state of the GIL."""
+    """The effect of a function that was entered in one state of the GIL."""
 
     leaves: frozenset[str]
     """The states in which it may return."""
     waits: dict[str, int]
-    """By state, the waits that it reaches there."""
+    """The waits that it reaches, by state."""
     releases: bool
-    """Whether it lets go of the GIL anywhere."""
+    """Whether it releases the GIL anywhere."""
 
 
 _NOTHING = Reach(0, False)
 
 
 class Gil:
-    """Answers for the methods of one program.
+    """Results for the methods of one program.
 
     Args:
         program: The module and its libraries.
@@ -60,12 +60,12 @@ class Gil:
         self._exits: dict[tuple[Node, str], set[str]] = {}
         self._looks_left = _MOST_LOOKS
         self.is_cut = False
-        """Whether there was more code than is looked at."""
+        """Whether there was more code than the limits permit."""
 
     # -- reach
 
     def reach(self, target: Target, image: int) -> Reach:
-        """Return what a call leads to that stands in a function of an image."""
+        """Return the functions of images that a call leads to."""
         if target is None:
             return Reach(waits.UNKNOWN, False)
         if isinstance(target, str):
@@ -82,7 +82,7 @@ class Gil:
         return 0
 
     def _solve(self, root: Node) -> None:
-        """Tarjan's algorithm, with a stack of its own."""
+        """Run Tarjan's algorithm, with an explicit stack."""
         program, done = self._program, self._reaches
         index: dict[Node, int] = {}
         low: dict[Node, int] = {}
@@ -127,7 +127,7 @@ class Gil:
                     self._close(node, stack, waiting)
 
     def _close(self, node: Node, stack: list[Node], waiting: set[Node]) -> None:
-        """Give all functions of a component what any of them leads to."""
+        """Give all functions of a component the reach of any of them."""
         members = []
         while True:
             one = stack.pop()
@@ -151,7 +151,7 @@ class Gil:
     # -- state
 
     def effect(self, node: Node, state: str, depth: int = 0) -> Effect:
-        """Return what a function does that is entered in a state of the GIL."""
+        """Return the effect of a function that is entered in a state of the GIL."""
         key = (node, state)
         known = self._effects.get(key)
         if known is not None:
@@ -177,7 +177,7 @@ class Gil:
         return effect
 
     def _states(self, node: Node, state: str, depth: int) -> list[tuple[Step, frozenset[str]]]:
-        """The calls of a function, each with the states of the GIL in which it may be made."""
+        """Yield the calls of a function, each with the possible states of the GIL."""
         steps = self._program.steps(node)
         changing = {
             step for step in steps if step.returns and self._changes(node, step, state, depth)
@@ -217,14 +217,14 @@ class Gil:
         return [(step, frozenset(met[step])) for step in steps if step in met]
 
     def _handed(self, node: Node, step: Step) -> int:
-        """The waits of what a call hands over, which the called function may call."""
+        """Return the waits of the functions that a call passes, which the callee may call."""
         mask = 0
         for target in step.handed:
             mask |= self.reach(target, node.image).waits
         return mask
 
     def _changes(self, node: Node, step: Step, state: str, depth: int) -> bool:
-        """Return whether the GIL may be in another state after a call than before."""
+        """Return whether a call may change the state of the GIL."""
         return any(
             self._called(node, target, state, depth).leaves != {state}
             for target in step.targets
@@ -271,7 +271,7 @@ class Gil:
     def _next(
         self, node: Node, now: str, state: str, bit: int, path: list[Node]
     ) -> tuple[Node, str] | None:
-        """The first call of a function that leads on, and the state in which it is made."""
+        """Return the first call of a function that leads on, and its state of the GIL."""
         for step, before in self._states(node, now, 0):
             for target in step.targets:
                 for one in sorted(before):
@@ -288,7 +288,7 @@ class Gil:
         return None
 
     def _nearest(self, node: Node, bit: int) -> list[Node]:
-        """The functions on the shortest way to a wait, where the GIL is not touched."""
+        """Return the functions on the shortest path to a wait without a change of the GIL."""
         before: dict[Node, Node | None] = {node: None}
         todo = [node]
         for one in todo:

@@ -1,7 +1,7 @@
 """ELF images (System V ABI, gABI chapter 4): segments, relocations, symbols and functions.
 
-A file is bytes from an untrusted source: every offset is checked, every table has a limit, and
-what does not fit raises `NotReadError`.
+A file is untrusted input: every offset is checked, every table has a limit, and a violation
+raises `NotReadError`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 X86_64, AARCH64 = 62, 183
-"""``e_machine`` of the two architectures that are read."""
+"""``e_machine`` of the two supported architectures."""
 LARGEST = 160 << 20
-"""Bytes of the largest file that is read."""
+"""The largest file that is read, in bytes."""
 _MOST_ROWS = 1_000_000
-"""Rows of a table, such as relocations or symbols, that are read of one file."""
+"""The limit of rows in a file's tables, such as relocations or symbols."""
 _MOST_SECTIONS = 4096
 _LONGEST_NAME = 4096
 _RELA, _DYNAMIC, _RELR, _SYMTAB, _DYNSYM = 4, 6, 19, 2, 11
@@ -30,13 +30,13 @@ _ADDRESS_RELOCATIONS = {
     X86_64: (frozenset({8, 37}), frozenset({1, 6, 7}), 1),
     AARCH64: (frozenset({1027, 1032}), frozenset({257, 1025, 1026}), 257),
 }
-"""By machine: relative types, types that name a symbol, the one of these with an addend."""
+"""By machine: relative types, types that name a symbol, and the one of these with an addend."""
 _IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]{0,127}\0")
 _DOTTED = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{0,255}\0")
 
 
 class NotReadError(Exception):
-    """The file is none that is read here; the text says why."""
+    """The file is not supported; the text gives the reason."""
 
 
 class Segment(NamedTuple):
@@ -97,7 +97,7 @@ class Image:
         sections = self._sections()
         if not sections:
             raise NotReadError("no section headers")
-        # Linkers may put strings into the segment of the code: sections tell them apart.
+        # Linkers may put strings into the segment of the code: sections distinguish them.
         self._code = tuple(
             (one.address, one.address + one.size) for one in sections if one.flags & _SHF_EXECINSTR
         ) or tuple((one.start, one.end) for one in self.segments if one.is_code)
@@ -156,7 +156,7 @@ class Image:
     def _rows(self, section: _Section, form: str) -> list[tuple[int, ...]]:
         size = struct.calcsize(form)
         self._left -= section.size // size
-        if self._left < 0:  # sections may overlap: all of them together are bounded
+        if self._left < 0:  # sections may overlap: their sum is limited
             raise NotReadError(f"too large: {section.name}")
         blob = self.data[section.offset : section.offset + section.size // size * size]
         return list(struct.iter_unpack(form, blob[: len(blob) // size * size]))
@@ -179,9 +179,9 @@ class Image:
     def _read_symbols(self, sections: list[_Section]) -> None:
         self._dynamic: list[tuple[str, int]] = []
         self.exports: dict[str, int] = {}
-        """By name, what other files may call, and data that they may use."""
+        """By name, the functions and data that other files may use."""
         self.names: dict[int, str] = {}
-        """By address, the name of a function where the file keeps it."""
+        """By address, the names of functions, if the file keeps them."""
         for section in sections:
             if section.type not in (_DYNSYM, _SYMTAB):
                 continue
@@ -202,7 +202,7 @@ class Image:
     def _read_relocations(self, sections: list[_Section]) -> None:
         relative, named, absolute = _ADDRESS_RELOCATIONS[self.machine]
         self.relocations: dict[int, int | str] = {}
-        """By address of a pointer: the address in this file, or the name of what is imported."""
+        """By address of a pointer: the address in this file, or the name of the import."""
         found = self.relocations
         symbols = self._dynamic
         for section in sections:
@@ -223,7 +223,7 @@ class Image:
             raise NotReadError("too large: relocations")
 
     def _read_packed(self, section: _Section) -> None:
-        """Relative relocations as addresses and bitmaps (gABI proposal ``SHT_RELR``)."""
+        """Yield relative relocations from addresses and bitmaps (gABI proposal ``SHT_RELR``)."""
         base = 0
         for (word,) in self._rows(section, "<Q"):
             if not word & 1:
@@ -238,7 +238,7 @@ class Image:
                 raise NotReadError("too large: relocations")
 
     def _read_functions(self) -> None:
-        """Where functions begin: from the table of the unwinder, then from the symbols."""
+        """Return the starts of functions: from the unwinder's table, then from the symbols."""
         starts = {address for address in self.names if self.is_code(address)}
         offset = self.offset(self._eh_frame) if self._eh_frame else None
         if offset is not None and self.data[offset : offset + 4] == b"\x01\x1b\x03\x3b":
@@ -252,7 +252,7 @@ class Image:
         self.functions = starts
 
     def _read_stubs(self, sections: list[_Section]) -> None:
-        """The procedure linkage table: by the address of a stub, what it jumps to."""
+        """The procedure linkage table: the target of each stub, by its address."""
         self.stubs: dict[int, int | str] = {}
         ranges = []
         for section in sections:
@@ -277,7 +277,7 @@ class Image:
         self._starts = sorted(self.functions)
 
     def _read_stubs_aarch64(self, address: int, blob: bytes) -> None:
-        """``adrp x16, page; ldr x17, [x16, offset]; add …; br x17``."""
+        """Read stubs such as ``adrp x16, page; ldr x17, [x16, offset]; add …; br x17``."""
         count = len(blob) // 4
         words = struct.unpack(f"<{count}I", blob[: 4 * count])
         for at in range(count - 1):
@@ -293,25 +293,25 @@ class Image:
     # -- memory
 
     def offset(self, address: int) -> int | None:
-        """Return where in the file an address is; None where the file does not hold it."""
+        """Return the offset of an address in the file; None if the file does not contain it."""
         for one in self.segments:
             if one.start <= address < one.end:
                 return address - one.start + one.offset
         return None
 
     def word(self, address: int) -> int:
-        """Return the 64-bit number at an address, 0 where the file holds none."""
+        """Return the 64-bit number at an address, 0 if the file contains none."""
         offset = self.offset(address)
         if offset is None or offset + 8 > len(self.data):
             return 0
         return int.from_bytes(self.data[offset : offset + 8], "little")
 
     def identifier(self, address: object) -> str | None:
-        """Return the C string at an address where it spells a Python identifier."""
+        """Return the C string at an address if it is a Python identifier."""
         return self._matched(_IDENTIFIER, address)
 
     def dotted(self, address: object) -> str | None:
-        """Return the C string at an address where it spells a dotted name."""
+        """Return the C string at an address if it is a dotted name."""
         return self._matched(_DOTTED, address)
 
     def _matched(self, pattern: re.Pattern[bytes], address: object) -> str | None:
@@ -324,7 +324,7 @@ class Image:
         return match[0][:-1].decode() if match else None
 
     def starts_with(self, address: int, prefix: bytes) -> bool:
-        """Return whether the bytes at an address begin like that."""
+        """Return whether the bytes at an address start with a prefix."""
         offset = self.offset(address)
         return offset is not None and self.data.startswith(prefix, offset)
 
@@ -333,7 +333,7 @@ class Image:
         return isinstance(address, int) and any(lo <= address < hi for lo, hi in self._code)
 
     def is_writable(self, address: int) -> bool:
-        """Return whether an address holds variables, those that start as zeros included."""
+        """Return whether an address holds variables, including those that start as zeros."""
         return any(one.is_writable and one.start <= address < one.top for one in self.segments)
 
     # -- functions
@@ -352,15 +352,15 @@ class Image:
         return b""
 
     def starts(self) -> list[int]:
-        """Return where the functions begin, in order."""
+        """Return the starts of the functions, in order."""
         return self._starts
 
 
 _LONGEST_BODY = 1 << 20
 _MOST_CODE = 256 << 20
-"""Bytes of one function, and of all that are looked at, each time that they are."""
+"""The limits in bytes of one function, and of all reads together."""
 _LAST = 4096
-"""Bytes that are looked at of a function after which no other begins."""
+"""The limit in bytes of a function without a successor."""
 
 
 def page_of(instruction: int, pc: int) -> int:

@@ -1,8 +1,8 @@
-"""Which functions call which, through the libraries that a module is linked with.
+"""The call graph of a module, through the libraries that it is linked with.
 
-The dynamic linker's rules (ld.so(8)) as far as they matter: the libraries of ``DT_NEEDED``, looked
-for where the package brings them, then where the system has them. What the C library and the
-C++ run-time do inside is not followed: their waits are known by name.
+It applies the relevant rules of the dynamic linker (ld.so(8)): the libraries of ``DT_NEEDED`` are
+searched in the package, then in the system. Code inside the C library and the C++ run-time is not
+followed: their waits are known by name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SYSTEM = {
 _SYSTEM_AARCH64 = ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
 _MOST_LIBRARIES = 64
 _MOST_CANDIDATES = 12
-"""Functions among which a call through a table may choose; where there are more, it is unknown."""
+"""The limit of functions in a table for a call through it; above it, the callee is unknown."""
 _PYTHON = re.compile(r"_?Py[A-Z_]")
 _MOST_NAMESAKES = 4
 _CALLS_BY_NAME = frozenset(
@@ -46,18 +46,18 @@ _CALLS_OF_OBJECTS = frozenset(
     PyObject_CallOneArg _PyObject_MakeTpCall""".split()
 )
 _VTABLE = 16
-"""Where an object of a Cython class holds the address of its table: behind ``PyObject``."""
+"""The offset of the table's address in an object of a Cython class: after ``PyObject``."""
 _LARGEST_TABLE = 0x100
-"""Bytes in which a class's own methods begin."""
+"""The number of bytes of a table in which the class's own methods start."""
 _ML_METH = 8
-"""``PyCFunctionObject`` has its ``PyMethodDef`` there, and that the function's address here."""
+"""The offset of ``PyMethodDef`` in ``PyCFunctionObject``, and of the function's address in it."""
 
 
 class Node(NamedTuple):
     """One function."""
 
     image: int
-    """Which of the program's images."""
+    """The index of its image in the program."""
     address: int
 
 
@@ -69,12 +69,12 @@ class Step(NamedTuple):
     """One call of a function."""
 
     targets: tuple[Target, ...]
-    """One, or several where a table chooses."""
+    """One target, or several for a table."""
     returns: bool
     at: int
     """The address of the call."""
     handed: tuple[Target, ...] = ()
-    """The functions that the caller hands over, where the called one calls what it is handed."""
+    """The functions that the caller passes, if the callee calls its arguments."""
 
 
 class Program:
@@ -85,14 +85,14 @@ class Program:
         read: Returns a file's bytes; raises OSError or `NotReadError`.
 
     Raises:
-        NotReadError: if the module cannot be read. A library that cannot be is left out.
+        NotReadError: if the module cannot be read. An unreadable library is omitted.
     """
 
     def __init__(self, path: str, read: Callable[[str], bytes]) -> None:
         self.images: list[Image] = []
         self.paths: list[str] = []
         self.absent: list[str] = []
-        """Libraries that are needed and were not found, or not read."""
+        """Libraries that are required and were not found, or not read."""
         self._needs: list[list[int]] = []
         self._read = read
         self._steps: dict[Node, tuple[Step, ...]] = {}
@@ -101,9 +101,9 @@ class Program:
         self._shared: dict[int, bool] = {}
         self._lacks: dict[int, bool] = {}
         self.by_name: dict[str, tuple[int, ...]] = {}
-        """The addresses of the module's methods by the name that Python knows them by."""
+        """The addresses of the module's methods by their names in Python."""
         self.constructors: dict[int, tuple[int, ...]] = {}
-        """By the address of a type, those of what runs when it is called."""
+        """By the address of a type, the addresses of the functions that a call of it runs."""
         self._codes: dict[Node, Code] = {}
         self._blocks: dict[Node, dict[int, Block]] = {}
         self._targets: dict[tuple[int, int | str], Target] = {}
@@ -127,7 +127,7 @@ class Program:
         here = os.path.dirname(self.paths[at])
         folders = [here]
         for path in image.run_paths:
-            # A path that does not start at the file's own place is that of the building machine.
+            # A path that does not start at the file's own place belongs to the build machine.
             if path.startswith(("$ORIGIN", "${ORIGIN}")):
                 inner = path.partition("N")[2].lstrip("}").lstrip("/")
                 folders.append(os.path.join(here, inner))
@@ -161,7 +161,7 @@ class Program:
     # -- names
 
     def resolve(self, image: int, name: str) -> Node | str:
-        """Return what an import means: a function of a library, or the name itself."""
+        """Return the meaning of an import: a function of a library, or the name itself."""
         key = (image, name)
         found = self._resolved.get(key)
         if found is None:
@@ -185,20 +185,20 @@ class Program:
         return name
 
     def name(self, node: Node) -> str:
-        """Return a function's name, or where it stands in a file without symbols."""
+        """Return a function's name, or its place in a file without symbols."""
         image = self.images[node.image]
         return image.names.get(node.address) or f"+{node.address:#x}"
 
     def is_named(self, node: Node) -> bool:
-        """Return whether the file kept the function's name."""
+        """Return whether the file keeps the function's name."""
         return node.address in self.images[node.image].names
 
     def lacks_library(self, image: int) -> bool:
-        """Return whether an image needs a library that was not read."""
+        """Return whether an image requires a library that was not read."""
         return self._lacks[image]
 
     def shares_locks(self, image: int) -> bool:
-        """Return whether a library makes locks that other processes take, too."""
+        """Return whether a library creates locks that are shared between processes."""
         found = self._shared.get(image)
         if found is None:
             values = self.images[image].relocations.values()
@@ -208,7 +208,7 @@ class Program:
         return found
 
     def node(self, image: int, target: int | str) -> Target:
-        """Return what a call's target is."""
+        """Return the target of a call."""
         key = (image, target)
         if key not in self._targets:
             self._targets[key] = self._meant(image, target)
@@ -231,7 +231,7 @@ class Program:
     # -- calls
 
     def blocks(self, node: Node) -> dict[int, Block]:
-        """Return the ways through a function."""
+        """Return the control-flow graph of a function."""
         found = self._blocks.get(node)
         if found is None:
             image = self.images[node.image]
@@ -239,7 +239,7 @@ class Program:
         return found
 
     def steps(self, node: Node) -> tuple[Step, ...]:
-        """Return what a function calls, in the order of its code."""
+        """Return the calls of a function, in the order of its code."""
         found = self._steps.get(node)
         if found is None:
             found = self._steps[node] = self._scanned(node)
@@ -262,7 +262,7 @@ class Program:
                 continue
             one = self.node(node.image, target)
             if isinstance(one, Node):
-                is_own = one.image == node.image  # what another library is handed, it mostly keeps
+                is_own = one.image == node.image  # other libraries mostly store their arguments
                 takes = handed if handed and is_own and self._calls_what_it_is_handed(one) else ()
                 steps.append(Step((one,), returns, at, takes))
             elif one in _CALLS_BY_NAME and node.image == 0 and self.by_name:
@@ -281,7 +281,7 @@ class Program:
         return tuple(steps)
 
     def _handed(self, node: Node, read: Code) -> tuple[Target, ...]:
-        """The functions whose addresses a function takes."""
+        """Return the functions whose addresses a function takes."""
         functions = self.images[node.image].functions
         taken = [one for one in read.data if one in functions and one != node.address]
         both: tuple[int | str, ...] = (*taken, *read.imports)
@@ -289,7 +289,7 @@ class Program:
         return tuple(found) if len(found) <= _MOST_CANDIDATES else ()
 
     def _calls_what_it_is_handed(self, node: Node, depth: int = 1) -> bool:
-        """Return whether a function calls through a pointer of unknown origin, or hands it on."""
+        """Return whether a function calls, or passes on, a pointer of unknown origin."""
         key = (node, depth)
         if key not in self._taking:
             self._taking[key] = self._takes(node, depth)
@@ -308,7 +308,7 @@ class Program:
         return False
 
     def _called_by_name(self, image: Image, read: Code) -> tuple[Target, ...]:
-        """The module's methods whose names a function gives to Python's API."""
+        """Return the module's methods whose names a function passes to Python's API."""
         found: dict[Target, None] = {}
         for address in read.data:
             name = image.identifier(address) or image.identifier(image.relocations.get(address))
@@ -329,7 +329,7 @@ class Program:
             return (None,)
         functions = {table[base + pointer.slot] for base in bases if base + pointer.slot in table}
         known = functions & self.images[image].functions
-        # Of which class the object is, is not known: only one may have a method there.
+        # The object's class is unknown: only one class may have a method there.
         return (self.node(image, known.pop()),) if len(known) == 1 else (None,)
 
     def _filled(self, image: int) -> tuple[dict[int, int], frozenset[int]]:
@@ -358,7 +358,7 @@ class Program:
 
 
 def _holds(entries: list[int], base: int) -> bool:
-    """Return whether a table that begins at an address has an entry."""
+    """Return whether a table at an address has an entry."""
     at = bisect_left(entries, base)
     return at < len(entries) and entries[at] < base + _LARGEST_TABLE
 
@@ -368,7 +368,7 @@ def _is_entropy(image: Image, address: int) -> bool:
 
 
 def is_installed(library: str) -> bool:
-    """Return whether the system has a library of that name now, for either machine."""
+    """Return whether the system has a library of that name, for either machine."""
     if "/" in library:
         return False
     folders = (*_SYSTEM[X86_64], *_SYSTEM_AARCH64)

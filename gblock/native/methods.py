@@ -1,4 +1,4 @@
-"""The methods of an extension module that Python sees, found in its tables.
+"""Find the methods of an extension module that Python sees, in its tables.
 
 Each is a pattern of relocated pointers and small numbers: ``PyMethodDef``, ``PyGetSetDef``,
 ``PyTypeObject``, ``PyType_Spec`` with its slots, ``PyModuleDef`` (CPython's headers, 3.8 to 3.14,
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from gblock.native.image import Image
 
 MOST = 50_000
-"""Methods that are read of one module."""
+"""The limit of methods that are read of one module."""
 
 
 class Method(NamedTuple):
     """One method or function."""
 
     owner: str
-    """The dotted name of its type, or of its module; empty where that was not found."""
+    """The dotted name of its type or module; empty if not found."""
     name: str
     address: int
     is_rust: bool = False
-    """Whether the address is that of a trampoline, which is handed the real function."""
+    """Whether the address is that of a trampoline, which receives the real function."""
     in_class: bool = False
     """Whether `owner` is a type."""
 
@@ -41,10 +41,10 @@ class Method(NamedTuple):
 
 
 _METHOD, _GETSET = 32, 40
-"""Bytes of a row."""
+"""The sizes of rows in bytes."""
 _TYPE_METHODS, _TYPE_GETSET, _TYPE_NAME, _TYPE_SIZE = 232, 248, 24, 32
 _MODULE_NAME = -24
-"""Where `PyModuleDef.m_name` stands, seen from `m_methods`."""
+"""The offset of `PyModuleDef.m_name` from `m_methods`."""
 _SLOT_METHODS, _SLOT_GETSET = 64, 73
 _SLOTS = {
     3: "__setitem__", 4: "__len__", 5: "__getitem__", 41: "__contains__", 44: "__getitem__",
@@ -63,14 +63,14 @@ _TABLE_SLOTS = (
     (112, 8, "__getitem__"), (112, 0, "__len__"), (112, 16, "__setitem__"),
     (104, 56, "__contains__"), (104, 0, "__len__"),
 )  # fmt: skip
-"""``tp_as_mapping`` and ``tp_as_sequence``, and where in them a function stands."""
+"""``tp_as_mapping`` and ``tp_as_sequence``, and the offsets of functions in them."""
 _FLAGS = 0x400
 _HOW = 0x8F
-"""The flags of which a ``PyMethodDef`` has one: how it takes its arguments."""
+"""The flags for the calling convention, of which a ``PyMethodDef`` has one."""
 
 
 class Tables:
-    """Finds the methods of one module.
+    """Find the methods of one module.
 
     Args:
         image: The module's file.
@@ -87,7 +87,7 @@ class Tables:
         self._specs: dict[int, str] = {}
 
     def methods(self) -> list[Method]:
-        """Return all methods that were found, at most `MOST`."""
+        """Return all methods, at most `MOST`."""
         found: dict[Method, None] = {}
         for method in self._all():
             found.setdefault(method)
@@ -102,7 +102,7 @@ class Tables:
         ]
 
     def constructors(self) -> dict[int, tuple[int, ...]]:
-        """Return, by the address of a static type, the functions that run when it is called."""
+        """Return, by the address of a static type, the functions that a call of it runs."""
         found = {}
         for base in self._types:
             slots = (self._pointers.get(base + offset) for offset in _CONSTRUCTORS)
@@ -179,7 +179,7 @@ class Tables:
                 at += _METHOD
 
     def _owner(self, head: int) -> tuple[str, bool]:
-        """The type or the module that a table of methods belongs to."""
+        """Return the type or the module that a table of methods belongs to."""
         for at in self._back.get(head, ()):
             if self._is_type(at - _TYPE_METHODS):
                 return self._types[at - _TYPE_METHODS], True
@@ -200,7 +200,7 @@ class Tables:
     def _is_type(self, base: int) -> bool:
         if base in self._types:
             return True
-        # The head of a static type: a count of references, a pointer to its type, no items.
+        # The head of a static type: a reference count, a pointer to its type, no items.
         if {base, base + 16} & self._pointers.keys() or self._image.word(base + 16):
             return False
         if not self._image.word(base):
@@ -212,7 +212,7 @@ class Tables:
         return True
 
     def _spec(self, slot: int) -> str | None:
-        """The type whose array of slots holds an address (``PyType_Spec``)."""
+        """Return the type whose array of slots contains an address (``PyType_Spec``)."""
         image = self._image
         for _ in range(128):
             if not 0 < image.word(slot - 16) < 100 or slot - 16 in self._pointers:
@@ -269,9 +269,9 @@ class Tables:
                     yield Method(owner, _SLOTS[number], function, in_class=True)
 
     def _alone(self, name: str, function: int) -> Method:
-        """A definition without a table, as Cython writes them for functions and classes.
+        """Return a definition without a table, as Cython writes them for functions and classes.
 
-        Its qualified name stands in the traceback that the function adds itself to.
+        Its qualified name is in the traceback entry that the function adds.
         """
         ending = f".{name}"
         todo, seen = [function], {function}
@@ -290,7 +290,7 @@ class Tables:
         return Method("", name, function)
 
     def _rust_owner(self, function: int) -> str:
-        """The type of a PyO3 method where the symbol of its wrapper was kept."""
+        """Return the type of a PyO3 method, if the symbol of its wrapper was kept."""
         image = self._image
         for address in (function, *scanning.read(image, function).data):
             symbol = image.names.get(address, "")
@@ -299,7 +299,7 @@ class Tables:
                 continue
             for length in range(1, min(len(head), 60)):
                 name = head[-length:]
-                # Mangled names stand behind their length.
+                # Mangled names follow their length.
                 if name[0].isupper() and head[:-length].endswith(str(length)):
                     return name
         return ""

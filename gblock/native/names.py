@@ -1,4 +1,4 @@
-"""Names of native functions as a reader knows them: Cython's and C++'s spell a path in one word."""
+"""Readable names of native functions: Cython and C++ mangle a path into one word."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 
 _CYTHON = re.compile(r"__pyx_f_(?=\d)")
 _CYTHON_OWN = re.compile(r"__pyx_(pw|pf|specialmethod|getprop|setprop|tp_\w+?|mdef)_")
-"""What Cython puts around a method of Python: it has the method's own name."""
+"""Cython's wrappers of a Python method, which contain the method's name."""
 _CPP = re.compile(r"_ZN[KVrO]*(?=\d)")
 
 
 def is_wrapper(name: str) -> bool:
-    """Return whether a function is one that Cython makes around a method."""
+    """Return whether a function is Cython's wrapper of a method."""
     return _CYTHON_OWN.match(name.removeprefix("_ZL").lstrip("0123456789")) is not None
 
 
 def readable(name: str) -> str:
-    """Return a function's name without what a compiler put into it."""
+    """Return a function's name without the compiler's additions."""
     match = _CYTHON.match(name)
     if match is not None:
         parts, rest = _parts(name, match.end())
@@ -29,7 +29,7 @@ def readable(name: str) -> str:
 
 
 def _parts(name: str, at: int) -> tuple[list[str], str]:
-    """The words of a mangled name, each behind its length, and what follows them."""
+    """Return the words of a mangled name, each after its length, and the rest."""
     parts: list[str] = []
     while match := re.compile(r"\d{1,3}").match(name, at):
         end = match.end() + int(match[0])

@@ -1,4 +1,4 @@
-"""What was read of a distribution: its compiled modules, and their methods as Python names them."""
+"""Results for a distribution: its compiled modules, and their methods as Python names them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Module(NamedTuple):
     """One compiled module."""
 
     file: str
-    """Below the directory of packages."""
+    """The path, relative to the directory of packages."""
     name: str
     """Its dotted name."""
     reading: ModuleReading
     methods: tuple[Found, ...]
-    """Each name once; where several functions carry it, the one of the surest tier."""
+    """Each name once; of several functions with the name, the one of the surest tier."""
 
 
 class Package(NamedTuple):
@@ -54,23 +54,23 @@ class Package(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A distribution that is to be read."""
+    """A distribution to read."""
 
     name: str
     version: str
     base: str
     """The directory of packages."""
     files: tuple[str, ...]
-    """Its compiled modules, below `base`."""
+    """Its compiled modules, relative to `base`."""
 
 
 def read(asked: Sequence[Asked], store: Store | None, share: Share | None = None) -> list[Package]:
-    """Return what the machine code of some distributions says, in their order.
+    """Return the results for some distributions, in their order.
 
     Args:
         asked: The distributions.
-        store: Where readings are kept; None to read all of them again.
-        share: Gives work to other processes; None to do all of it in this one.
+        store: The cache of results; None to read everything again.
+        share: Passes work to other processes; None to do all of it in this one.
     """
     paths = [
         os.path.join(one.base, file) for one in asked for file in one.files if _is_module(file)
@@ -91,7 +91,7 @@ def _is_module(file: str) -> bool:
 
 
 def dotted(file: str) -> str:
-    """Return the dotted name of a module's file below the directory of packages."""
+    """Return the dotted name of a module's file relative to the directory of packages."""
     *folders, name = file.split("/")
     stem = name.partition(".")[0]
     return ".".join(folders if stem == "__init__" and folders else [*folders, stem])

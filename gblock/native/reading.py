@@ -1,18 +1,17 @@
-"""What the machine code of one extension module says of its methods.
+"""Read the methods of one extension module from its machine code.
 
-The tiers, from what is surest:
+The tiers, the surest first:
 
 ``waits``
-    The method lets go of the GIL and reaches a named function of the system that waits.
+    The method releases the GIL and reaches a named system function that waits.
 ``held``
-    It reaches such a function with the GIL held: the native threads of the process stop, too.
+    It reaches such a function while it holds the GIL: the process's native threads stop, too.
 ``leaves``
-    It lets go of the GIL around something whose wait is not named: disk I/O, a long computation, a
-    library that was not found, or a call through a pointer.
+    It releases the GIL around an unnamed wait: disk I/O, a long computation, a library that was
+    not found, or a call through a pointer.
 
-A method without a tier is one of which nothing was found. That is no statement that it does not
-wait: what is called through tables of pointers, through Python, or is registered when the module is
-imported is not seen.
+No tier means that nothing was found, not that the method does not wait: calls through tables of
+pointers or through Python, and functions registered at import time, are not seen.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 
 TIERS = ("waits", "held", "leaves")
 _SHOWN = 6
-"""Waits that are named of one method."""
+"""The number of waits that are named for one method."""
 _LINKS = 12
-"""Functions of a chain that are named; from a longer one the middle is left out."""
+"""The number of functions that are named for a chain; a longer one is cut in the middle."""
 _REGISTERED = (
     (b"pybind11", "pybind11 registers its methods when it is imported"),
     (b"nanobind", "nanobind registers its methods when it is imported"),
@@ -45,38 +44,38 @@ _REGISTERED = (
 
 
 class Reading(NamedTuple):
-    """What was found of one method."""
+    """The result for one method."""
 
     name: str
-    """Its owner, as the module's tables spell it, and its name."""
+    """Its owner, as spelled in the module's tables, and its name."""
     tier: str
-    """One of `TIERS`, or empty where nothing was found."""
+    """One of `TIERS`, or empty if nothing was found."""
     waits: tuple[str, ...] = ()
-    """The functions of the system that it reaches in that state of the GIL."""
+    """The system functions that it reaches in that state of the GIL."""
     chain: tuple[str, ...] = ()
-    """The native functions from the method to the first of the waits, that one included."""
+    """The native functions from the method to the first wait, inclusive."""
     classes: tuple[str, ...] = ()
-    """What the waits are for; see `gblock.native.waits`."""
+    """The kinds of waits; see `gblock.native.waits`."""
     in_class: bool = False
     """Whether the owner is a type."""
 
     @property
     def releases(self) -> bool:
-        """Whether it lets go of the GIL; False is no statement that it does not."""
+        """Whether it releases the GIL; False means unknown."""
         return self.tier in ("waits", "leaves")
 
 
 class ModuleReading(NamedTuple):
-    """What was found of one module."""
+    """The results for one module."""
 
     methods: tuple[Reading, ...]
-    """All of its methods, those without a tier included."""
+    """All of its methods, including those without a tier."""
     not_read: str = ""
-    """Why it was not read, or not as a whole."""
+    """The reason why it was not read, or not completely."""
     libraries: tuple[str, ...] = ()
     """The paths of the libraries that were followed."""
     absent: tuple[str, ...] = ()
-    """The names of libraries that it needs and that were not found."""
+    """The names of required libraries that were not found."""
 
 
 def file_bytes(path: str) -> bytes:
@@ -95,7 +94,7 @@ def file_bytes(path: str) -> bytes:
 
 
 def read(path: str, read_file: Callable[[str], bytes] = file_bytes) -> ModuleReading:
-    """Return what the machine code of a module says; it never fails.
+    """Return the results for a module; never raise.
 
     Args:
         path: The module's file.
@@ -136,7 +135,7 @@ def _reading(program: Program, gil: Gil, method: Method) -> Reading:
     root = program.node(0, method.address)
     effects = [(root, _effect(gil, root))] if isinstance(root, Node) else []
     if method.is_rust:
-        # A trampoline hands the address of the real function to a helper that catches panics.
+        # A trampoline passes the address of the real function to a helper that catches panics.
         image = program.images[0]
         for address in dict.fromkeys(scanning.read(image, method.address).data):
             if address in image.functions and address != method.address:
@@ -183,7 +182,7 @@ def _described(
 
 
 class Library:
-    """A shared library whose functions Python code calls itself, as ``ctypes`` does.
+    """A shared library whose functions Python code calls directly, as ``ctypes`` does.
 
     Args:
         path: The library's file.
@@ -198,7 +197,7 @@ class Library:
         self._gil = Gil(self._program)
 
     def function(self, name: str) -> Reading | None:
-        """Return what was read of a function, None where the library has none of that name."""
+        """Return the result for a function, None if the library has no such function."""
         image = self._program.images[0]
         address = image.exports.get(name)
         if address is None or not image.is_code(address):
@@ -212,7 +211,7 @@ class Library:
 
 
 def of_system(name: str) -> Reading | None:
-    """Return what is known of a function of the system, None where it is none that waits."""
+    """Return the result for a system function, None if it does not wait."""
     if name not in waits.CLASSES:
         return None
     spelled = waits.spelled(name)

@@ -1,7 +1,7 @@
-"""What a function's machine code calls, in the order of its addresses.
+"""Find the calls in a function's machine code, in the order of its addresses.
 
-The code is not disassembled for that: the bytes of calls and of loads from tables are looked for,
-and a hit counts only where it leads to the start of a known function, to a stub or to a relocated
+The code is not disassembled: the bytes of calls and of loads from tables are searched for, and a
+match counts only if it leads to the start of a known function, to a stub or to a relocated
 pointer.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read(image: Image, start: int) -> Code:
-    """Return what the function at an address calls."""
+    """Return the calls of the function at an address."""
     scan = x86_64.scan if image.machine == X86_64 else aarch64.scan
     return scan(image, start)
 

@@ -1,8 +1,8 @@
-"""What was read of modules, kept between runs in the user's cache directory (XDG base directories).
+"""A cache of results between runs, in the user's cache directory (XDG base directories).
 
-A module is known by the digest of its bytes and of the libraries that were followed. A digest is
-not computed again while a file's size, time and number stay the same. An entry that cannot be read
-counts as missing; nothing in it is ever run.
+A module is identified by the digest of its bytes and of the libraries that were followed. A digest
+is reused while a file's size, time and inode stay the same. An unreadable entry counts as missing;
+nothing in it is ever run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 FORMAT = 2
-"""Changes whenever the same bytes would be read otherwise."""
+"""Changed whenever the same bytes would give another result."""
 _MOST_BYTES = 64 << 20
-"""Bytes that all entries may take; the ones used longest ago go first."""
+"""The limit of all entries in bytes; the least recently used are removed first."""
 _MOST_FILES = 20_000
-"""Files whose digests are remembered."""
+"""The limit of files whose digests are remembered."""
 _FEW = 4
-"""So many modules are read in one process."""
+"""The number of modules that one process reads."""
 _INDEX = "digests"
 _CHUNK = 1 << 20
 
@@ -45,7 +45,7 @@ class _Seen(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """What was read of one module."""
+    """The result for one module."""
 
     format: int
     libraries: tuple[tuple[str, str], ...]
@@ -57,8 +57,8 @@ class Store:
     """Entries in one directory.
 
     Args:
-        directory: Where they lie; it is made when something is written. None: in the user's cache.
-        keeps: Whether something may be written; without, what is there is used.
+        directory: The directory, created on the first write. None: in the user's cache.
+        keeps: Whether to write; otherwise existing entries are only read.
     """
 
     def __init__(self, directory: str | None = None, *, keeps: bool = True) -> None:
@@ -69,7 +69,7 @@ class Store:
         self._digests.update(self.value(_INDEX, dict[str, _Seen]) or {})
 
     def get(self, path: str) -> ModuleReading | None:
-        """Return what was read of a file with these bytes, None where nothing is known."""
+        """Return the result for a file with these bytes, None if unknown."""
         digest = self._digest(path)
         if not digest:
             return None
@@ -88,7 +88,7 @@ class Store:
         return entry.reading
 
     def put(self, path: str, read: ModuleReading) -> None:
-        """Keep what was read of a file; where that cannot be done, nothing happens."""
+        """Store the result for a file; errors are ignored."""
         digest = self._digest(path)
         libraries = tuple((library, self._digest(library)) for library in read.libraries)
         if not digest or not all(known for _, known in libraries):
@@ -97,7 +97,7 @@ class Store:
         self._write(self._entry(digest), msgspec.json.encode(entry))
 
     def value(self, key: str, shape: type[Value]) -> Value | None:
-        """Return what was kept under a key, None where that is nothing of this shape."""
+        """Return the values stored under a key, None if they have another shape."""
         try:
             with open(self._entry(key), "rb") as file:
                 return msgspec.json.decode(file.read(), type=shape)
@@ -105,11 +105,11 @@ class Store:
             return None
 
     def keep(self, key: str, value: object) -> None:
-        """Keep plain values under a key, which is a digest of all that they depend on."""
+        """Store plain values under a key, which is a digest of everything they depend on."""
         self._write(self._entry(key), msgspec.json.encode(value))
 
     def close(self) -> None:
-        """Write down the digests, and remove the entries that were not used for longest."""
+        """Write the digests, and remove the least recently used entries."""
         if not self._is_changed or not self._keeps:
             return
         known = dict(list(self._digests.items())[-_MOST_FILES:])
@@ -121,7 +121,7 @@ class Store:
         return os.path.join(self._directory, f"{digest}.json")
 
     def _digest(self, path: str) -> str:
-        """The digest of a file's bytes, empty where it cannot be read."""
+        """Return the digest of a file's bytes, empty if it cannot be read."""
         try:
             status = os.stat(path)
             seen = self._digests.get(path)
@@ -144,7 +144,7 @@ class Store:
         return digest
 
     def _write(self, path: str, data: bytes) -> None:
-        """Put a file there in one step; other runs may read it meanwhile."""
+        """Write a file atomically; other runs may read it meanwhile."""
         if not self._keeps:
             return
         import tempfile
@@ -184,12 +184,12 @@ def _cache() -> str:
 def read_all(
     paths: Iterable[str], store: Store | None, share: Share | None = None
 ) -> list[ModuleReading]:
-    """Return what the machine code of some modules says, in their order.
+    """Return the results for some modules, in their order.
 
     Args:
         paths: The modules' files.
-        store: Where readings are kept; None to read all of them again.
-        share: Gives work to other processes; None to do all of it in this one.
+        store: The cache of results; None to read everything again.
+        share: Passes work to other processes; None to do all of it in this one.
     """
     asked = list(paths)
     found: dict[str, ModuleReading] = {}
@@ -197,7 +197,7 @@ def read_all(
         known = store.get(path) if store is not None else None
         if known is not None:
             found[path] = known
-    # The largest first, so that no process is left alone with one at the end.
+    # The largest first, so that no process ends with a large one alone.
     todo = sorted({p for p in asked if p not in found}, key=_size, reverse=True)
     number = 1 if share is None or len(todo) < _FEW else share.number
     parts = [todo[at::number] for at in range(number)]
@@ -212,7 +212,7 @@ def read_all(
 
 
 class _Work:
-    """The reading of some modules, as a process of its own can do it.
+    """The work of reading some modules, for another process.
 
     Args:
         paths: The modules' files.
@@ -222,23 +222,23 @@ class _Work:
         self._paths = paths
 
     def __call__(self) -> list[ModuleReading]:
-        """Return what the modules say, in their order."""
+        """Return the results for the modules, in their order."""
         return [reading.read(path) for path in self._paths]
 
 
 class _Job(Protocol):
     def result(self) -> list[ModuleReading]:
-        """Return what the work gave."""
+        """Return the result of the work."""
 
 
 class Share(Protocol):
-    """What hands out work to other processes, such as `gblock.engine.jobs.Jobs`."""
+    """Passes work to other processes, such as `gblock.engine.jobs.Jobs`."""
 
     number: int
-    """How many processes work at a time."""
+    """The number of processes that work at a time."""
 
     def add(self, work: Callable[[], list[ModuleReading]]) -> _Job:
-        """Hand in a piece of work."""
+        """Add a piece of work."""
 
 
 def _size(path: str) -> int:

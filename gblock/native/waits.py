@@ -1,7 +1,7 @@
-"""The functions of the system that wait, by what they wait for (POSIX.1-2024, Linux man-pages).
+"""The system functions that wait, by kind of wait (POSIX.1-2024, Linux man-pages).
 
-What only protects data for a moment, such as a mutex of one process, an allocation or Python's own
-API, is not among them: nearly all code does that, and it says nothing.
+Functions that only protect data for a moment, such as a mutex of one process, an allocation or
+Python's own API, are not listed: nearly all code calls them, so they prove nothing.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _BY_CLASS = {
         SQLProcedureColumnsW SQLGetTypeInfo SQLGetTypeInfoW SQLSpecialColumns SQLSpecialColumnsW
         SQLDescribeParam""",
 }
-"""``driver``: the call-level interface of ODBC (ISO/IEC 9075-3), whose manager hands them to a
-driver that it loads at run time."""
+"""``driver``: the call-level interface of ODBC (ISO/IEC 9075-3), whose manager passes the calls
+to a driver that it loads at run time."""
 _SHARED_LOCKS = (
     "pthread_mutex_lock pthread_mutex_timedlock pthread_rwlock_rdlock pthread_rwlock_wrlock"
 )
 
 CLASSES = {name: key for key, names in _BY_CLASS.items() for name in names.split()}
-"""By function, the class of what it waits for."""
+"""The kind of wait of each function."""
 SHARED = dict.fromkeys(_SHARED_LOCKS.split(), "process")
-"""Locks that wait for other processes where a library makes them shared between processes."""
+"""Locks that wait for other processes if a library creates them shared between processes."""
 MAKES_SHARED = frozenset({"pthread_mutexattr_setpshared", "pthread_mutexattr_setrobust"})
 NAMES = (*CLASSES, *SHARED)
 BIT = {name: 1 << at for at, name in enumerate(NAMES)}
-"""Sets of waits are kept as the bits of a number."""
+"""The bit of each wait: sets of waits are stored as the bits of a number."""
 UNKNOWN = 1 << len(NAMES)
-"""A call through a pointer whose value is not known."""
+"""A call through a pointer of unknown value."""
 ABSENT = UNKNOWN << 1
 """A call into a library that was not found."""
 EVERY = UNKNOWN - 1
@@ -60,9 +60,9 @@ RELEASE = frozenset({"PyEval_SaveThread", "PyEval_ReleaseThread", "PyEval_Releas
 TAKE = frozenset({"PyEval_RestoreThread", "PyEval_AcquireThread", "PyEval_AcquireLock"})
 ENSURE, LEAVE = "PyGILState_Ensure", "PyGILState_Release"
 GIL = RELEASE | TAKE | {ENSURE, LEAVE}
-"""What changes who holds the GIL (Python/C API, "Thread State and the GIL")."""
+"""Functions that change the holder of the GIL (Python/C API, "Thread State and the GIL")."""
 ENTROPY = frozenset({"poll", "select"})
-"""What waits beside ``/dev/urandom`` waits at most once after the machine has booted."""
+"""Waits of these functions for ``/dev/urandom`` happen at most once after boot."""
 RANDOM = frozenset({"getrandom", "getentropy"})
 _ONCE = re.compile(
     r"PyOnceLock|GILOnceCell|OnceLockExt|OnceExt|LazyTypeObject|lazy_type_object|call_once"
@@ -72,15 +72,15 @@ _ONCE = re.compile(
 
 
 def is_aside(function: str) -> bool:
-    """Return whether a function belongs to a beginning or an end that a call is not about.
+    """Return whether a function belongs to set-up or exit, rather than to a call.
 
-    What is done once in a process, and what is done on the way to its end.
+    It runs once in a process, or on the way to its end.
     """
     return _ONCE.search(function) is not None
 
 
 def spelled(name: str) -> str:
-    """Return the name by which a reader knows a function: C++ and fortified ones have two."""
+    """Return a function's readable name: C++ and fortified functions have two."""
     if name.startswith("_ZNSt18condition_variable"):
         return "std::condition_variable::wait"
     if name.startswith("_ZNSt6thread4join"):
@@ -89,5 +89,5 @@ def spelled(name: str) -> str:
 
 
 def names(mask: int) -> tuple[str, ...]:
-    """Return the functions whose bits are set, as a reader knows them, each once."""
+    """Return the readable names of the functions whose bits are set, without duplicates."""
     return tuple(dict.fromkeys(spelled(name) for name in NAMES if mask & BIT[name]))

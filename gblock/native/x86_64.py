@@ -32,7 +32,7 @@ _STORES = re.compile(
     re.DOTALL,
 )
 _BACK = 48
-"""Bytes before a call through a register in which its load is looked for."""
+"""The number of bytes before a call through a register that are searched for its load."""
 _INT = Struct("<i").unpack_from
 
 
@@ -83,7 +83,7 @@ def scan(image: Image, start: int) -> Code:
 def _through(
     image: Image, body: bytes, start: int, at: int, loaded: dict[int, int]
 ) -> int | str | Pointer | None:
-    """Return what is called through a register or through memory."""
+    """Return the target of a call through a register or through memory."""
     mode = body[at + 1]
     if mode in (0x15, 0x25):
         if at + 6 > len(body):
@@ -91,7 +91,7 @@ def _through(
         slot = start + at + 6 + _INT(body, at + 2)[0]
         if slot in image.relocations:
             return image.relocations[slot]
-        # Only what lies in memory is a variable: other bytes look like a call, too.
+        # Only memory of the file is a variable: other bytes look like a call, too.
         return Pointer(None, None, slot) if image.is_writable(slot) else None
     returns = not mode & 0x20
     wide = 8 if at and body[at - 1] in (0x41, 0x49) else 0
@@ -119,7 +119,7 @@ def _through(
 
 
 def _pointer(body: bytes, at: int, register: int, slot: int, loaded: dict[int, int]) -> Pointer:
-    """Return where a pointer came from that was called as ``[register + slot]``."""
+    """Return the origin of a pointer that was called as ``[register + slot]``."""
     found = _load(body, at, register)
     if found is not None:
         return Pointer(found[1], slot)
@@ -150,8 +150,8 @@ def _load(body: bytes, at: int, register: int) -> tuple[int, int, int] | None:
 def stores(image: Image, start: int) -> dict[int, int]:
     """Return the addresses that a function writes to variables, by the variable's address.
 
-    The initialization of a Cython module fills the tables of its classes so, two pointers at a
-    time where the compiler found them side by side.
+    The initialization of a Cython module fills the tables of its classes this way, two pointers
+    at a time if the compiler found them next to each other.
     """
     body = image.body(start)
     general: dict[int, int | None] = {}
@@ -339,7 +339,7 @@ def turns(body: bytes, start: int) -> list[Turn]:
 
 
 def _after_mode(body: bytes, at: int) -> int:
-    """The place after a ModRM byte with what belongs to it."""
+    """Return the place after a ModRM byte and its operands."""
     mode = body[at]
     at += 1
     if mode >= 0xC0:

@@ -1,4 +1,4 @@
-"""What probes wrote: read, merged over processes, matched to the catalog and to diagnostics."""
+"""Probe records: read, merged over processes, matched to the catalog and to diagnostics."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def read(
     since: float | None = None,
     until: float | None = None,
 ) -> Observations:
-    """Read what probes wrote.
+    """Read the records of probes.
 
-    The records of a process are read one after another and none is kept, so that memory grows with
+    The records of a process are read one after another without keeping them, so memory grows with
     the number of call sites and not with that of blocks.
 
     Args:
         paths: Files, and directories of them.
-        catalog: What is known to block.
-        now: Epoch seconds: it tells a probe that lives from one that fell silent.
-        since: Epoch seconds: blocks that began before are left out.
-        until: Epoch seconds: blocks that began later are left out.
+        catalog: The catalog.
+        now: Epoch seconds, to distinguish a running probe from one that fell silent.
+        since: Epoch seconds: blocks that started before are omitted.
+        until: Epoch seconds: blocks that started later are omitted.
     """
     gatherer = Gatherer(catalog)
     stories: list[tuple[int, WatchedProcess]] = []
@@ -76,7 +76,7 @@ def _verdict(processes: Sequence[WatchedProcess], sites: Sequence[ObservedSite])
 
 
 def sentence(site: ObservedSite) -> str:
-    """What was seen there and no diagnostic explains, one line."""
+    """Return one line about a site that no diagnostic explains."""
     what = site.symbol or "the code of this line"
     text = f"{what} was seen to block the hub {_times(site)}"
     if site.blockers:

@@ -1,4 +1,4 @@
-"""Compares what probes saw before a change with what they saw after it, by call site."""
+"""Compare observations before and after a change, by call site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Key = tuple[str | None, str | None, str | None, str]
 
 _FACTOR = 1.5
-"""What grows or shrinks by less is the same: load is never equal."""
+"""A smaller factor is no change: load is never equal."""
 WORDS = ("new", "worse", "better", "gone", "same")
 
 
@@ -23,15 +23,15 @@ class Change(NamedTuple):
     site: ObservedSite
     """As it was seen last."""
     before: float
-    """Seconds blocked in each hour that a process was watched."""
+    """Seconds blocked per watched hour of a process."""
     after: float
 
 
 def compared(before: Observations, after: Observations) -> tuple[Change, ...]:
-    """Return the changes, in the order of `WORDS` and most seconds first.
+    """Return the changes, in the order of `WORDS`, by seconds descending.
 
-    A site is the same where file name, function and call are: lines shift and checkouts move. The
-    figures are rates, because the two were not watched for equally long.
+    Sites are the same if file name, function and call are equal: lines shift and checkouts move.
+    The figures are rates, because the two were not watched for equally long.
     """
     old, new = _rates(before), _rates(after)
     changes = []

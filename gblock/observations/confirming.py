@@ -1,4 +1,4 @@
-"""Matches what probes saw to the diagnostics of a check."""
+"""Match observations to the diagnostics of a check."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Confirmation(NamedTuple):
-    """Observations beside the diagnostics of a check."""
+    """Observations and the diagnostics of a check."""
 
     diagnostics: list[Diagnostic]
-    """All of them, those with `Diagnostic.observed` that a probe saw block."""
+    """All diagnostics; those that a probe saw block have `Diagnostic.observed`."""
     observations: Observations
-    """With what was checked and reported of each site."""
+    """The observations, with the diagnostics of each site."""
     unexplained: tuple[tuple[ObservedSite, str], ...]
-    """Sites in files that were checked, of which nothing is reported, with the checked file."""
+    """Sites in checked files without a diagnostic, with the checked file."""
     elsewhere: int
     """Sites in files that were not checked."""
 
@@ -33,13 +33,13 @@ def confirmed(
 ) -> Confirmation:
     """Match sites to diagnostics by file and line.
 
-    A service seldom runs where it is checked: ``/app/orders/worker.py`` is the file of the project
-    whose path ends most alike, if that is one.
+    A service seldom runs where it is checked: ``/app/orders/worker.py`` matches the file of the
+    project that shares the longest path suffix, if it is unique.
 
     Args:
-        observed: What probes saw.
-        diagnostics: What a check reports.
-        files: The files that it looked at.
+        observed: The observations.
+        diagnostics: The diagnostics of a check.
+        files: The files that it checked.
     """
     where = _Files(files)
     by_file: dict[str, list[int]] = {}
@@ -58,7 +58,7 @@ def confirmed(
             of.setdefault(index, []).append(site)
         site = site._replace(checked=True, diagnostics=tuple(diagnostics[i] for i in matching))
         sites.append(site)
-        # Whose fault a collection of garbage is cannot be reported of a line.
+        # The cause of a garbage collection is not on the line where it runs.
         if not matching and site.kind != "gc":
             unexplained.append((site, path))
     marked = [
@@ -70,7 +70,7 @@ def confirmed(
 
 
 def _on_the_line(site: ObservedSite, candidates: Iterable[tuple[int, Diagnostic]]) -> list[int]:
-    """The diagnostics on a site's line; of what was called there, if there is such a one."""
+    """Return the diagnostics on a site's line; those of the called function, if any."""
     line = site.line or 0
     here = [(i, d) for i, d in candidates if d.location.row <= line <= d.end_location.row]
     ids = {blocker.id for blocker in site.blockers}
@@ -87,7 +87,7 @@ def _sum(sites: Sequence[ObservedSite]) -> Observed:
 
 
 class _Files:
-    """The project's files, found by what another machine calls them."""
+    """The project's files, found by their paths on other machines."""
 
     def __init__(self, files: Iterable[str]) -> None:
         self._by_name: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ class _Files:
             self._by_name.setdefault(os.path.basename(path), []).append(path)
 
     def find(self, path: str) -> str | None:
-        """The file itself, or the one whose path ends most alike; None if several do."""
+        """Return the file itself, or the one with the longest common suffix; None if ambiguous."""
         parts = path.replace("\\", "/").split("/")
         candidates = self._by_name.get(parts[-1], [])
         alike = [(shared_ending(parts, p.replace(os.sep, "/").split("/")), p) for p in candidates]
@@ -103,7 +103,7 @@ class _Files:
             return None
         most = max(length for length, _ in alike)
         best = [p for length, p in alike if length == most]
-        # Every package has an __init__.py: its name alone says nothing.
+        # Every package has an __init__.py: its name alone does not identify it.
         if len(best) > 1 or (most == 1 and parts[-1] == "__init__.py"):
             return None
         return best[0]

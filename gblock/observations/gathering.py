@@ -1,4 +1,4 @@
-"""Gathers blocks by call site, over all processes, in memory that the number of sites bounds."""
+"""Group blocks by call site, over all processes, in memory limited by the number of sites."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Key = tuple[str | int | bool | None, ...]
 
 DRAWN = 1000
-"""Blocks that are kept of one process: the longest."""
+"""The number of blocks kept for one process: the longest."""
 _NAMES = 50
-"""Names of one kind that are counted at one site."""
+"""The number of names of one kind that are counted at one site."""
 HOUR = 3600.0
 _SHAPES = 200
-"""Combinations of names and classes that are told apart at one site."""
+"""The number of combinations of names and classes that are distinguished at one site."""
 
 Shape = tuple[
     str, "str | None", bool, "str | None", "tuple[str, ...]", "str | None", "str | None",
@@ -46,10 +46,10 @@ class Group:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        """Start without a block."""
+        """Create an empty group."""
         self.seconds = array("d")
         self.rest = 0
-        """Blocks that were counted and whose own records are missing."""
+        """Blocks that were counted without records of their own."""
         self.total = 0.0
         self.longest = 0.0
         self.shown: SiteSeen | None = None
@@ -63,7 +63,7 @@ class Group:
         self.original = 0
         self.patched = 0
         self.shapes: dict[Shape, int] = {}
-        """How often there was a block of which class and names."""
+        """The number of blocks by class and names."""
         self.kinds: Counter[str] = Counter()
         self.native: Counter[str] = Counter()
         self.syscalls: Counter[str] = Counter()
@@ -72,11 +72,11 @@ class Group:
 
     @property
     def times(self) -> int:
-        """How many blocks there were."""
+        """The number of blocks."""
         return len(self.seconds) + self.rest
 
     def see(self, seconds: float, site: SiteSeen | None, process: int) -> None:
-        """Take the site of a block for that of the group if it is the longest."""
+        """Use a block's site for the group if the block is the longest so far."""
         self.processes.add(process)
         if seconds >= self.longest or self.shown is None:
             if site is not None or self.shown is None:
@@ -85,7 +85,7 @@ class Group:
                 self.longest, self.process = seconds, process
 
     def add_shape(self, shape: Shape) -> None:
-        """Count a shape for the first time; of very many, the names are left out."""
+        """Count a new shape; above the limit, without its names."""
         if len(self.shapes) >= _SHAPES:
             shape = (*shape[:4], (), None, None, ())
         self.shapes[shape] = self.shapes.get(shape, 0) + 1
@@ -114,10 +114,10 @@ class Gatherer:
     """The groups of all processes."""
 
     def __init__(self, catalog: Catalog) -> None:
-        """Start without a block.
+        """Create a gatherer without blocks.
 
         Args:
-            catalog: What is known to block.
+            catalog: The catalog.
         """
         self._catalog = catalog
         self._groups: dict[Key, Group] = {}
@@ -143,11 +143,11 @@ class Gatherer:
             heapq.heapreplace(drawn, item)
 
     def drawn(self, process: int) -> list[tuple[float, int, Block, Group]]:
-        """Return what is drawn of a process, as a heap with the shortest block first."""
+        """Return the blocks drawn for a process, as a heap with the shortest block first."""
         return self._drawn.setdefault(process, [])
 
     def count_hour(self, start: float, seconds: float, times: int = 1) -> None:
-        """Count blocks for the hour in which they began."""
+        """Count blocks for the hour in which they started."""
         hour = start // HOUR * HOUR
         before, total = self.hours.get(hour, (0, 0.0))
         self.hours[hour] = before + times, total + seconds
@@ -155,11 +155,11 @@ class Gatherer:
     def result(
         self, processes: Sequence[WatchedProcess], order: Mapping[int, int]
     ) -> tuple[tuple[ObservedSite, ...], tuple[Block, ...]]:
-        """Return the sites, most seconds first, and the blocks that are drawn.
+        """Return the sites, by seconds descending, and the blocks to draw.
 
         Args:
             processes: The processes in the order of the report.
-            order: The index there of each process by its number while it was read.
+            order: The index in the report of each process, by its number during reading.
         """
         for group in self._groups.values():
             group.settle()
@@ -183,7 +183,7 @@ class Gatherer:
 def _key(kind: str, site: SiteSeen | None, catalog: Catalog) -> Key:
     if kind in BLAMELESS:
         return (kind,)
-    # A collection of garbage says nothing about what was called where it happened.
+    # The place of a garbage collection says nothing about the call there.
     special = kind if kind == "gc" else ""
     if site is None or site.other:
         return (special, site is not None)
@@ -199,9 +199,9 @@ def _place(site: SiteSeen) -> tuple[str | None, int | None, str | None]:
 
 
 def _symbol(site: SiteSeen, catalog: Catalog) -> str | None:
-    """Return what was called, in the spelling that the catalog knows, if it knows any."""
+    """Return the called function, in the catalog's spelling if there is one."""
     names = [catalog.canonical(name) for name in (site.symbol, site.callable) if name]
-    # What was called in C may be known by the library's function that called it.
+    # The catalog may know the library's function that called into C.
     entered = [f"{f.module}.{f.function}" for f in _library(site) if f.module and f.function]
     known = (name for name in (*names, *entered) if catalog.lookup(name))
     return next(known, names[0] if names else None)
@@ -214,7 +214,7 @@ def _library(site: SiteSeen) -> Iterable[Frame]:
 
 def _site(group: Group, process: WatchedProcess, catalog: Catalog) -> ObservedSite:
     kinds = _frequent(group.kinds)
-    # Of what a killed process left unfinished the class is not known: that of the others is.
+    # The class of an unfinished block is unknown: that of the others is used.
     known = [item for item in kinds if item[0] != "unknown"]
     shown = group.shown
     place: tuple[str | None, int | None, str | None] = (None, None, None)
@@ -222,7 +222,7 @@ def _site(group: Group, process: WatchedProcess, catalog: Catalog) -> ObservedSi
     if shown is not None and kinds[0][0] not in BLAMELESS:
         place = _place(shown)
         symbol = None if kinds[0][0] == "gc" else _symbol(shown, catalog)
-    # Where no block has a record of its own, the mean and the longest are all that is known.
+    # If no block has a record of its own, only the mean and the longest are known.
     seconds = sorted(group.seconds) or [group.total / group.times]
     return ObservedSite(
         filename=place[0],

@@ -1,8 +1,8 @@
-"""The lines that a probe writes, as types: what is no record is counted and never an exception.
+"""The probe's records as types; an invalid line is counted and never raises.
 
-``runtime_probe`` writes them and imports nothing of gblock, so this is the other half of the
-contract. A field that a later version adds is passed over; a record that lacks what it cannot do
-without is unreadable.
+``runtime_probe`` writes the records and imports nothing from gblock, so this module is the other
+half of the contract. Fields of a later version are ignored; a record without a required field is
+unreadable.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import msgspec
 
-# Until the year 9999, and thirty years: what is beyond is no time but a broken line.
+# Until the year 9999, and thirty years: larger numbers come from a broken line.
 _Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 _CHUNK = 1 << 18
 _LONGEST = 1 << 20
-"""Bytes: a longer line is no record, and is never held in memory whole."""
+"""Bytes: a longer line is no record, and is never held in memory as a whole."""
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -29,7 +29,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Start(_Record, frozen=True, tag="start"):
-    """A probe began to watch a hub."""
+    """The probe started to watch a hub."""
 
     t: _Time
     version: int = 1
@@ -42,13 +42,13 @@ class Start(_Record, frozen=True, tag="start"):
     gevent: str | None = None
     threshold: _Seconds | None = None
     heartbeat: _Seconds | None = None
-    """Seconds between heartbeats, where the writer says so."""
+    """Seconds between heartbeats, if recorded."""
     hub: str | int | None = None
     thread: int | None = None
 
 
 class BlockEnd(_Record, frozen=True, tag="block"):
-    """A block is over; its time is that of its start."""
+    """A block has ended; its time is that of its start."""
 
     t: _Time
     duration: _Seconds
@@ -59,11 +59,11 @@ class BlockEnd(_Record, frozen=True, tag="block"):
     native: tuple[str, ...] = ()
     confidence: str | None = None
     candidates: tuple[str, ...] = ()
-    """What may have blocked, where the confidence is ``near``."""
+    """The calls that may have blocked, if the confidence is ``near``."""
     patched: str | None = None
     """Whether gevent had patched ``all``, ``some`` or ``none`` of its modules at that time."""
     original: bool = False
-    """Whether the call's own module was patched, so that an original was called."""
+    """Whether the call's own module was patched, but the call used an original."""
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -87,11 +87,11 @@ class SiteSeen(_Record, frozen=True, tag="site"):
     other: bool = False
     """Whether it stands for all sites above the probe's limit."""
     spawned: bool = False
-    """Whether the stack is that of the `spawn`: what ran is C code without a frame."""
+    """Whether the stack is that of the `spawn`: C code without a frame ran."""
 
 
 class Progress(_Record, frozen=True, tag="progress"):
-    """A block lasts."""
+    """A block in progress."""
 
     t: _Time
     elapsed: _Seconds
@@ -99,7 +99,7 @@ class Progress(_Record, frozen=True, tag="progress"):
 
 
 class Total(_Record, frozen=True, tag="total"):
-    """All blocks of a class at a site since the process began."""
+    """All blocks of a class at a site since the process started."""
 
     t: _Time
     site: int | None = None
@@ -112,7 +112,7 @@ class Total(_Record, frozen=True, tag="total"):
 
 
 class Heartbeat(_Record, frozen=True, tag="heartbeat"):
-    """The probe lives; the counts are those since its start."""
+    """A heartbeat, with the counts since the start."""
 
     t: _Time
     blocks: _Count = 0
@@ -120,15 +120,15 @@ class Heartbeat(_Record, frozen=True, tag="heartbeat"):
     dropped: _Count = 0
     samples: _Count | None = None
     busy: _Count | None = None
-    """Looks that found the hub at work."""
+    """Samples in which the hub was busy."""
     lags: tuple[_Count, ...] = ()
-    """Looks by the lag of the hub; `gblock.probing.sampler.LAGS` are the bounds."""
+    """Samples by the lag of the hub; `gblock.probing.sampler.LAGS` are the bounds."""
     loop_lag_max: _Seconds = 0.0
     state: str | None = None
 
 
 class End(_Record, frozen=True, tag="end"):
-    """The probe stopped, and why."""
+    """The probe stopped, with the reason."""
 
     t: _Time
     reason: str = "stopped"
@@ -141,22 +141,22 @@ _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class Unread(NamedTuple):
-    """What could not be read of one file."""
+    """The unreadable parts of one file."""
 
     filename: str
     garbage: int = 0
-    """Lines that are no records."""
+    """The number of invalid lines."""
     truncated: bool = False
-    """Whether the last line is cut off, as it is where a process was killed."""
+    """Whether the last line is cut off, as after a process was killed."""
     error: str | None = None
-    """Why the file could not be read to its end."""
+    """The reason why the file could not be read to its end."""
 
 
 class Source:
-    """The files of one process: its records one after another, and then what else stood there."""
+    """The files of one process: an iterator of its records, and then the unreadable parts."""
 
     def __init__(self, name: str, files: tuple[str, ...]) -> None:
-        """Open nothing yet.
+        """Create a source without opening a file.
 
         Args:
             name: The files' common name.
@@ -165,10 +165,10 @@ class Source:
         self.name = name
         self.files = files
         self.unread: list[Unread] = []
-        """What could not be read, once all records were."""
+        """The unreadable parts, after all records were read."""
 
     def __iter__(self) -> Iterator[Record]:
-        """Read the records; none is kept."""
+        """Yield the records without keeping them."""
         for path in self.files:
             lines = _Lines(path)
             yield from lines
@@ -178,7 +178,7 @@ class Source:
 
 
 def found(paths: Iterable[str]) -> list[str]:
-    """Return the files of records under some paths, sorted, each once, and those that are named."""
+    """Return the record files under some paths, sorted, with named files, without duplicates."""
     files: dict[str, None] = {}
     for path in paths:
         if not os.path.isdir(path):
@@ -193,7 +193,7 @@ _PART = re.compile(r"(?P<name>.+)\.jsonl(?:\.(?P<age>\d+|old))?", re.DOTALL)
 
 
 def sources(paths: Iterable[str]) -> Iterator[Source]:
-    """Return the files of records, those of a process together and the oldest first."""
+    """Yield the record files, grouped by process, the oldest first."""
     groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for path in found(paths):
         folder, base = os.path.split(path)
@@ -234,7 +234,7 @@ class _Lines:
             self.error = error.strerror or str(error)
 
     def _decoded(self, data: bytes) -> list[Record]:
-        """Return the records of whole lines; all at once where none is garbage."""
+        """Return the records of whole lines; decode all at once if none is invalid."""
         try:
             return _DECODER.decode_lines(data)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -248,7 +248,7 @@ class _Lines:
             return records
 
     def _skip(self, file: BinaryIO) -> bytes:
-        """Pass over the rest of a line that is too long, and return what stands behind it."""
+        """Skip the rest of a line that is too long, and return the text after it."""
         self.garbage += 1
         while chunk := file.read(_CHUNK):
             _, end, tail = chunk.partition(b"\n")
@@ -258,7 +258,7 @@ class _Lines:
 
 
 def decoded(line: bytes) -> Record | None:
-    """Return one line's record, or None where it is none."""
+    """Return one line's record, or None if it is invalid."""
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):

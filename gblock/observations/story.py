@@ -1,4 +1,4 @@
-"""Reads the records of one process in order, and hands its blocks on."""
+"""Read the records of one process in order, and pass its blocks on."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _HEARTBEAT = 60.0
 _MISSED = 3
-"""A probe that is silent for so many heartbeats is not running any more."""
+"""The number of missed heartbeats after which a probe counts as stopped."""
 _EARLY = 0.1
-"""Seconds by which two records of one moment may differ."""
+"""Seconds by which two records of the same moment may differ."""
 
 _Key = tuple[int | None, str]
 """A site's number and a class."""
@@ -42,7 +42,7 @@ class _Sum(NamedTuple):
 
 
 class _Lane:
-    """The blocks of one class at one site since the counts of a process began."""
+    """The blocks of one class at one site since a process's counts began."""
 
     __slots__ = ("group", "is_seen", "seconds", "times")
 
@@ -136,13 +136,13 @@ class Story:
             self._settle()
 
     def _is_inside(self, start: float) -> bool:
-        """Return whether a block that began then is asked for."""
+        """Return whether a block that started then is selected."""
         return (self._since is None or start >= self._since) and (
             self._until is None or start <= self._until
         )
 
     def _block(self, record: BlockEnd) -> None:
-        # Reports of millions of blocks spend their time here: one tuple and two look-ups a block.
+        # The hot path for millions of blocks: one tuple and two look-ups for each block.
         self._end = None
         start, seconds = record.t, record.duration
         if start < self._first:
@@ -225,9 +225,9 @@ class Story:
         self._seen_at[key] = _Sum(lane.times, lane.seconds) if lane is not None else _Sum()
 
     def _settle(self) -> None:
-        """Compare what was counted with what was recorded, where the counts begin anew.
+        """Compare counts with records, where the counts start again.
 
-        That is after an end. A start may stand there because a file was rotated, or because a
+        This is after an end. A start may occur elsewhere because a file was rotated, or because a
         second hub is watched.
         """
         told = 0
@@ -256,7 +256,7 @@ class Story:
         self._leave_lanes()
 
     def _leave_lanes(self) -> None:
-        """Add what was counted of each site and class to the group of the site."""
+        """Add the counts of each site and class to the group of the site."""
         for lane in self._lanes.values():
             lane.group.total += lane.seconds
             self._blocks += lane.times
@@ -267,7 +267,7 @@ class Story:
         self._hours = {}
 
     def _leave(self, progress: Progress) -> None:
-        """Count a block whose end nothing has recorded."""
+        """Count a block without a recorded end."""
         begun = max(progress.t - progress.elapsed, 0.0)
         if not self._is_inside(begun):
             return
@@ -305,9 +305,9 @@ class Story:
         )
 
     def _state(self, start: Start, last: float, now: float) -> tuple[str, str]:
-        # Another hub of the process may be watched on after an error.
+        # Another hub of the process may still be watched after an error.
         if self._failed is not None:
-            return "failed", self._failed.error or "the probe failed and did not say why"
+            return "failed", self._failed.error or "the probe failed without a message"
         if self._end is not None:
             return "ended", self._end.reason
         if now - last > _MISSED * self._interval(start):
@@ -317,7 +317,7 @@ class Story:
         return "running", ""
 
     def _interval(self, start: Start) -> float:
-        """Return the seconds between heartbeats, as the probe says or as they came."""
+        """Return the seconds between heartbeats, as recorded or as observed."""
         told = start.heartbeat
         if not told and len(self._beats) > 1:
             told = statistics.median(b - a for a, b in itertools.pairwise(self._beats))
@@ -325,7 +325,7 @@ class Story:
 
 
 def _is_gone(start: Start, last: float) -> bool:
-    """Return whether a process of this host has ended, or its number is another's by now."""
+    """Return whether a process of this host has ended, even if its pid is in use again."""
     if not start.pid or not hasattr(os, "uname"):
         return False
     if start.host != re.sub(r"[^\w.-]", "_", os.uname().nodename):
@@ -340,9 +340,9 @@ def _is_gone(start: Start, last: float) -> bool:
 
 
 def _is_end(block: BlockEnd, progress: Progress) -> bool:
-    """Return whether a block that is over is the one that was recorded while it lasted.
+    """Return whether a finished block is the one that was recorded while in progress.
 
-    The site may be another, or none: that of a long block is known only at its end.
+    The site may differ or be missing: for a long block it is known only at the end.
     """
     if block.site == progress.site:
         return True

@@ -1,4 +1,4 @@
-"""What probes saw, as plain values."""
+"""The observations of probes, as plain values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from gblock.observations.records import Frame, Unread
 
 BLAMELESS = frozenset({"thread", "starved"})
-"""The hub stood still, and no call site of it is to blame: another thread, or the host."""
+"""Classes of blocks for which no call site is to blame: another thread, or the host."""
 
 
 class Block(NamedTuple):
-    """One observation: the hub stood still from `start` for so many seconds."""
+    """One observation: the hub was blocked from `start` for `seconds`."""
 
     start: float
     seconds: float
-    """If it is not `finished`, what had passed at the last line about it."""
+    """If it is not `finished`, the time that had passed at its last record."""
     kind: str
-    """``waits``, ``cpu``, ``gil``, ``gc``, ``thread``, ``starved``, or what a later probe says."""
+    """``waits``, ``cpu``, ``gil``, ``gc``, ``thread``, ``starved``, or a later probe's class."""
     process: int
     """Index in `Observations.processes`."""
     site: int
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 
 class WatchedProcess(NamedTuple):
-    """One process that was watched."""
+    """One watched process."""
 
     name: str
     host: str
@@ -40,39 +40,39 @@ class WatchedProcess(NamedTuple):
     python: str | None
     gevent: str | None
     threshold: float | None
-    """Seconds: what is shorter was not recorded."""
+    """Seconds: shorter blocks were not recorded."""
     started: float
     last: float
-    """When its last record was written."""
+    """The time of its last record."""
     state: str
     """``running``, ``ended``, ``silent`` (no end, and no heartbeat for too long), ``failed``."""
     reason: str
-    """Why it ended, one line; empty while it runs."""
+    """The reason why it ended, one line; empty while it runs."""
     blocks: int
     blocked: float
-    """Seconds in all, by the blocks that were recorded."""
+    """Total seconds of the recorded blocks."""
     uncounted: int
-    """Blocks that the probe counted, and of whose sites and seconds nothing is known."""
+    """Blocks that the probe counted without site and duration."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether what it says ends before the process may have ended."""
+        """Whether its records may end before the process did."""
         return self.state in ("silent", "failed")
 
 
 class ObservedSite(NamedTuple):
-    """One call site: every block that a probe saw there."""
+    """One call site with all its blocks."""
 
     filename: str | None
-    """The innermost frame of the user's own code; None where there is none."""
+    """The file of the innermost frame of the user's own code; None if there is no such frame."""
     line: int | None
     function: str | None
     symbol: str | None
-    """What was called, as the catalog spells it."""
+    """The function that was called, in the catalog's spelling."""
     blockers: tuple[Blocker, ...]
-    """What the catalog knows of it."""
+    """The catalog's entries for the call."""
     kinds: tuple[tuple[str, int], ...]
-    """How often it was of which class, most frequent first."""
+    """The number of blocks of each class, most frequent first."""
     times: int
     total: float
     median: float
@@ -80,37 +80,37 @@ class ObservedSite(NamedTuple):
     longest: float
     first: float
     last: float
-    """When the last block began."""
+    """The start of the last block."""
     processes: int
     unfinished: int
-    """Blocks whose end nobody saw: the process was killed, or it is blocked now."""
+    """Blocks without a recorded end: the process was killed, or is still blocked."""
     native: tuple[str, ...]
     syscalls: tuple[str, ...]
     greenlets: tuple[str, ...]
     stack: tuple[Frame, ...]
-    """The innermost last, of the longest block."""
+    """The stack of the longest block, innermost frame last."""
     is_other: bool = False
     """Whether it stands for all call sites above the probe's limit."""
     python: str | None = None
     gevent: str | None = None
     checked: bool = False
-    """Whether `gblock check` looked at that file."""
+    """Whether `gblock check` checked the file."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What it reports of that line."""
+    """The diagnostics for the line."""
     is_frameless: bool = False
-    """Whether it was C code that gevent itself called, so that no line of Python ran."""
+    """Whether gevent itself called the C code, so that no line of Python ran."""
     is_spawned: bool = False
     """Whether line and stack are those that spawned the greenlet."""
     exact: int = 0
-    """How many of the blocks are proven to be of this call."""
+    """The number of blocks that are proven to be of this call."""
     candidates: tuple[str, ...] = ()
-    """What may have blocked where that is not proven, most frequent first."""
+    """The calls that may have blocked, if that is not proven, most frequent first."""
     is_original: bool = False
-    """Whether gevent had patched the call's module, so that an original was called."""
+    """Whether gevent had patched the call's module, but the call used an original."""
     is_patched: bool = False
     """Whether the process was patched when it was blocked here."""
     is_cooperative: bool = False
-    """Whether the catalog knows the call to cooperate once gevent has patched: no gap of it."""
+    """Whether the call is cooperative in a patched process, according to the catalog."""
 
     @property
     def kind(self) -> str:
@@ -119,25 +119,25 @@ class ObservedSite(NamedTuple):
 
     @property
     def is_blamed(self) -> bool:
-        """Whether the call site is to blame, not another thread or the host."""
+        """Whether the call site is to blame, rather than another thread or the host."""
         return self.kind not in BLAMELESS
 
 
 class Observations(NamedTuple):
-    """What some probes saw, and every silence of it."""
+    """The observations of some probes, and their gaps."""
 
     verdict: str
     """``blocked``, ``nothing`` (alive, and nothing blocked), ``off`` (no records), ``died``."""
     processes: tuple[WatchedProcess, ...]
     """By host, start and pid."""
     sites: tuple[ObservedSite, ...]
-    """Most seconds first, what nobody is to blame for last."""
+    """By seconds, descending; sites without blame last."""
     blocks: tuple[Block, ...]
-    """In order of their starts; of a process with very many, the longest."""
+    """In order of their starts; for a process with very many blocks, the longest only."""
     files: int
     unread: tuple[Unread, ...]
     hours: tuple[tuple[float, int, float], ...] = ()
-    """Each hour's start, blocks and seconds, of those that a call site is to blame for."""
+    """Start, blocks and seconds of each hour, for blocks with a call site to blame."""
 
     @property
     def blamed(self) -> tuple[ObservedSite, ...]:

@@ -1,4 +1,4 @@
-"""One format a file; each returns text and prints nothing."""
+"""Output formats, one in each file; each returns text and prints nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATS = {
     "sarif": Format("gblock.output.sarif", empty=None, is_documented=True),
     "junit": Format("gblock.output.junit", empty=None),
 }
-"""In the order that ``--help`` lists them."""
+"""In the order of ``--help``."""
 
 
 def render(
@@ -29,12 +29,12 @@ def render(
 
     Args:
         name: The format.
-        report: What is rendered.
-        source_of: The text of a reported file, None where it cannot be had.
-        width: The terminal's columns, None where there is no terminal to colour.
+        report: The report.
+        source_of: Returns the text of a reported file, None if it is not available.
+        width: The terminal's columns; None without colour.
 
     Raises:
-        ValueError: for a name that is no format.
+        ValueError: for an unknown format.
     """
     empty = named(FORMATS, name).empty
     if not report.diagnostics and empty is not None:

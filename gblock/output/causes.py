@@ -1,4 +1,4 @@
-"""Diagnostics by cause: what one change would mend is shown once, the weightiest first."""
+"""Group diagnostics by cause: diagnostics that one change fixes, the most important first."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ else:
 
 
 class Cause(NamedTuple):
-    """Diagnostics that one change would mend."""
+    """Diagnostics that one change fixes."""
 
     first: Diagnostic
-    """The weightiest."""
+    """The most important one."""
     others: tuple[Diagnostic, ...]
 
 
@@ -26,7 +26,7 @@ def causes(diagnostics: Sequence[Diagnostic]) -> list[Cause]:
     """Return the causes of some diagnostics.
 
     Causes are ordered by severity, by the strength of the context, by the number of entries that
-    reach a call of them, and by file and place; so are the diagnostics of each.
+    reach one of their calls, and by file and place; so are the diagnostics of each.
     """
     groups: dict[str, list[Diagnostic]] = {}
     for number, one in enumerate(diagnostics):

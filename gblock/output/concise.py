@@ -1,4 +1,4 @@
-"""One line a diagnostic, for editors, grep and small terminals."""
+"""One line for each diagnostic, for editors, grep and small terminals."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 _FEW = 3
-"""So many blockers are named of each distribution, unless they are few more."""
+"""The number of blockers named for each distribution, unless there are few more."""
 _HEAD = ("distribution", "verdict", "imported by")
 _STYLES = {
     "blocks": "bold red",
@@ -34,8 +34,8 @@ def render(name: str, shown: Sequence[Dependency], width: int | None) -> str:
 
     Args:
         name: One of the `FORMATS`.
-        shown: What is listed.
-        width: The terminal's columns, None where there is no terminal to colour.
+        shown: The dependencies to list.
+        width: The terminal's columns; None without colour.
     """
     if name == "json":
         import json
@@ -54,7 +54,7 @@ def render(name: str, shown: Sequence[Dependency], width: int | None) -> str:
 
 
 def summary(dependencies: Dependencies, shown: Sequence[Dependency]) -> str:
-    """Return one line: what is installed, and what is not shown."""
+    """Return one line: the number of installed packages, and of those not shown."""
     native = [one for one in dependencies.all if one.distribution.is_native]
     kinds = Counter(one.kind for one in dependencies.all if one.kind != "pure")
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
@@ -87,7 +87,7 @@ def _place(one: Import) -> str:
 
 
 def _facts(one: Dependency) -> list[str]:
-    """What stands below a distribution, one line each."""
+    """Return the details of a distribution, one line each."""
     facts = []
     verdict = one.verdict
     if one.kind in ("blocks", "cooperative"):
@@ -105,12 +105,12 @@ def _facts(one: Dependency) -> list[str]:
     elif one.kind == "opt-in":
         facts.append(_blockers("off unless selected", verdict.others))
     elif one.kind == "costly":
-        facts.append(_blockers("dear in numbers", verdict.others))
+        facts.append(_blockers("cheap once, many add up", verdict.others))
     elif one.kind == "harmless" and verdict.harmless is not None:
         facts.append(verdict.harmless.why)
     elif one.kind == "unknown":
         names = one.distribution.compiled or one.distribution.libraries
-        # What mypyc puts beside a package has a name that tells nobody anything.
+        # The module that mypyc adds to a package has a meaningless name.
         shown = next((name for name in names if "__mypyc" not in name), names[0])
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         facts.append(f"compiled: {printable(shown)}{more}")

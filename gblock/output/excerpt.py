@@ -9,14 +9,13 @@ _CUT = "..."
 
 
 def excerpt(line: str, start: int, end: int, room: int) -> tuple[str, str]:
-    """Return what is shown of the line, and the carets under its characters from start to end.
+    """Return the visible part of the line, and carets under its characters from start to end.
 
-    A line that is wider than ``room`` is cut on one side or on both, never under the carets'
-    beginning.
+    A line that is wider than ``room`` is cut on one side or on both, never before the first caret.
     """
     cells = [_cell(character) for character in line]
     widths = [_width(cell) for cell in cells]
-    # A place behind the end of the line, such as a missing bracket's, still gets its caret.
+    # A place after the end of the line, such as a missing bracket's, still gets its caret.
     start = min(start, len(cells))
     end = max(start, min(end, len(cells)))
     first, last = _window(widths, start, end, room)
@@ -29,12 +28,12 @@ def excerpt(line: str, start: int, end: int, room: int) -> tuple[str, str]:
 def _cell(character: str) -> str:
     if character == "\t":
         return _TAB
-    # Escape sequences in a source file are text, and never reach the terminal as anything else.
+    # Escape sequences in a source file are shown as text and never reach the terminal.
     return character if character.isprintable() or _is_joined(character) else "?"
 
 
 def _is_joined(character: str) -> bool:
-    """Whether it is drawn over or inside its neighbour and takes no column."""
+    """Return whether the character is combined with its neighbour and takes no column."""
     return unicodedata.category(character) in ("Mn", "Me") or character == "\u200d"
 
 
@@ -47,11 +46,11 @@ def _width(cell: str) -> int:
 
 
 def _window(widths: list[int], start: int, end: int, room: int) -> tuple[int, int]:
-    """Return the first character that is shown and the one after the last."""
+    """Return the first visible character and the one after the last."""
     if sum(widths) <= room:
         return 0, len(widths)
     room = max(room - 2 * len(_CUT), 1)
-    # The call in the middle, or its beginning at the left edge if it is wider than the room.
+    # The call in the middle, or its start at the left edge if it is wider than the room.
     left = max(room - sum(widths[start:end]), 0) // 2
     first = start
     while first > 0 and left >= widths[first - 1]:

@@ -1,4 +1,4 @@
-"""Tables of formats: a name, the module that renders it, and its form where there is nothing."""
+"""Tables of formats: a name, the module that renders it, and its text for an empty report."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Format(NamedTuple):
 
     module: str
     empty: str | None = ""
-    """What is written where there is nothing to render, so that a clean run imports no module;
-    None where the module decides even then."""
+    """The text for an empty report, so that a clean run imports no module; None if the module
+    renders an empty report, too."""
     is_documented: bool = False
-    """Whether it shows the rules' pages, which the report then has to carry."""
+    """Whether it shows the rules' pages, which the report must then include."""
 
 
 def named(formats: Mapping[str, Format], name: str) -> Format:
     """Return a format by its name.
 
     Raises:
-        ValueError: for a name that is no format.
+        ValueError: for an unknown format.
     """
     if name not in formats:
         raise ValueError(f"there is no format {name}; choose one of {', '.join(formats)}")
@@ -36,7 +36,7 @@ def rendered(formats: Mapping[str, Format], name: str, *values: object) -> str:
     """Return the values as a format renders them.
 
     Raises:
-        ValueError: for a name that is no format.
+        ValueError: for an unknown format.
     """
     # Each format is imported on its own: rich and json cost more than most reports.
     module = __import__(named(formats, name).module, fromlist=["render"])

@@ -1,4 +1,4 @@
-"""Workflow commands: GitHub Actions shows each diagnostic beside its line of the pull request.
+"""Workflow commands: GitHub Actions shows each diagnostic next to its line in the pull request.
 
 The syntax and its escapes are those of actions/toolkit, packages/core/src/command.ts.
 """
@@ -16,7 +16,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
-    """Return one ``::error file=…::message`` line a diagnostic."""
+    """Return one ``::error file=…::message`` line for each diagnostic."""
     return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.diagnostics)
 
 
@@ -30,7 +30,7 @@ def _command(diagnostic: Diagnostic) -> str:
         "title": f"gblock ({diagnostic.code})",
     }
     listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    # The log shows the message alone, so it says the place again, as ruff's does.
+    # The log shows only the message, so it repeats the place, as ruff's does.
     where = place(diagnostic.filename, diagnostic.location)
     seen = observed_sentence(diagnostic.observed) if diagnostic.observed else ""
     parts = (diagnostic.message, diagnostic.why, diagnostic.help, seen)

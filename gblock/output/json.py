@@ -1,4 +1,4 @@
-"""An array of diagnostics for other programs; the fields that ruff has carry ruff's names."""
+"""An array of diagnostics for other programs; fields that ruff has, too, have ruff's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
     """Return one JSON array and a line feed."""
-    # ASCII only: it is the same in every locale, and a file's name may not be Unicode at all.
+    # ASCII only: it is the same in every locale, and a file's name may not be Unicode.
     return json.dumps([_object(each, report) for each in report.diagnostics], indent=2) + "\n"
 
 
@@ -34,7 +34,7 @@ def _object(diagnostic: Diagnostic, report: Report) -> dict[str, object]:
         "path": [_related(step) for step in diagnostic.path],
         "paths": [[_related(step) for step in path] for path in diagnostic.paths],
         "cause": diagnostic.cause or None,
-        # ruff's field for what gblock does not offer, so that its readers find it.
+        # ruff's field for a feature that gblock does not have, for readers that expect it.
         "fix": None,
         "url": urls.of_rule(diagnostic.code),
         "blocker_url": urls.of_blocker(diagnostic, report),

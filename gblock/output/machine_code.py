@@ -1,4 +1,4 @@
-"""What the machine code of packages says, for people or for programs."""
+"""The results of reading machine code, for people or for programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADS = {
     "leaves": "lets go of the GIL for a reason that is not known",
 }
 _FEW = 8
-"""So many names stand in a line."""
+"""The number of names in a line."""
 
 
 def render(name: str, found: Sequence[MachineCode], *, everything: bool = False) -> str:
@@ -29,8 +29,8 @@ def render(name: str, found: Sequence[MachineCode], *, everything: bool = False)
 
     Args:
         name: One of the `FORMATS`.
-        found: What was read.
-        everything: Whether to list Python functions, and each method that leaves the interpreter.
+        found: The results.
+        everything: Whether to list Python functions, and each method of the tier ``leaves``.
     """
     if name == "json":
         import json
@@ -40,7 +40,7 @@ def render(name: str, found: Sequence[MachineCode], *, everything: bool = False)
 
 
 def summary(found: Sequence[MachineCode]) -> str:
-    """Return one line: what was read, and what the tiers do not say."""
+    """Return one line: the number of packages, and what the tiers do not cover."""
     modules = sum(one.modules for one in found)
     methods = sum(len(one.natives) for one in found)
     unread = sum(len(one.not_read) for one in found)
@@ -51,7 +51,7 @@ def summary(found: Sequence[MachineCode]) -> str:
         f"{counted(len(found), 'distribution')}: {', '.join(told)}"
     )
     more = f"; {counted(unread, 'module')} not read as a whole" if unread else ""
-    return f"{text}{more}. What is not listed may block all the same."
+    return f"{text}{more}. Methods that are not listed may block, too."
 
 
 def _page(one: MachineCode, everything: bool) -> str:
@@ -94,7 +94,7 @@ def _end(count: int) -> str:
 
 
 def _short(told: Sequence[Told]) -> list[str]:
-    """Return the names of methods without the modules that all of them stand in."""
+    """Return the names of methods without their common modules."""
     parts = [one.symbol.split(".") for one in told]
     same = 0
     while all(len(one) > same + 2 and one[same] == parts[0][same] for one in parts):
@@ -140,11 +140,11 @@ def _described(one: MachineCode) -> dict[str, object]:
 
 
 def compared(name: str, found: Comparison) -> str:
-    """Return what differs between two versions, for people or for programs.
+    """Return the differences between two versions, for people or for programs.
 
     Args:
         name: One of the `FORMATS`.
-        found: The two, and what differs.
+        found: The two versions and their differences.
     """
     if name == "json":
         import json

@@ -1,4 +1,4 @@
-"""How every format writes a place in a file."""
+"""The notation for a place in a file, for all formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def place(filename: str, location: Location | None = None) -> str:
 def printable(text: str) -> str:
     """Return the text on one line and without control characters.
 
-    A file's name may hold a line feed or an escape sequence, and neither may reach a terminal.
+    A file's name may contain a line feed or an escape sequence; neither may reach a terminal.
     """
     if text.isprintable():
         return text

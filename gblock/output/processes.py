@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from gblock.project.processes.processes import Process, Processes
 
 _FEW = 3
-"""So many places are shown of each process in the table."""
+"""The number of places shown for each process in the table."""
 _MANY = 4
-"""So many modules that stay unpatched are named; of more, those that are patched."""
+"""The number of unpatched modules to name; if there are more, the patched ones are named."""
 _COLUMNS = ("PROCESS", "KIND", "GEVENT", "PATCHED", "MODULES", "WHY", "EVIDENCE")
 
 
@@ -19,10 +19,10 @@ def table(processes: Processes, name: str = "text", width: int | None = None) ->
     """Return aligned columns or, for the format ``json``, an array of objects.
 
     Args:
-        processes: What was found.
+        processes: The processes.
         name: ``text`` or ``json``.
-        width: The terminal's columns, None where there is no terminal. What is too wide for it
-            gets lines of its own for each process.
+        width: The terminal's columns, None without a terminal. A row that is too wide is shown on
+            several lines.
     """
     root = processes.root
     found = processes.all()
@@ -43,7 +43,7 @@ def table(processes: Processes, name: str = "text", width: int | None = None) ->
 
 
 def _block(row: tuple[str, ...], width: int) -> str:
-    """One process on several lines that a terminal of this width can show."""
+    """Return one process on several lines that fit a terminal of this width."""
     import textwrap
 
     name, kind, gevent, patched, modules, why, evidence = row
@@ -88,7 +88,7 @@ def _row(process: Process, processes: Processes, root: str) -> tuple[str, ...]:
 
 
 def _patched(process: Process) -> str:
-    """How completely, in a few words; of a process without gevent nobody asks."""
+    """Return in a few words which modules are patched; nothing for a process without gevent."""
     if process.runs_on_gevent == "no":
         return "-"
     text = process.patched

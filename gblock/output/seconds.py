@@ -1,4 +1,4 @@
-"""How every report writes a duration and a time."""
+"""The notation for durations and times, for all reports."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def seconds(value: float) -> str:
 
 
 def moment(value: float) -> str:
-    """Return a time in UTC, which is the same in every reader's place."""
+    """Return a time in UTC, which is the same for every reader."""
     from datetime import datetime, timezone
 
     return datetime.fromtimestamp(value, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def observed_sentence(observed: Observed) -> str:
-    """Return what production says of a diagnostic."""
+    """Return a sentence about the blocks that production has seen for a diagnostic."""
     if observed.times == 1:
         return f"Once in production, for {seconds(observed.longest)}."
     return (

@@ -1,4 +1,4 @@
-"""The last line of a run: what was reported, and every silence of it, counted."""
+"""The last line of a run: the numbers of reported and of hidden diagnostics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def summary(report: Report) -> str:
-    """Return one line without a line feed; what is zero and says nothing by it is left out."""
+    """Return one line without a line feed; zeros are omitted unless they matter."""
     labels = [diagnostic.severity.label for diagnostic in report.diagnostics]
     counts = [(labels.count(label), label) for label in ("error", "warning", "note")]
     reported = [counted(count, label) for count, label in counts if count]
@@ -23,7 +23,7 @@ def summary(report: Report) -> str:
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]
     hidden = [f"{count} {what}" for count, what in silences if count]
-    # Nothing found is said only where everything was looked at and nothing hidden.
+    # "Nothing found" requires that everything was checked and nothing hidden.
     is_whole = not (hidden or report.problems or report.files_unreadable)
     nothing = "No blocking calls found" if is_whole else "Nothing to report"
     places = len(report.diagnostics)

@@ -1,4 +1,4 @@
-"""A page for a terminal: rich draws it in memory, and whoever asked for it prints it."""
+"""A page for a terminal: rich renders it in memory, and the caller prints it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import io
 from rich.console import Console
 from rich.text import Text
 
-# A terminal that says less is taken to be wrong: rich leaves out what does not fit.
+# A smaller width is taken for wrong: rich omits text that does not fit.
 _NARROWEST = 40
 
 
 class Page:
-    """Text in colour that is to be printed on a terminal.
+    """Text in colour for a terminal.
 
     Args:
         width: The terminal's columns.
@@ -20,7 +20,7 @@ class Page:
 
     def __init__(self, width: int) -> None:
         self._written = io.StringIO()
-        # That there is colour has been decided; the eight standard ones follow the user's theme.
+        # Colour has been decided before; the eight standard colours follow the user's theme.
         self.console = Console(
             file=self._written,
             force_terminal=True,
@@ -33,15 +33,15 @@ class Page:
 
     @property
     def width(self) -> int:
-        """The columns that there are."""
+        """The number of columns."""
         return self.console.width
 
     def line(self, text: Text | str = "") -> None:
-        """Add a line that is as long as it is."""
+        """Add a line, without wrapping."""
         self.console.print(text, soft_wrap=True)
 
     def wrapped(self, text: Text, head: str) -> None:
-        """Add lines that are filled, the first of them behind a head."""
+        """Add wrapped lines, the first of them after a head."""
         for index, part in enumerate(text.wrap(self.console, self.width - len(head))):
             part.rstrip()
             first = head if index == 0 else " " * len(head)
@@ -49,5 +49,5 @@ class Page:
 
     @property
     def text(self) -> str:
-        """All that was added, with the terminal's codes."""
+        """The page, with the terminal's escape codes."""
         return self._written.getvalue()

@@ -1,4 +1,4 @@
-"""Diagnostics for people: the call in its line, why it blocks, and what to write instead."""
+"""Diagnostics for people: the call in its line, why it blocks, and the remedy."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from gblock.diagnostics import Diagnostic, Report
 
-# How much of a source line stands in a report that no terminal wraps.
+# The width of a source line in a report that no terminal wraps.
 _PLAIN_ROOM = 120
 _MOST = 8
-"""The further places of a cause that are listed."""
+"""The number of further places listed for a cause."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -41,7 +41,7 @@ class _Sources:
         self._lines: list[str] = []
 
     def line(self, filename: str, row: int) -> str | None:
-        """None where the file or the row cannot be had: it may have changed meanwhile."""
+        """Return a line, None if the file or the row is missing: it may have changed meanwhile."""
         if filename != self._filename:
             self._filename = filename
             self._lines = (self._source_of(filename) or "").split("\n")

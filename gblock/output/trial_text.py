@@ -1,4 +1,4 @@
-"""A trial for people: the verdict, then the figures that it rests on."""
+"""A trial for people: the verdict, then its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two versions of a package, by what their machine code says."""
+"""Compare two versions of a package by their machine code."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Change(NamedTuple):
     kind: str
     """``new``, ``changed`` (it has another tier) or ``gone``."""
     old: str
-    """Its tier in the older version, empty where it had none."""
+    """Its tier in the older version, empty if it had none."""
     new: str
     waits: tuple[str, ...] = ()
     chain: tuple[str, ...] = ()
 
 
 class Comparison(NamedTuple):
-    """What differs between two versions."""
+    """The differences between two versions."""
 
     old: MachineCode
     new: MachineCode
@@ -42,7 +42,7 @@ def compare(old: str, new: str, known: Catalog) -> Comparison:
         known: The catalog.
 
     Raises:
-        UserError: if one is no wheel, cannot be read, or is larger than what is unpacked.
+        UserError: if one is no wheel, cannot be read, or exceeds the size limit.
     """
     before, after = _read(old, known), _read(new, known)
     return Comparison(before, after, _changes(before, after))

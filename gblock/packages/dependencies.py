@@ -1,4 +1,4 @@
-"""Which of a project's dependencies are compiled, and what that means for the hub."""
+"""The compiled dependencies of a project, and their effect on the hub."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gblock.config import Config
 
 KINDS = ("blocks", "cooperative", "unknown", "costly", "opt-in", "harmless", "pure")
-"""The verdicts, in the order in which they are listed."""
+"""The verdicts, in the order of the table."""
 
 
 class Dependency(NamedTuple):
@@ -32,7 +32,7 @@ class Dependency(NamedTuple):
 
     distribution: Distribution
     kind: str
-    """One of `KINDS`; ``cooperative`` where the project calls what makes it so."""
+    """One of `KINDS`; ``cooperative`` if the project makes it so."""
     verdict: Verdict
     imports: tuple[Import, ...]
     """The first import of each file of the project that imports it."""
@@ -41,13 +41,13 @@ class Dependency(NamedTuple):
     left: tuple[Blocker, ...]
     """The blockers that nothing makes cooperative."""
     required_by: tuple[str, ...]
-    """The installed distributions that need it."""
+    """The installed distributions that require it."""
 
     @property
     def matters(self) -> bool:
-        """Whether the project imports it and it blocks the hub, or may.
+        """Whether the project imports it and it blocks the hub, or may block it.
 
-        A framework of Python alone, such as Werkzeug, does not for its password hashing's sake.
+        A pure Python framework, such as Werkzeug, does not count for its password hashing.
         """
         if self.kind == "blocks" and not self.distribution.is_native:
             return bool(self.imports) and any(b.level == "error" for b in self.left)
@@ -55,13 +55,13 @@ class Dependency(NamedTuple):
 
     @property
     def is_of_interest(self) -> bool:
-        """Whether it is listed without being asked for: libraries import drivers, too."""
+        """Whether it is listed by default: libraries import drivers, too."""
         is_here = bool(self.imports) or self.distribution.is_native
         return self.matters or (is_here and self.kind in ("blocks", "cooperative"))
 
 
 class Dependencies(NamedTuple):
-    """All of them, and what could not be found out."""
+    """All dependencies, and the problems and notes."""
 
     environment: str
     """The path of the environment."""
@@ -69,11 +69,11 @@ class Dependencies(NamedTuple):
     problems: tuple[Problem, ...]
     """Paths and files that could not be read."""
     notes: tuple[str, ...]
-    """What a reader has to know, one line each."""
+    """Information for the reader, one line each."""
 
 
 def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dependencies:
-    """Read an environment and where a project uses it.
+    """Read an environment and the project's use of it.
 
     Args:
         paths: The project's directories and files.
@@ -82,7 +82,7 @@ def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dep
             `gblock.packages.environment.read`.
 
     Raises:
-        UserError: for an environment that cannot be read, or a catalog that is wrong.
+        UserError: for an environment that cannot be read, or an invalid catalog.
     """
     found = environment.chosen(python, config)
     known = measurements.load(config.extend_catalog)
@@ -154,7 +154,7 @@ def _dependency(
 
 
 def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]:
-    """By package, the distributions that are not installed and would count as blocking."""
+    """Return, by package, the missing distributions that would count as blocking."""
     modules = {module for one in installed for module in one.modules}
     owners: dict[str, set[str]] = {}
     for blocker in known.blockers:
@@ -167,7 +167,7 @@ def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]
             continue
         for symbol in blocker.symbols:
             root = symbol.partition(".")[0]
-            # What several distributions share, such as google.cloud, is told by the next names.
+            # For a namespace of several distributions, such as google.cloud, the next names decide.
             package = root if len(owners[root]) == 1 else _module_of(symbol)
             parts = package.split(".")
             if modules.isdisjoint(".".join(parts[:end]) for end in range(1, len(parts) + 1)):
@@ -177,7 +177,7 @@ def _absent(known: Catalog, installed: Sequence[Distribution]) -> dict[str, str]
 
 
 def _module_of(symbol: str) -> str:
-    """The module that a symbol is likely in: what stands before the first class."""
+    """Return the likely module of a symbol: the part before the first class."""
     parts = symbol.split(".")[:-1]
     classes = [at for at, part in enumerate(parts) if part[:1].isupper()]
     return ".".join(parts[: classes[0]] if classes else parts)

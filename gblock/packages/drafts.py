@@ -1,7 +1,6 @@
-"""Catalog entries drafted from machine code: valid, and to be read, named and measured by a person.
+"""Draft catalog entries from machine code: valid entries that a person must review and measure.
 
-``python -m tests.evidence`` and ``gblock trial`` measure a draft; until then it says what it is
-made from.
+``python -m tests.evidence`` and ``gblock trial`` measure a draft; until then it states its origin.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _HIDDEN = ("__del__", "__new__")
 
 
 def drafts(found: Sequence[MachineCode], known: Catalog) -> str:
-    """Return TOML with an entry for each type of which methods wait and the catalog is silent.
+    """Return TOML with an entry for each type with waiting methods that the catalog lacks.
 
-    Only the surest tier is drafted: methods that let go of the GIL around a named wait.
+    Only the surest tier is drafted: methods that release the GIL around a named wait.
     """
     blocks: dict[str, str] = {}
     for one in found:
@@ -49,7 +48,7 @@ def _block(name: str, one: MachineCode, methods: Sequence[Told]) -> str:
     waited = ", ".join(dict.fromkeys(wait for each in methods for wait in each.reading.waits[:2]))
     short = first.symbol.rpartition(".")[2]
     way = " → ".join((*first.through, *first.reading.chain))
-    why = f"{one.name} lets go of the GIL around {waited}, where the hub waits."
+    why = f"{one.name} releases the GIL around {waited}, and the hub waits for it."
     instead = f"Call it in the hub's threadpool: `gevent.get_hub().threadpool.apply({short}, ...)`."
     reference = f"machine code of {one.name} {one.version}, not measured: {first.symbol}: {way}"
     return (
@@ -68,5 +67,5 @@ def _block(name: str, one: MachineCode, methods: Sequence[Told]) -> str:
 
 
 def _public(symbol: str) -> str:
-    """A constructor is called by the name of its type."""
+    """Return the public name: a constructor is called by the name of its type."""
     return symbol.removesuffix(".__init__")

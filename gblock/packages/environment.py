@@ -1,10 +1,10 @@
-"""What is installed in a Python environment: read from its files, and nothing of it is imported.
+"""Read the packages installed in a Python environment from their files, without any import.
 
 An environment is read from its directories and its ``pyvenv.cfg``. An interpreter is started only
 where the command line names one: an environment that settings name may belong to a stranger.
 
 Formats: Core metadata and ``RECORD`` of the PyPA's specifications, setuptools' ``.egg-info``, eggs
-and editable installs; directories are walked where no list of files was left behind.
+and editable installs; directories are walked if there is no list of files.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LONGEST = 1_000_000
 _LARGEST = 50_000_000
 """Bytes of a file of metadata; the longest ``RECORD`` in use has a tenth of it."""
 _MOST = 20_000
-"""Files that are looked at where a directory has to be walked: a checkout may hold anything."""
+"""Limit of files read from a directory without a list: a checkout may hold anything."""
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
@@ -62,31 +62,31 @@ class Distribution(NamedTuple):
     """One installed distribution."""
 
     name: str
-    """As its metadata spells it."""
+    """The name in its metadata."""
     version: str
     compiled: tuple[str, ...] = ()
-    """Its extension modules, below the directory of packages."""
+    """Its extension modules, relative to `base`."""
     libraries: tuple[str, ...] = ()
-    """The shared libraries that it brings along."""
+    """Its bundled shared libraries."""
     modules: tuple[str, ...] = ()
-    """Dotted names below which all modules are its own."""
+    """Dotted names; all modules below them are its own."""
     requires: tuple[str, ...] = ()
-    """The distributions that it needs, normalized; not those of its extras."""
+    """The distributions that it requires, normalized, without those of its extras."""
     source: str | None = None
-    """The checkout from which an editable install runs."""
+    """The checkout of an editable install."""
     base: str = ""
-    """The directory below which the paths of its files start."""
+    """The directory that the paths of its files are relative to."""
     python: tuple[str, ...] = ()
-    """Its Python files, below `base`."""
+    """Its Python files, relative to `base`."""
 
     @property
     def key(self) -> str:
-        """The name by which distributions are compared."""
+        """The normalized name for comparison."""
         return normalized(self.name)
 
     @property
     def is_native(self) -> bool:
-        """Whether it runs compiled code of its own in the process."""
+        """Whether it runs its own compiled code in the process."""
         return bool(self.compiled or self.libraries)
 
 
@@ -94,11 +94,11 @@ class Environment(NamedTuple):
     """The distributions that one interpreter finds."""
 
     name: str
-    """The path that the user gave, or that of the environment gblock runs in."""
+    """The path that the user gave, or that of gblock's own environment."""
     distributions: tuple[Distribution, ...]
     """Sorted by name."""
     notes: tuple[str, ...] = ()
-    """What could not be read."""
+    """Warnings about what could not be read."""
 
 
 class _Listed(NamedTuple):
@@ -221,7 +221,7 @@ def _environment(name: str, paths: list[str], here: _Reading) -> Environment:
 
 
 def _own() -> list[str]:
-    """Where this process imports from; the working directory, which `-m` adds, is no part of it."""
+    """Return this process's import path, without the working directory that `-m` adds."""
     here = os.getcwd()
     return [path for path in sys.path if path and os.path.abspath(path) != here]
 
@@ -493,7 +493,7 @@ def _editable(roots: list[str], top: list[str]) -> Iterator[str]:
 
 
 def _packages(root: str) -> list[str]:
-    """What can be imported from a checkout."""
+    """Return the packages and modules that can be imported from a checkout."""
     try:
         entries = os.listdir(root)
     except OSError:
@@ -508,7 +508,7 @@ def _packages(root: str) -> list[str]:
 
 
 def _walked(root: str, top: Iterable[str]) -> Iterator[str]:
-    """The files of some packages and modules, below the directory that they are imported from."""
+    """Yield the files of some packages and modules, relative to their import directory."""
     wanted = {name.partition(".")[0] for name in top}
     left = _MOST
     try:
@@ -538,18 +538,18 @@ def _is_module(path: str) -> bool:
 
 
 def _module(path: str) -> tuple[str, ...]:
-    """A file's module name; that of a package for its ``__init__``."""
+    """Return a file's module name; for ``__init__`` that of its package."""
     *packages, name = path.split("/")
     stem = name.partition(".")[0]
     return (*packages,) if stem == "__init__" and packages else (*packages, stem)
 
 
 def _modules(listed: dict[str, _Listed]) -> dict[str, set[str]]:
-    """Return by distribution the shortest names of its modules below which no other one has any.
+    """Return, by distribution, the shortest module names below which no other has modules.
 
-    Several distributions may share a namespace, such as ``google.cloud``, and others that are not
-    installed may share it, too: it has no file of its own, and belongs to none of them. Where two
-    have all of a package in common, as two builds of it do, it belongs to each of them.
+    Several distributions may share a namespace, such as ``google.cloud``, also with others that are
+    not installed: a namespace has no file of its own and belongs to none of them. If two
+    distributions have a whole package in common, as two builds of it do, it belongs to both.
     """
     found: dict[str, set[str]] = {key: set() for key in listed}
     tops: dict[str, dict[str, list[tuple[str, ...]]]] = {}

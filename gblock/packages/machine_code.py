@@ -1,4 +1,4 @@
-"""What the machine code of the installed packages says, beside what the catalog says."""
+"""Results of reading the machine code of installed packages, with the catalog's entries."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Told(NamedTuple):
     symbol: str
     reading: Reading
     through: tuple[str, ...]
-    """Of a Python function: what it calls, one the other, down to the native method."""
+    """For a Python function: the chain of its callees, down to the native method."""
     blockers: tuple[str, ...]
-    """The ids of the catalog's entries that speak of it; their word stands first."""
+    """The ids of the catalog's entries for it, which take precedence."""
 
     @property
     def is_native(self) -> bool:
@@ -44,7 +44,7 @@ class Told(NamedTuple):
 
 
 class MachineCode(NamedTuple):
-    """What was read of one distribution."""
+    """The results for one distribution."""
 
     name: str
     version: str
@@ -53,10 +53,10 @@ class MachineCode(NamedTuple):
     told: tuple[Told, ...]
     """Methods with a tier, the surest tier first."""
     natives: frozenset[str]
-    """All native methods, those without a tier included."""
+    """All native methods, including those without a tier."""
     modules: int
     not_read: tuple[tuple[str, str], ...]
-    """Compiled modules that were not read as a whole, each with the reason."""
+    """Compiled modules that were not read completely, each with the reason."""
     absent: tuple[str, ...]
     """Libraries that its modules need and that were not found."""
 
@@ -68,17 +68,17 @@ def read(
     store: Store | None = None,
     share: Share | None = None,
 ) -> list[MachineCode]:
-    """Return what the machine code of an environment's packages says.
+    """Return the results for an environment's packages.
 
     Args:
         environment: The installed distributions.
         known: The catalog.
-        names: The distributions to read; all compiled ones where none is named.
-        store: Where readings are kept; None to read all of them again.
-        share: Gives work to other processes; None to do all of it in this one.
+        names: The distributions to read; empty for all compiled ones.
+        store: The cache of results; None to read everything again.
+        share: Passes work to other processes; None to do all of it in this one.
 
     Raises:
-        UserError: for a name of which no distribution is installed.
+        UserError: for a name without an installed distribution.
     """
     installed = {one.key: one for one in environment.distributions}
     wanted: list[Distribution] = []
@@ -102,7 +102,7 @@ def read(
 
 
 def of(distribution: Distribution, known: Catalog, store: Store | None = None) -> MachineCode:
-    """Return what the machine code of one distribution says."""
+    """Return the results for one distribution."""
     asked = Asked(distribution.name, distribution.version, distribution.base, distribution.compiled)
     (package,) = packages.read([asked], store)
     return _beside(distribution, package, Verdicts(known), store)
@@ -117,7 +117,7 @@ def _beside(
 
 
 def _wrappers(distribution: Distribution, package: Package, store: Store | None) -> list[Wrapper]:
-    """The package's Python functions, read again only where a file of it has changed."""
+    """Return the package's Python functions, from the cache unless a file of it has changed."""
 
     def read() -> list[Wrapper]:
         base, files = distribution.base, distribution.python
@@ -147,13 +147,13 @@ def told(
     kind: str = "unknown",
     blockers: Sequence[Blocker] = (),
 ) -> MachineCode:
-    """Return what was read of one distribution, beside the catalog's entries of it.
+    """Return the results for one distribution, with the catalog's entries.
 
     Args:
         package: Its compiled modules.
         above: Its Python functions that end in native methods.
         kind: The catalog's verdict.
-        blockers: The catalog's entries that speak of it.
+        blockers: The catalog's entries for it.
     """
     named = Named(blockers, types_of(package))
     found = [
@@ -175,11 +175,11 @@ def told(
 
 
 class Named:
-    """Finds the catalog's entries that speak of a method.
+    """Find the catalog's entries for a method.
 
     A package offers its compiled types under other names: ``confluent_kafka.Producer`` is
-    ``confluent_kafka.cimpl.Producer``. The type and the method are compared, for functions of a
-    module their names.
+    ``confluent_kafka.cimpl.Producer``. Type and method are compared; for functions of a module,
+    their names.
 
     Args:
         blockers: The entries of one package.
@@ -194,7 +194,7 @@ class Named:
                 self._ids.setdefault(self.key(symbol), {})[blocker.id] = None
 
     def ids(self, symbol: str) -> tuple[str, ...]:
-        """Return the ids of the entries that speak of a symbol."""
+        """Return the ids of the entries for a symbol."""
         owner, _, name = symbol.rpartition(".")
         found = self._ids.get(self.key(symbol))
         if found is None and name in _CONSTRUCTORS:
@@ -217,12 +217,12 @@ def types_of(package: Package) -> frozenset[str]:
 
 
 class Sayings:
-    """What machine code says of single symbols, asked one at a time.
+    """Sentences about single symbols, from machine code, on demand.
 
     Args:
         environment: The installed distributions.
         known: The catalog.
-        store: Where readings are kept.
+        store: The cache of results.
     """
 
     def __init__(self, environment: Environment, known: Catalog, store: Store | None) -> None:
@@ -232,7 +232,7 @@ class Sayings:
         self._read: dict[str, dict[str, Told]] = {}
 
     def __call__(self, symbol: str) -> str:
-        """Return a sentence, empty where nothing is said of the symbol."""
+        """Return a sentence, empty if nothing is known about the symbol."""
         for one in self._environment.distributions:
             if not one.compiled or not any(symbol.startswith(f"{m}.") for m in one.modules):
                 continue
@@ -255,6 +255,6 @@ _TIERS = {
 
 
 def said(one: Told) -> str:
-    """Return what machine code does in a method: a verb, and the functions that wait."""
+    """Return a verb for the GIL, and the functions that wait."""
     start = _TIERS[one.reading.tier]
     return f"{start} {', '.join(one.reading.waits)}" if one.reading.waits else start

@@ -1,7 +1,7 @@
-"""Packages that the catalog is silent on, as blocks of a catalog.
+"""Packages without an entry in the catalog, as blocks of a catalog.
 
-Each is one blocker that stands for all calls into its modules. What machine code says of single
-methods stands in blockers of their own, which are looked up first.
+Each is one blocker for all calls into its modules. Methods with results from machine code get
+blockers of their own, which are looked up first.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gblock.packages.environment import Distribution, Environment
 from gblock.packages.verdicts import unknown
 
 _MOST_BYTES = 24 << 20
-"""Bytes of the modules of a package that a check reads; larger ones are left to `gblock deps`."""
+"""Bytes of a package's modules that a check reads; larger ones are left to `gblock deps`."""
 _MOST_SYMBOLS = 2_000
 
 
 def outline(environment: Environment, catalog: Catalog) -> Outline:
-    """Return the compiled distributions that the catalog is silent on, as a catalog's file."""
+    """Return the compiled distributions without an entry in the catalog, as a catalog file."""
     store = Store(keeps=False)
     blocks = []
     for one in unknown(environment, catalog):
@@ -34,7 +34,7 @@ def outline(environment: Environment, catalog: Catalog) -> Outline:
 
 
 def _read(distribution: Distribution, catalog: Catalog, store: Store) -> list[str]:
-    """The blocks of the methods of which its machine code says something."""
+    """Return the blocks of the methods with results from machine code."""
     paths = [os.path.join(distribution.base, file) for file in distribution.compiled]
     try:
         size = sum(map(os.path.getsize, paths))

@@ -1,4 +1,4 @@
-"""What the catalog says of an installed distribution."""
+"""The catalog's verdict on an installed distribution."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gblock.packages.environment import Distribution, Environment
 
 
 class Verdict(NamedTuple):
-    """What is known of one distribution."""
+    """The verdict on one distribution."""
 
     kind: str
     """``blocks``, ``costly``, ``opt-in``, ``harmless``, ``unknown``; ``pure``: nothing compiled."""
     blockers: tuple[Blocker, ...] = ()
-    """Those that stop the hub with a single call, whatever it is given."""
+    """Blockers that block the hub with a single call, whatever the arguments."""
     others: tuple[Blocker, ...] = ()
-    """Those that are dear in numbers, and those that are off unless selected."""
+    """Blockers that only add up in numbers, and opt-in blockers."""
     harmless: Harmless | None = None
 
 
 class Verdicts:
-    """Looks distributions up by name, and by the modules that they bring.
+    """Look up distributions by name, and by their modules.
 
     Args:
-        catalog: All of it.
+        catalog: The whole catalog.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -34,7 +34,7 @@ class Verdicts:
 
     @cached_property
     def _same(self) -> dict[str, str]:
-        """The distribution that the catalog speaks of, by another that carries its package."""
+        """The distribution in the catalog, by another distribution with the same package."""
         return {
             normalized(other): normalized(library.distribution)
             for library in self.catalog.libraries
@@ -59,7 +59,7 @@ class Verdicts:
         return found
 
     def _below(self, module: str) -> dict[str, Blocker]:
-        """The blockers of a package, by id; none of a namespace of several distributions."""
+        """Return a package's blockers by id; none for a namespace of several distributions."""
         name = self.catalog.canonical(module)
         found = self._by_root.get(name.partition(".")[0], ())
         below = {blocker.id: blocker for symbol, blocker in found if symbol.startswith(f"{name}.")}
@@ -70,10 +70,10 @@ class Verdicts:
         return {normalized(one.distribution): one for one in self.catalog.harmless}
 
     def of(self, distribution: Distribution) -> Verdict:
-        """What the catalog says of one distribution."""
+        """Return the verdict on one distribution."""
         key = self._same.get(distribution.key, distribution.key)
         blockers = {blocker.id: blocker for blocker in self._blockers.get(key, ())}
-        for module in distribution.modules:  # a fork whose name the catalog does not have
+        for module in distribution.modules:  # a fork whose name is not in the catalog
             blockers |= self._below(module)
         found = sorted(blockers.values(), key=lambda blocker: blocker.id)
         single = tuple(blocker for blocker in found if is_single(blocker))
@@ -91,12 +91,12 @@ class Verdicts:
 
 
 def is_single(blocker: Blocker) -> bool:
-    """Return whether one call of a blocker stops the hub, whatever it is given."""
+    """Return whether one call of a blocker blocks the hub, whatever the arguments."""
     return blocker.level != "opt-in" and blocker.kind not in ("costly", "sends")
 
 
 def unknown(environment: Environment, catalog: Catalog) -> list[Distribution]:
-    """Return the compiled distributions that the catalog is silent on."""
+    """Return the compiled distributions without an entry in the catalog."""
     verdicts = Verdicts(catalog)
     return [
         one

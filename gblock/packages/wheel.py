@@ -1,4 +1,4 @@
-"""Wheels (the PyPA's binary distribution format), unpacked to be read; nothing of them is run."""
+"""Unpack wheels (the PyPA's binary distribution format) for reading; nothing of them is run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Python functions of a package, by the native methods that they end in.
 
-A call graph of the package's own Python code: calls are resolved by the project's inference, as
-those of a checked project are, and what a function reaches is carried up to its callers. A call on
-an object of which inference knows nothing adds nothing.
+A call graph of the package's own Python code: calls are resolved by type inference, as in a checked
+project, and the result for a function is propagated to its callers. A call on an object of unknown
+type adds nothing.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from gblock.project.reading.summary import Call, Expr
 
 FORMAT = "2"
-"""Changes whenever the same files would be read otherwise."""
+"""Changed whenever the same files would give another result."""
 _MOST_FILES = 2_000
 _MOST_BYTES = 32 << 20
-"""Files and bytes of one package's Python code that are read."""
+"""Limits of the files and bytes of one package's Python code."""
 _KEEPS_GIL = "ctypes.PyDLL."
 _LOADERS = ("ctypes.CDLL.", "ctypes.cdll.LoadLibrary.", _KEEPS_GIL)
-"""What inference calls the functions of a library that was loaded so."""
+"""The prefixes that inference gives to the functions of a library that is loaded this way."""
 _LOADED = -1
-"""Stands for a scope: such a function is in no file."""
+"""The scope of such a function, which is in no file."""
 _LONGEST = 8
-"""Calls between a public function and a native method."""
+"""The limit of calls between a public function and a native method."""
 
 _Function = tuple[str, int]
 """A file and a scope of it."""
@@ -52,13 +52,13 @@ class Wrapper(NamedTuple):
     symbol: str
     """The dotted name under which it is defined, or imported by its package."""
     through: tuple[str, ...]
-    """The functions that it calls, one the other, and the native method at the end."""
+    """The chain of its callees, with the native method at the end."""
     reading: Reading
-    """What was read of that method."""
+    """The result for that method."""
 
 
 class _Way(NamedTuple):
-    """How a function reaches a native method: the symbols from its callee on."""
+    """The path of a function to a native method: the symbols from its callee on."""
 
     symbols: tuple[str, ...]
     reading: Reading
@@ -71,9 +71,9 @@ def read(
 
     Args:
         base: The directory of packages.
-        files: The package's Python files, below `base`.
+        files: The package's Python files, relative to `base`.
         modules: Its compiled modules.
-        libraries: The shared libraries that it brings along, below `base`.
+        libraries: Its bundled shared libraries, relative to `base`.
     """
     found = _affordable([os.path.join(base, file) for file in files if _is_read(file)])
     if not any(one.reading.tier for module in modules for one in module.methods):
@@ -111,7 +111,7 @@ def _affordable(paths: list[str]) -> list[str]:
 
 
 class _Libraries:
-    """What Python code calls of shared libraries by ``ctypes``, which lets go of the GIL for it.
+    """Calls of Python code into shared libraries by ``ctypes``, which releases the GIL.
 
     Args:
         paths: The libraries of the package; functions of the system are known by name.
@@ -123,7 +123,7 @@ class _Libraries:
         self._found: dict[str, Reading | None] = {}
 
     def reading(self, symbol: str) -> Reading | None:
-        """Return what was read of a function by the dotted name that inference gives it."""
+        """Return the result for a function, by the dotted name from inference."""
         loader = next((one for one in _LOADERS if symbol.startswith(one)), None)
         name = symbol.removeprefix(loader) if loader is not None else ""
         if not name.isidentifier():
@@ -148,13 +148,13 @@ class _Libraries:
 class _Graph:
     """The calls of a package's Python code.
 
-    A compiled module is a module of stubs to inference: its types, their methods, its functions.
+    Inference sees a compiled module as a module of stubs: its types, their methods, its functions.
 
     Args:
         base: The directory of packages.
         paths: The package's Python files.
         modules: Its compiled modules.
-        libraries: What it calls of shared libraries.
+        libraries: The calls into shared libraries.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class _Graph:
         self._stubs = frozenset(stubs)
 
     def _note(self, path: str, module: Module) -> None:
-        """Keep which function of a stub stands for which native one."""
+        """Store the native function of each function of a stub."""
         by_symbol = {found.symbol: found for found in module.methods}
         summary = self._modules.summary(path)
         for index, scope in enumerate(summary.scopes if summary is not None else ()):
@@ -197,7 +197,7 @@ class _Graph:
                         calls.setdefault(callee, []).append(caller)
         ways: dict[_Function, _Way] = {}
         self._native.update(self._loaded)
-        # The surest tier first, and the shortest way: the first that reaches a function is kept.
+        # The surest tier first, and the shortest path: the first to reach a function is kept.
         for tier in TIERS:
             todo = [one for one, found in self._native.items() if found.reading.tier == tier]
             ways.update((one, _Way((), self._native[one].reading)) for one in todo)
@@ -222,7 +222,7 @@ class _Graph:
     # -- one call
 
     def _callees(self, call: Call, place: Place) -> list[_Function]:
-        """The functions that a call may call: the package's own, and native ones."""
+        """Return the functions that a call may call: the package's own, and native ones."""
         if call.node in ("with", "for"):
             names = ("__enter__", "__exit__") if call.node == "with" else ("__iter__",)
             values = self._inference.infer(call.expression, place)
@@ -249,7 +249,7 @@ class _Graph:
         return found
 
     def _method(self, owner: v.Value, name: str) -> list[_Function]:
-        """A method of a class, its own or inherited."""
+        """Return a method of a class, its own or inherited."""
         for base in self._ancestry(owner.path, owner.scope):
             summary = self._modules.summary(base.path)
             for index, scope in enumerate(summary.scopes if summary is not None else ()):
@@ -258,7 +258,7 @@ class _Graph:
         return []
 
     def _ancestry(self, path: str, index: int) -> list[v.Value]:
-        """A class and its bases, those included that only a name leads to."""
+        """Return a class and its bases, including bases that are known only by name."""
         order = [
             one for one in self._inference.classes.ancestry(path, index) if one.kind == v.CLASS
         ]
@@ -267,9 +267,9 @@ class _Graph:
         return order
 
     def _named_bases(self, owner: v.Value) -> list[v.Value]:
-        """Native types that a class names as bases and that inference does not find.
+        """Return the native types that a class names as bases and that inference does not find.
 
-        A package that chooses its compiled half when it is imported does so by a table of names.
+        A package that selects its compiled part at import time uses a table of names.
         """
         summary = self._modules.summary(owner.path)
         if summary is None:
@@ -286,7 +286,7 @@ class _Graph:
         return found
 
     def _lost_bases(self, place: Place) -> list[v.Value]:
-        """The bases of the class around a place that only their names lead to."""
+        """Return the bases, known only by name, of the class around a place."""
         summary = self._modules.summary(place.path)
         scope = place.scope
         while summary is not None and scope > 0:
@@ -298,7 +298,7 @@ class _Graph:
     # -- names
 
     def _enclosing(self, path: str, scope: int) -> _Function | None:
-        """The function that a scope belongs to: functions inside one count as run by it."""
+        """Return the function that a scope belongs to; nested functions count as run by it."""
         summary = self._modules.summary(path)
         assert summary is not None
         found = None
@@ -329,7 +329,7 @@ class _Graph:
         return ".".join((inner.removesuffix(".__init__"), *self._names(path, scope)))
 
     def _inherited(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
-        """The methods that classes of the package inherit."""
+        """Yield the methods that classes of the package inherit."""
         by_class = self._methods(ways)
         for path in self._modules.files:
             summary = self._modules.summary(path) if path not in self._stubs else None
@@ -340,7 +340,7 @@ class _Graph:
                     yield from self._offered(own, order, ways, by_class, set(scope.bindings))
 
     def _exported(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
-        """What a package imports from its modules and offers under its own name."""
+        """Yield the functions that a package imports from its modules and exports."""
         by_class = self._methods(ways)
         for path in self._modules.files:
             is_package = os.path.basename(path) == "__init__.py" and path not in self._stubs
@@ -360,7 +360,7 @@ class _Graph:
     def _methods(
         self, ways: Mapping[_Function, _Way]
     ) -> dict[tuple[str, int], list[tuple[str, _Function]]]:
-        """By class, its methods that reach a native one."""
+        """Return, by class, its methods that reach a native one."""
         found: dict[tuple[str, int], list[tuple[str, _Function]]] = {}
         for function in ways:
             if function[1] == _LOADED:
@@ -380,7 +380,7 @@ class _Graph:
         by_class: Mapping[tuple[str, int], list[tuple[str, _Function]]],
         bound: set[str],
     ) -> Iterator[Wrapper]:
-        """The methods that a class has from some classes, the nearest first."""
+        """Return the methods that a class has from some classes, the nearest first."""
         for base in order[1:]:
             for name, function in by_class.get((base.path, base.scope), ()):
                 if name not in bound:
@@ -400,7 +400,7 @@ def _is_super(expression: Expr) -> bool:
 
 
 def _path(base: str, file: str) -> str:
-    """The path of a Python file that would be imported under a compiled module's name."""
+    """Return the path of a Python file in the place of a compiled module."""
     folder, _, name = file.rpartition("/")
     return os.path.join(base, folder, f"{name.partition('.')[0]}.py")
 
@@ -420,7 +420,7 @@ def stub(module: Module) -> str:
     made = {name.lower(): name for name in types}
     lines: list[str] = []
     for owner, names in types.items():
-        is_library = owner == "lib"  # what cffi makes: functions as attributes
+        is_library = owner == "lib"  # cffi's library objects have functions as attributes
         lines.append(f"class {owner}:")
         for name in dict.fromkeys(names):
             given = made.get(name.lower())

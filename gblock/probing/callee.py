@@ -1,9 +1,9 @@
-"""Names what a frame is calling right now, from its bytecode, without running any foreign code.
+"""Name the callable that a frame is calling, from its bytecode, without running host code.
 
-No property, no `__getattr__`, no `__eq__` of the host's is ever called, and no value is kept: only
+No property, no `__getattr__`, no `__eq__` of the host is ever called, and no value is kept: only
 names of types, modules and functions. The instruction at the frame's `f_lasti` is a call; walking
-back over the stack effects of its arguments leads to the expression that was called, and where
-that is a chain of names and attributes, it is looked up in the namespaces themselves.
+back over the stack effects of its arguments leads to the expression that was called, and if that
+is a chain of names and attributes, it is looked up in the namespaces themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # ("fast", name), ("global", name), ("name", name), ("attr", expression, name), ("super",)
     Expression = tuple[object, ...]
 
-# What C code calls itself → what people import. The longest prefix wins; data, no rules.
+# The names in C code → the names as imported. The longest prefix wins.
 _ALIASES = {
     "MySQLdb._mysql": "MySQLdb",
     "_asyncio": "asyncio",
@@ -89,17 +89,17 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _CACHE: dict[tuple[types.CodeType, int], tuple[bool, Expression | None]] = {}
 _CACHED = 2000
 STATIC_MRO = type.__dict__["__mro__"].__get__
-"""A type's bases, without its metaclass."""
+"""Reads a type's bases, without its metaclass."""
 _TYPE_MODULE = type.__dict__["__module__"].__get__
 _TYPE_NAME = type.__dict__["__qualname__"].__get__
 _TYPE_DICT = type.__dict__["__dict__"].__get__
 _MODULE_DICT = vars(types.ModuleType)["__dict__"].__get__
 _RESUME = dis.opmap.get("RESUME")
 MISSING = object()
-"""Stands for a value that cannot be known."""
+"""Stands for an unknown value."""
 PYTHON = ""
-"""Stands for a function of Python, which has a frame of its own while it runs."""
-# What may stand on a class and is what it seems.
+"""Stands for a Python function, which has a frame of its own while it runs."""
+# Types whose instances, as class attributes, can be used as they are.
 _PLAIN = frozenset(
     {
         types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
@@ -109,10 +109,10 @@ _PLAIN = frozenset(
 
 
 def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
-    """Return the name of what the frame calls, and whether it stands at a call at all.
+    """Return the name of the frame's callee, and whether the frame stands at a call.
 
-    A function of Python has a frame of its own while it runs, so it is not what is called here: the
-    thread was let in between two instructions.
+    A Python function has a frame of its own while it runs, so it is not the callee here: the
+    thread was interrupted between two instructions.
     """
     is_call, expression = _plan(frame.f_code, frame.f_lasti)
     if expression is None:
@@ -122,7 +122,7 @@ def callable_at(frame: types.FrameType) -> tuple[str | None, bool]:
 
 
 def begins(frame: types.FrameType) -> bool:
-    """Return whether a frame stands where its function is entered and has done nothing yet."""
+    """Return whether a frame stands at its function's entry and has done nothing yet."""
     last = frame.f_lasti
     return last < 0 or (_RESUME is not None and frame.f_code.co_code[last] == _RESUME)
 
@@ -143,17 +143,17 @@ def index_at(listed: Sequence[dis.Instruction], last: int) -> int:
 
 
 def called(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> str | None:
-    """Return the name of what a call in a frame calls, by what the frame's names mean now.
+    """Return the name of a call's callee, by the current meaning of the frame's names.
 
     Returns:
-        `PYTHON` for a function of Python, None for what cannot be known.
+        `PYTHON` for a Python function, None if unknown.
     """
     expression = _called(listed, at)
     return None if expression is None else _name(expression, frame)
 
 
 def called_object(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> object:
-    """Return what a call in a frame calls, `MISSING` where that cannot be known."""
+    """Return the callee of a call in a frame, `MISSING` if unknown."""
     expression = _called(listed, at)
     if expression is None or expression[0] == "super":
         return MISSING
@@ -177,10 +177,10 @@ def arguments(listed: Sequence[dis.Instruction], at: int) -> tuple[int, int]:
 
 
 def value_at(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> object:
-    """Return what the name or attribute that an instruction loads means in a frame now.
+    """Return the current value of a name or attribute that an instruction loads.
 
     Returns:
-        An object that stands for nothing (`MISSING`) where it cannot be known.
+        `MISSING` if unknown.
     """
     if listed[at].opname == "LOAD_CONST":
         return listed[at].argval
@@ -189,7 +189,7 @@ def value_at(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int)
 
 
 def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction], at: int) -> bool:
-    """Return whether reading an attribute runs no code of the host's and computes nothing."""
+    """Return whether reading an attribute runs no host code and computes nothing."""
     base = _value(listed, at - 1)
     owner = MISSING if base is None else _evaluate(base, frame)
     name = listed[at].argval
@@ -202,7 +202,7 @@ def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction]
         own = _TYPE_DICT(base_class)
         if type(own.get("__getattribute__")) is types.FunctionType:
             return False
-        # ctypes keeps what its `__getattr__` has found; others may compute there.
+        # ctypes caches the results of its `__getattr__`; others may compute there.
         if "__getattr__" in own and _module_of(base_class) != "ctypes":
             return False
     for base_class in STATIC_MRO(meta):
@@ -213,10 +213,10 @@ def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction]
 
 
 def function_name(frame: types.FrameType) -> str:
-    """Return the name of a frame's function as a caller from outside would spell it.
+    """Return the name of a frame's function as an external caller spells it.
 
-    A method carries the name of the receiver's class where that is of the same package, and not
-    of the base class that happens to define it: `MySQLdb.cursors.Cursor.execute`.
+    A method gets the name of the receiver's class if that is in the same package, rather than
+    that of the base class that defines it: `MySQLdb.cursors.Cursor.execute`.
     """
     code = frame.f_code
     module = _text(dict.get(frame.f_globals, "__name__"))
@@ -239,7 +239,7 @@ def function_name(frame: types.FrameType) -> str:
 
 
 def symbol(name: str) -> str:
-    """Return the name as imported for a name as C code gives it."""
+    """Return the name as imported for a name in C code."""
     head = name
     while head:
         found = _ALIASES.get(head)
@@ -257,7 +257,7 @@ def _plan(code: types.CodeType, last: int) -> tuple[bool, Expression | None]:
             _CACHE.clear()
         try:
             found = _decoded(code, last)
-        except Exception:  # noqa: BLE001 - bytecode of another maker
+        except Exception:  # noqa: BLE001 - bytecode of another compiler
             found = (False, None)
         _CACHE[key] = found
     return found
@@ -284,7 +284,7 @@ def _called(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
     if name == "PRECALL":
         at, argument = at + 1, listed[at + 1].arg or 0
         name = listed[at].opname
-    if listed[at - 1].opname == "PRECALL":  # 3.11 alone: it takes the arguments away first
+    if listed[at - 1].opname == "PRECALL":  # 3.11 only: it pops the arguments
         at -= 1
     before = skipped(listed, at - 1, _arguments(name, argument))
     if before is not None and "JUMP" not in listed[before].opname:
@@ -293,21 +293,21 @@ def _called(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
 
 
 def _arguments(name: str, argument: int) -> int:
-    """Return how many values a call takes off the stack above what is called."""
+    """Return how many values above the callee a call pops from the stack."""
     if name == "CALL_FUNCTION_EX":
         return 1 + (argument & 1)
     return argument + (name in ("CALL_KW", "CALL_FUNCTION_KW"))
 
 
 def skipped(listed: Sequence[dis.Instruction], at: int, values: int) -> int | None:
-    """Return the last instruction before those that pushed so many values."""
+    """Return the last instruction before those that pushed some values."""
     while values > 0:
         if at < 0:
             return None
         instruction = listed[at]
         name = instruction.opname
         if "JUMP" in name or name in ("FOR_ITER", "SEND", "RETURN_VALUE", "END_FOR"):
-            return None  # a condition among the arguments: which way it went is not known
+            return None  # a condition among the arguments: the branch taken is unknown
         has = instruction.opcode >= dis.HAVE_ARGUMENT
         values -= dis.stack_effect(instruction.opcode, instruction.arg if has else None, jump=False)
         at -= 1
@@ -317,7 +317,7 @@ def skipped(listed: Sequence[dis.Instruction], at: int, values: int) -> int | No
 def _beginning(listed: Sequence[dis.Instruction], at: int) -> int:
     """Return the last instruction before the arguments of a call, from its place in the source.
 
-    What is called begins where the whole call does, and no argument can; Python 3.11 and later.
+    The callee begins where the whole call does, and no argument can; Python 3.11 and later.
     """
     place = getattr(listed[at], "positions", None)
     if place is None or place.lineno is None:
@@ -371,9 +371,9 @@ def _value(listed: Sequence[dis.Instruction], at: int) -> Expression | None:
 
 
 def _name(expression: Expression, frame: types.FrameType) -> str | None:
-    """Return the canonical name of what an expression means in a frame.
+    """Return the canonical name of an expression's value in a frame.
 
-    That of a function of Python is empty.
+    The name of a Python function is empty.
     """
     if expression[0] == "attr":
         base, attribute = expression[1], expression[2]
@@ -395,7 +395,7 @@ def _name(expression: Expression, frame: types.FrameType) -> str | None:
 
 
 def _is_python(value: object) -> bool:
-    """Return whether to call a value runs a function of Python that has a frame of its own."""
+    """Return whether calling a value runs a Python function that has a frame of its own."""
     for _ in range(10):
         cls = type(value)
         if cls is types.MethodType:
@@ -439,20 +439,20 @@ def _evaluate(expression: Expression, frame: types.FrameType) -> object:
         found = local(frame, name)
         if found is not MISSING or kind == "fast":
             return found
-    found = dict.get(frame.f_globals, name, MISSING)  # they may be of a class of the host's
+    found = dict.get(frame.f_globals, name, MISSING)  # they may be of a class of the host
     return dict.get(frame.f_builtins, name, MISSING) if found is MISSING else found
 
 
 def local(frame: types.FrameType, name: str) -> object:
-    """Return a local variable of a frame, `MISSING` where reading it would leave traces."""
+    """Return a local variable of a frame, `MISSING` if reading it would leave traces."""
     code = frame.f_code
     if not code.co_flags & _OPTIMIZED:  # a module or the body of a class
         space = frame.f_locals
         return space.get(name, MISSING) if type(space) is dict else MISSING
     if not _SNAPSHOTS:
         return frame.f_locals.get(name, MISSING)
-    # Reading makes a snapshot that keeps the host's objects alive, so it is emptied again, unless
-    # the host itself may hold it.
+    # Reading creates a snapshot that keeps the host's objects alive, so it is emptied again,
+    # unless the host itself may hold it.
     if frame.f_trace is not None or not _VARIABLES.isdisjoint(code.co_names):
         return MISSING
     space = frame.f_locals
@@ -476,12 +476,12 @@ def _super_name(frame: types.FrameType, attribute: str) -> str | None:
 
 
 def _is_class(value: object) -> bool:
-    """Return whether a value is a class, without asking the value."""
+    """Return whether a value is a class, without calling its code."""
     return type in STATIC_MRO(type(value))
 
 
 def _attribute(owner: object, name: str) -> object:
-    """Look an attribute up as `object.__getattribute__` would, but run no descriptor."""
+    """Look up an attribute like `object.__getattribute__`, without running descriptors."""
     if _is_class(owner):
         for base in STATIC_MRO(owner):
             found = _TYPE_DICT(base).get(name, MISSING)
@@ -502,7 +502,7 @@ def _attribute(owner: object, name: str) -> object:
             return MISSING
     runs_code = on_type is not MISSING and kind not in _PLAIN and _has(kind, "__get__")
     if runs_code and _has(kind, "__set__"):
-        return MISSING  # a property, or something like it
+        return MISSING  # a property or a similar descriptor
     own = own_dict(owner)
     if own is not None:
         found = own.get(name, MISSING)
@@ -516,7 +516,7 @@ def _has(cls: type, name: str) -> bool:
 
 
 def own_dict(owner: object) -> dict[str, object] | None:
-    """Return what an object's own attributes stand in, read by C code alone."""
+    """Return the dictionary of an object's own attributes, if C code alone reads it."""
     if type(owner) is types.ModuleType:
         found = _MODULE_DICT(owner)
         return found if type(found) is dict else None
@@ -555,7 +555,7 @@ def _module_of(cls: type) -> str:
 
 
 def described(value: object) -> str | None:
-    """Return the name of a callable: module and qualified name, never anything of its state."""
+    """Return the name of a callable: module and qualified name, without any of its state."""
     cls = type(value)
     if cls is types.BuiltinFunctionType:
         owner = value.__self__  # type: ignore[attr-defined]
@@ -593,5 +593,5 @@ def described(value: object) -> str | None:
 
 
 def _text(value: object) -> str:
-    """A name, if it is one: hosts may put anything in the place of `__qualname__`."""
+    """Return a name if it is a string: hosts may assign anything to `__qualname__`."""
     return value[:200] if type(value) is str else ""

@@ -1,4 +1,4 @@
-"""What the sampler measures time with: bound before patching, so that nothing of it is gevent's."""
+"""The sampler's clocks: bound before patching, so that none of them is gevent's."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Collections:
     """Measures garbage collection, by `gc.callbacks`."""
 
     def __init__(self) -> None:
-        """Start at nothing."""
+        """Start at zero."""
         self.seconds = 0.0
         self._began = 0.0
 
     def __call__(self, phase: str, details: dict[str, int]) -> None:
-        """Count the time of one collection; this runs in the thread that collects."""
+        """Add the time of one collection; runs in the thread that collects."""
         if details["generation"] == 0:
             return
         if phase == "start":
@@ -41,40 +41,40 @@ class Collections:
 
 
 class Mark:
-    """What the loop calls when it turns again; it does next to nothing."""
+    """The callback that the loop runs in its next iteration; it does as little as possible."""
 
     __slots__ = ("at", "cpu")
 
     def __init__(self) -> None:
-        """Start without a time."""
+        """Create a mark without a time."""
         self.at = 0.0
         self.cpu = 0.0
 
     def __call__(self) -> None:
-        """Take the time, and that of the thread on a processor."""
+        """Record the time, and the thread's CPU time."""
         self.cpu = _thread_time()
         self.at = perf_counter()
 
 
 def waits() -> int | None:
-    """Return how often this thread has waited so far, None where that is not counted."""
+    """Return how often this thread has waited so far, None if not counted."""
     return getrusage(RUSAGE_THREAD).ru_nvcsw if _COUNTS_WAITS else None
 
 
 def all_waits() -> int | None:
-    """Return how often all threads of the process have waited, None where that is not counted."""
+    """Return how often all threads of the process have waited, None if not counted."""
     return getrusage(RUSAGE_SELF).ru_nvcsw if _COUNTS_WAITS else None
 
 
 def native_id() -> int:
-    """Return the number that the kernel gave this thread."""
+    """Return the kernel's id of this thread."""
     import _thread
 
     return _thread.get_native_id()
 
 
 def clock_of(ident: int) -> int | None:
-    """Return the clock of a thread's time on a processor, None where there is none."""
+    """Return the clock of a thread's CPU time, None if there is none."""
     getter: Callable[[int], int] | None = getattr(time, "pthread_getcpuclockid", None)
     if getter is None:
         return None
@@ -85,7 +85,7 @@ def clock_of(ident: int) -> int | None:
 
 
 def read(clock: int | None) -> float:
-    """Return the seconds of a thread's clock, and 0.0 for none or for a thread that has ended."""
+    """Return the seconds of a thread's clock; 0.0 for None or for a finished thread."""
     if clock is None:
         return 0.0
     try:

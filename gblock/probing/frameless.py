@@ -1,9 +1,9 @@
-"""Names a C function that the hub's thread runs without a frame of Python to show for it.
+"""Name a C function that the hub's thread runs without a Python frame.
 
 `gevent.spawn(os.system, "sync")` and `loop.timer(1).start(native_sleep, 2)` are run by gevent's
-compiled code. No list tells which greenlet or watcher has its turn, so it is looked for among the
-youngest objects of the garbage collector: what was just spawned is there. Older ones stay unnamed;
-to walk the whole heap would stop the host. As everywhere, no code of the host runs.
+compiled code. No list shows which greenlet or watcher runs, so it is searched for among the
+youngest objects of the garbage collector, which include those just spawned. Older ones stay
+unnamed; walking the whole heap would stop the host. As everywhere, no code of the host runs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     Line = tuple[types.CodeType, int]
-    """A function, and a line of it."""
+    """A function, and one of its lines."""
 
 _MOST = 50_000
-"""So many objects are looked through in two milliseconds; a host may collect more seldom."""
+"""Searching this many objects takes two milliseconds; a host may collect more rarely."""
 _STACK = 10
 _INTERNAL = ("gevent.", "greenlet.")
 
 
 class Frameless:
-    """Finds what one hub runs without a frame."""
+    """Find what one hub runs without a frame."""
 
     def __init__(self, hub: Any) -> None:
-        """Learn the types that gevent's compiled code has; runs in the hub's thread."""
+        """Find the types of gevent's compiled code; runs in the hub's thread."""
         spawned: Any = sys.modules["gevent"]
         self._greenlet: type = spawned.Greenlet
         raw: Any = next(base for base in type(hub).__mro__ if base.__name__ == "greenlet")
@@ -43,12 +43,12 @@ class Frameless:
         loop = sys.modules.get(type(hub.loop).__module__)
         watcher = getattr(loop, "watcher", None)
         self.is_compiled = isinstance(watcher, type) and _getter(watcher, "callback") is not None
-        """Whether the loop calls watchers from C, so that nothing shows of their callbacks."""
+        """Whether the loop calls watchers from C, so that their callbacks are invisible."""
         self._watcher: type | None = watcher if self.is_compiled else None
         self._loop, self._callback = _getter(watcher, "loop"), _getter(watcher, "callback")
 
     def greenlet(self, hub: Any) -> tuple[str | None, list[Line]]:
-        """Return the name of the target of the greenlet that runs, and where it was spawned."""
+        """Return the name of the running greenlet's target, and where it was spawned."""
         found: dict[str, list[Line]] = {}
         getters = self._parent, self._frame, self._saved
         if None in getters:
@@ -56,7 +56,7 @@ class Frameless:
         for each in _young(self._greenlet):
             own = callee.own_dict(each) or {}
             target = own.get("_run")
-            # The one that runs has its stack on the thread's, and no frame.
+            # The running one has its stack on the thread's, and no frame.
             if not _is_native(target) or not self._runs(each) or self._parent(each) is not hub:
                 continue
             if self._frame(each) is not None or self._saved(each):
@@ -67,7 +67,7 @@ class Frameless:
         return found.popitem() if len(found) == 1 else (None, [])
 
     def callback(self, hub: Any) -> str | None:
-        """Return the name of the watcher's callback that runs, if there is but one it can be."""
+        """Return the name of the running watcher's callback, if only one is possible."""
         if self._watcher is None or self._loop is None or self._callback is None:
             return None
         names = set()
@@ -81,11 +81,11 @@ class Frameless:
 
 
 def _young(kind: type) -> list[Any]:
-    """Return the objects of a type, or of one below it, that were made not long ago."""
+    """Return the recently created objects of a type or its subtypes."""
     first, second, _ = gc.get_threshold()
     if gc.get_count()[0] > _MOST or first * max(second, 1) > _MOST:
         return []
-    # By number, not in a set of types: a type's `__hash__` may be the host's.
+    # By id, not in a set of types: a type's `__hash__` may be the host's.
     known: dict[int, bool] = {}
     found = []
     for generation in (0, 1):
@@ -100,7 +100,7 @@ def _young(kind: type) -> list[Any]:
 
 
 def _is_native(target: object) -> bool:
-    """Tell whether to call it makes no frame of Python at once."""
+    """Return whether calling it creates no Python frame at once."""
     while type(target) is functools.partial:
         target = target.func
     if type(target) is types.MethodType:
@@ -109,7 +109,7 @@ def _is_native(target: object) -> bool:
 
 
 def _getter(cls: object, name: str) -> Any:
-    """Return what reads an attribute in C, or None if the type has no such attribute."""
+    """Return the C function that reads an attribute, or None if the type has no such attribute."""
     for base in getattr(cls, "__mro__", ()):
         found = base.__dict__.get(name)
         if found is not None:
@@ -119,7 +119,7 @@ def _getter(cls: object, name: str) -> Any:
 
 
 def _lines(frame: Any) -> list[Line]:
-    """Return the lines of a stack that gevent took down when it spawned, innermost first."""
+    """Return the lines of a stack that gevent recorded at the spawn, innermost first."""
     lines: list[Line] = []
     while frame is not None and len(lines) < _STACK:
         if type(frame.f_code) is types.CodeType:

@@ -1,7 +1,7 @@
-"""gevent's plug-ins: what gevent calls in every process that patches or watches its hub.
+"""gevent's plug-ins: gevent calls them in every process that patches or monitors its hub.
 
-An exception here, on import too, would stop the host from starting, and everything here is paid
-by hosts that never asked for the probe: nothing but `os` is imported, and everything is caught.
+An exception here, also on import, would stop the host from starting, and hosts without the probe
+pay for this module: it imports only `os`, and catches everything.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 def did_patch_all(event: object) -> None:  # noqa: ARG001 - gevent gives it
-    """Start the probe once a process has patched, if it is asked for."""
+    """Start the probe after a process has patched, if it is enabled."""
     if os.environ.get("GBLOCK_PROBE", "").strip().lower() in _OFF:
         return
     try:
         from gblock import runtime_probe
 
         runtime_probe.activate(_sink())
-    except Exception as error:  # noqa: BLE001 - the host is worth more than the probe
+    except Exception as error:  # noqa: BLE001 - an exception would break the host
         _say(error)
 
 
@@ -40,11 +40,11 @@ def monitor_thread_started(event: object) -> None:
 
 
 _sinks: list[Callable[[dict[str, object]], object] | None] = []
-"""What counts blocks for a metrics library: one for the process, once it was asked for."""
+"""The sink for a metrics library: one for the process, once created."""
 
 
 def _sink() -> Callable[[dict[str, object]], object] | None:
-    """Return what counts blocks for a metrics library, where the environment asks for that."""
+    """Return the sink for a metrics library, if the environment names one."""
     if not os.environ.get("GBLOCK_PROBE_METRICS"):
         return None
     if not _sinks:
@@ -62,5 +62,5 @@ def _say(error: Exception, what: str = "did not start") -> None:
     try:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         os.write(2, f"gblock: the probe {what}: {text}\n".encode("ascii", "replace"))
-    except Exception:  # noqa: BLE001, S110 - a closed stderr is no reason either
+    except Exception:  # noqa: BLE001, S110 - a closed stderr must not break the host
         pass

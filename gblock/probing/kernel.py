@@ -1,7 +1,7 @@
-"""What the kernel says about a thread of this process: Linux only, and only where it allows it.
+"""Read the kernel's data about threads of this process: Linux only, and only if permitted.
 
-To read a file releases the GIL, and what the hub does then is lost to the look that reads. So the
-short files of `/proc` are read through `ctypes.PyDLL`, which keeps the GIL, where that is possible.
+Reading a file releases the GIL, and the sample misses what the hub does then. So the short files of
+`/proc` are read through `ctypes.PyDLL`, which holds the GIL, if possible.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ try:
     _close.argtypes = (ctypes.c_int,)
     _BUFFER = ctypes.create_string_buffer(4096)
     KEEPS_GIL = sys.platform.startswith("linux")
-    """Whether the counts of a thread are read without releasing the GIL."""
-except Exception:  # noqa: BLE001 - a system without libffi, or one that forbids what it needs
+    """Whether the counters of a thread are read without releasing the GIL."""
+except Exception:  # noqa: BLE001 - a system without libffi, or one that forbids its use
     KEEPS_GIL = False
 
-try:  # `os.open` and its like are patched, these are not
+try:  # unlike those of `os`, these functions are not patched
     import posix as _system
 except ImportError:  # pragma: no cover - no Linux
     import nt as _system  # type: ignore[no-redef]
@@ -49,7 +49,7 @@ _ARM64 = {
 _NAMES = {"x86_64": _X86_64, "aarch64": _ARM64}
 _STACK = 16 * 1024
 _WORD = 8
-# What is on every stack, and the hash that auditwheel puts into names.
+# Libraries on every stack, and the hash that auditwheel adds to names.
 _ORDINARY = re.compile(r"(lib(c|m|dl|pthread|python[\d.]+|stdc\+\+|gcc_s)[-.\d]*\.so|ld-)")
 _OURS = re.compile(rb"/(gevent|greenlet)/[^/]*(/[^/]*)?$")
 _PYTHON = re.compile(rb"/libpython[\d.]+[a-z]*\.so")
@@ -59,17 +59,17 @@ LINUX = sys.platform.startswith("linux")
 
 
 class Schedule:
-    """What a thread was given since it began."""
+    """A thread's scheduling so far."""
 
     __slots__ = ("ran", "turns", "waiting")
 
     def __init__(self, ran: float, waiting: float, turns: int) -> None:
-        """Keep the kernel's figures.
+        """Store the kernel's figures.
 
         Args:
-            ran: Seconds on a processor.
-            waiting: Seconds for which it waited for a processor.
-            turns: How often it was put on one.
+            ran: Seconds on a CPU.
+            waiting: Seconds in the run queue.
+            turns: How often it was scheduled.
         """
         self.ran = ran
         self.waiting = waiting
@@ -77,10 +77,10 @@ class Schedule:
 
 
 class Thread:
-    """One native thread, by the number that the kernel gave it."""
+    """One native thread, by the kernel's thread id."""
 
     def __init__(self, number: int) -> None:
-        """Say which."""
+        """Store the thread's id."""
         self._folder = f"/proc/self/task/{number}/"
         self._schedule = os.fsencode(self._folder + "schedstat")
         self._stat = os.fsencode(self._folder + "stat")
@@ -88,7 +88,7 @@ class Thread:
         self._names = _NAMES.get(machine, {})
 
     def schedule(self) -> Schedule | None:
-        """Return what it was given so far, or None where the kernel does not tell."""
+        """Return the thread's scheduling so far, or None if unknown."""
         text = _short(self._schedule)
         try:
             ran, waiting, turns = map(int, text.split()[:3])
@@ -97,12 +97,12 @@ class Thread:
             return None
 
     def state(self) -> str:
-        """Return R for running or ready, S or D for asleep, and nothing where it is unknown."""
+        """Return R for running or ready, S or D for asleep, and an empty string if unknown."""
         text = _short(self._stat)
         return text.rpartition(b")")[2].strip()[:1].decode("ascii", "replace")
 
     def syscall(self) -> tuple[str | None, int]:
-        """Return the system call that the thread waits in, and where its stack is, or 0."""
+        """Return the system call that the thread waits in, and its stack pointer, or 0."""
         words = _text(self._folder + "syscall", 512).split()
         if len(words) < 9:
             return None, 0
@@ -114,11 +114,11 @@ class Thread:
 
 
 def native_modules(pointer: int) -> list[str]:
-    """Return the libraries that the innermost C call of a stack has called, innermost first.
+    """Return the libraries called by the innermost C call of a stack, innermost first.
 
     Only words that follow a call instruction count, up to the first that returns into the
-    interpreter: what lies beyond belongs to other calls. A word of a call that has long returned
-    may still lie between them, so this is a hint.
+    interpreter: the words after it belong to other calls. A word of a finished call may remain
+    between them, so this is a hint.
     """
     spans = []
     interpreter = _interpreter()
@@ -158,7 +158,7 @@ def _interpreter() -> bytes:
 
 
 def _follows_call(address: int) -> bool:
-    """Return whether the instruction before an address is a call, so that one may return there."""
+    """Return whether the instruction before an address is a call."""
     code = _read("/proc/self/mem", 8, address - 8)
     if len(code) < 8:
         return False
@@ -174,7 +174,7 @@ def _follows_call(address: int) -> bool:
 
 
 def _short(path: bytes) -> bytes:
-    """Return what stands in a short file of `/proc`, empty where it cannot be read."""
+    """Return the contents of a short file of `/proc`, empty if it cannot be read."""
     if not KEEPS_GIL:
         return _read(os.fsdecode(path), 512, None)
     handle = _open(path, os.O_RDONLY | os.O_CLOEXEC)

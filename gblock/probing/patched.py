@@ -1,4 +1,4 @@
-"""Reports what gevent has patched in this process at the moment of a block."""
+"""Report what gevent has patched in this process at the time of a block."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MUCH = ("socket", "ssl", "select", "subprocess", "time", "threading")
-"""What `patch_all` patches in every version: without one of them a process is patched in part."""
+"""Modules that `patch_all` patches in every version: if one is missing, `some` are patched."""
 
 
 def now(symbol: str | None) -> dict[str, Any]:
-    """Return the fields of a block's record that say what was patched.
+    """Return the fields of a block's record about patches.
 
     Args:
         symbol: What was called, as people import it; None where that is not known.

@@ -1,8 +1,8 @@
-"""Writes what the probe sees: one file of JSON lines a process, or short lines to stderr.
+"""Write the probe's records: one file of JSON lines for each process, or short lines to stderr.
 
-Every write is one call of the system with whole lines, to a file that is opened for it: a record
-is whole after a crash, a forked child inherits nothing, and a directory that went away and came
-back, or a disk that was full, costs the lines of that time and no more. They are counted.
+Every write is one system call with whole lines, to a file that is opened for it. So records are
+whole after a crash, a forked child inherits no open file, and a directory that disappears for a
+while, or a full disk, costs only the lines of that time. These are counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from gblock import __version__
 from gblock.probing import callee
 
-try:  # `os.open` and its like are patched, these are not
+try:  # unlike those of `os`, these functions are not patched
     import posix as _system
 except ImportError:  # pragma: no cover - no POSIX
     import nt as _system  # type: ignore[no-redef]
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 VERSION = 1
 OTHER = 0
-"""The number of the site that stands for all above the limit."""
+"""The number of the site for all sites above the limit."""
 BUCKETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
-"""Seconds: the upper bounds of a total's histogram; longer blocks stand in one more place."""
+"""Seconds: the upper bounds of a total's histogram; one more bucket counts longer blocks."""
 _PROGRESS, _SHARE = 0.5, 0.05
-"""A block that lasts is recorded again after so many seconds, or this share of its time: a process
-that is killed within it has lost no more than that, and an hour costs 150 lines."""
+"""A block in progress is recorded again after this many seconds, or this share of its duration:
+a killed process loses no more than that, and an hour costs 150 lines."""
 _SAID = (1.0, 5.0, 30.0, 300.0, 3600.0)
-"""On stderr it is said after so many seconds only."""
+"""Seconds after which stderr shows a block in progress."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0)
-# Options of servers whose values are names and numbers.
+# Server options whose values are names and numbers.
 _HARMLESS = frozenset(
     "-A -B -E -P -Q -b -c -f -k -l -m -n -w --app --bind --concurrency --config --host --loglevel"
     " --pool --port --queues --worker-class --workers".split()
@@ -55,39 +55,39 @@ _NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.st
 
 
 class Site:
-    """Where the hub was blocked, and by what."""
+    """The place where the hub was blocked, and the call."""
 
     __slots__ = ("callable", "entered", "frames", "native", "number", "spawned", "user")
 
     def __init__(self) -> None:
-        """Start with nothing known."""
+        """Create an empty site."""
         self.number = OTHER
         self.callable: str | None = None
-        """As the C code names itself: `cimpl.Consumer.poll`."""
+        """The name that the C code gives itself: `cimpl.Consumer.poll`."""
         self.entered: str | None = None
-        """The function of a package through which its code was entered: `json.dumps`."""
+        """The package's function that the user's code called: `json.dumps`."""
         self.frames: list[Frame] = []
-        """File, module, line, function, and whether it is the user's; innermost last."""
+        """File, module, line, function, and whether it is the user's code; innermost last."""
         self.user: Frame | None = None
         self.spawned = False
-        """The frames are those that spawned the greenlet: its target is the callable itself."""
+        """Whether the frames are those that spawned the greenlet; its target is the callable."""
         self.native: list[str] | None = None
 
     def without_callable(self) -> Site:
-        """Return the same place, where nothing is known of what it calls but the package."""
+        """Return the same place with only the package of the call."""
         site = self.without_names()
         site.entered = self.entered
         return site
 
     def without_names(self) -> Site:
-        """Return the same place, where nothing is known of what it calls."""
+        """Return the same place without any name of the call."""
         site = Site()
         site.frames, site.user = self.frames, self.user
         site.spawned, site.native = self.spawned, self.native
         return site
 
     def of_caller(self) -> Site:
-        """Return the place from which the innermost function was called."""
+        """Return the caller of the innermost function."""
         site = Site()
         site.frames = self.frames[:-1]
         site.user = next((frame for frame in reversed(site.frames) if frame[4]), None)
@@ -95,13 +95,13 @@ class Site:
 
     @property
     def is_of_gevent(self) -> bool:
-        """Whether the call may have switched greenlets, so that another one's time is in it."""
+        """Whether the call may have switched greenlets: its time includes that of others."""
         name = self.callable or self.entered
         return name is not None and name.startswith(_SWITCHING)
 
     @property
     def symbol(self) -> str | None:
-        """The name that people import."""
+        """The name as imported."""
         named = callee.symbol(self.callable) if self.callable else None
         if self.entered and (named is None or _package(named) == _package(self.entered)):
             return self.entered
@@ -109,12 +109,12 @@ class Site:
 
     @property
     def key(self) -> object:
-        """What makes two sites the same."""
+        """The identity of a site, for comparison."""
         return self.user, tuple(self.frames[-1:]), self.callable, self.entered
 
 
 class _Total:
-    """All blocks of one class at one site since the process began."""
+    """All blocks of one class at one site since the process started."""
 
     __slots__ = ("count", "exact", "histogram", "longest", "seconds")
 
@@ -134,14 +134,14 @@ class _Total:
 
 
 class Recorder:
-    """All records of one process, whatever the number of its hubs."""
+    """All records of one process, for any number of hubs."""
 
     def __init__(self, settings: Settings, lock: Callable[[], object]) -> None:
-        """Open nothing yet.
+        """Create a recorder without opening a file.
 
         Args:
-            settings: What the user asked for.
-            lock: Makes a lock of native threads, never one of greenlets.
+            settings: The user's settings.
+            lock: A factory of native locks, never of greenlet locks.
         """
         self._settings = settings
         self._new_lock = lock
@@ -150,7 +150,7 @@ class Recorder:
         self.begin()
 
     def begin(self) -> None:
-        """Start afresh: at the start, and in a child after a fork."""
+        """Reset the state: at the start, and in a child after a fork."""
         self.pid = os.getpid()
         self.began = time.time()
         self._lock: object = self._new_lock()
@@ -197,11 +197,11 @@ class Recorder:
             self._write([line])
 
     def forget(self, hub: int) -> None:
-        """Leave a hub that is gone out of the files to come."""
+        """Omit a hub that is gone from later files."""
         self._starts.pop(hub, None)
 
     def site(self, site: Site) -> Site:
-        """Return the known site that is the same, or this one with a number of its own."""
+        """Return the known equal site, or this one with a new number."""
         key = site.key
         known = self._sites.get(key)
         if known is not None:
@@ -234,21 +234,21 @@ class Recorder:
         if self.path is None and self._settings.sink is None:
             self._say(_told(line, site))
         elif not self._hand([*self._unwritten(site), {**line, "site": number}]):
-            self._say(_told(line, site))  # stderr is there where the directory is not
+            self._say(_told(line, site))  # stderr works even if the directory does not
 
     def is_due(self, elapsed: float, last: float) -> bool:
-        """Return whether it is time to record that a block lasts.
+        """Return whether to record a block in progress.
 
         Args:
-            elapsed: For how many seconds it lasts.
-            last: The same at the last record of it, 0.0 if there is none.
+            elapsed: Seconds that the block has lasted.
+            last: The value of `elapsed` at its last record, 0.0 if there is none.
         """
         if self.path is None:
             return any(last < each <= elapsed for each in _SAID)
         return elapsed >= max(_SAID[0], last + max(_PROGRESS, _SHARE * elapsed))
 
     def progress(self, elapsed: float, site: Site) -> None:
-        """Record that a block lasts."""
+        """Record a block in progress."""
         if self.path is None:
             if self._settings.sink is None:
                 self._say(f"still blocked after {elapsed:.1f} s{_place(site)}")
@@ -257,7 +257,7 @@ class Recorder:
         self._write([*self._unwritten(site), {**line, "elapsed": round(elapsed, 6)}])
 
     def heartbeat(self, details: Record) -> None:
-        """Record that the probe lives, and what it counted so far."""
+        """Record a heartbeat, with the counts so far."""
         if self.path is not None or self._settings.sink is not None:
             self._hand(
                 [
@@ -274,17 +274,17 @@ class Recorder:
             )
 
     def end(self, reason: str, error: str | None = None) -> None:
-        """Record why there will be no more records."""
+        """Record the reason why no more records follow."""
         if self.path is not None and not self.ended:
             self._write([{"type": "end", "t": time.time(), "reason": reason, "error": error}])
             self.ended = True
 
     def warn(self, text: str) -> None:
-        """Say one line on stderr."""
+        """Write one line to stderr."""
         self._say(text)
 
     def _told_totals(self, keys: Iterable[tuple[int | None, str]]) -> list[Record]:
-        """Return the cumulative lines of some sites, after those of the sites themselves."""
+        """Return the totals of some sites, after the records of the sites themselves."""
         lines: list[Record] = []
         by_number = {site.number: site for site in self._sites.values()}
         for key in sorted(keys, key=str):
@@ -307,12 +307,12 @@ class Recorder:
         return lines
 
     def _hand(self, lines: list[Record]) -> bool:
-        """Give records to the sink and write them to the file; return whether they are written."""
+        """Pass records to the sink and write them to the file; return whether they are written."""
         sink = self._settings.sink
         for line in lines if sink is not None else ():
             try:
                 sink(line)  # type: ignore[misc]
-            except Exception as error:  # noqa: BLE001 - somebody else's code must not end the probe
+            except Exception as error:  # noqa: BLE001 - a foreign sink must not end the probe
                 self._settings.sink = None
                 self._say(f"the probe's sink failed and is left out: {type(error).__name__}")
                 break
@@ -350,11 +350,11 @@ class Recorder:
         ]
 
     def _write(self, lines: list[Record]) -> bool:
-        """Append lines and return whether that was possible; no caller waits here for long."""
+        """Append lines and return whether they were written; never wait long."""
         lock = self._lock
         if not lock.acquire(True, 0.5):  # type: ignore[attr-defined]
             self.dropped += len(lines)
-            return True  # another hub's records are on their way
+            return True  # another hub is writing its records
         try:
             self._append(lines)
             self._changed.difference_update(
@@ -362,7 +362,7 @@ class Recorder:
             )
         except OSError as error:
             self.dropped += len(lines)
-            self._written.clear()  # a site may be among what was lost
+            self._written.clear()  # the lost lines may include sites
             if not self._has_failed:
                 self._has_failed = True
                 reason = error.strerror or str(error)
@@ -376,7 +376,7 @@ class Recorder:
         assert self.path is not None
         data = _encoded(lines)
         if self._size + len(data) > self._settings.max_bytes:
-            with suppress(FileNotFoundError):  # somebody has put it away
+            with suppress(FileNotFoundError):  # the file was removed
                 _system.rename(self.path, self.path + ".1")
             self._size = 0
         try:
@@ -387,7 +387,7 @@ class Recorder:
         try:
             size = _system.fstat(handle).st_size
             if size == 0 and lines[0]["type"] != "start":
-                # After a rotation, or because somebody removed the file: all is told anew.
+                # After a rotation, or if the file was removed: write everything again.
                 sites = [site for site in self._sites.values() if site.number in self._written]
                 self._written.clear()
                 told: list[Record] = []
@@ -411,10 +411,10 @@ class Recorder:
         try:
             _system.write(2, f"gblock: {text}\n".encode("ascii", "backslashreplace"))
         except OSError:
-            return  # there is nobody left to tell
+            return  # stderr is closed, too
 
     def _tidy(self) -> None:
-        """Remove this host's oldest files if there are too many, but none of a living process."""
+        """Remove this host's oldest files above the limit, except those of living processes."""
         assert self._settings.directory is not None
         try:
             names = _system.listdir(self._settings.directory)
@@ -456,10 +456,10 @@ def _encoded(lines: list[Record]) -> bytes:
 
 
 def _argv() -> list[str]:
-    """Return the first words of the command, without what may be a secret.
+    """Return the first words of the command, without possible secrets.
 
-    An option's value is left out, unless the option is known to take a name or a number, and of an
-    address its scheme and host stay alone.
+    Values of options are omitted, except for options known to take a name or a number. Of a URL
+    only scheme and host are kept.
     """
     words = [word for word in getattr(sys, "argv", []) if isinstance(word, str)][:3]
     kept = []

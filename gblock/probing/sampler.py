@@ -1,8 +1,8 @@
-"""Looks at one hub from gevent's monitor thread and measures what blocks it.
+"""Sample one hub from gevent's monitor thread and measure what blocks it.
 
-No hook is installed: a look reads the loop's cached time and count of turns, the frame of the
-hub's thread, and the clocks. When a turn of the loop lasts, the loop is asked to call back
-(`run_callback_threadsafe`): it does so when it turns again, and that is the exact end.
+No hook is installed: a sample reads the loop's cached time and iteration count, the frame of the
+hub's thread, and the clocks. If an iteration lasts, the sampler asks the loop to call back
+(`run_callback_threadsafe`): the callback runs in the next iteration and marks the exact end.
 The thread never imports anything and never waits for a lock that a greenlet may hold.
 """
 
@@ -28,56 +28,56 @@ if TYPE_CHECKING:
     from gblock.probing.settings import Settings
     from gblock.probing.stacks import Library, Spot, Stack
 
-    # Seconds: of the hub's thread on a processor, of all threads, of garbage collection.
+    # Seconds: CPU time of the hub's thread, of all threads, and time of garbage collection.
     Clocks = tuple[float, float, float]
 
 LAGS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-"""Seconds: the upper bounds of the histogram of the hub's lag at each look."""
+"""Seconds: the upper bounds of the histogram of the hub's lag at each sample."""
 _ERRORS = 10
 _TURNING = 8
-"""So many turns of the loop follow a block at once, beside those that are usual between two looks:
-if there were more, it cannot have been blocked all the time."""
+"""Iterations that may follow a block at once, in addition to the usual number between two
+samples: after more, the loop cannot have been blocked all the time."""
 _COUNT_EVERY, _COUNT_IDLE = 0.1, 1.0
-"""Seconds between two looks at what the kernel counts of the hub's thread."""
+"""Seconds between two readings of the kernel's counters of the hub's thread."""
 _LATE = 0.02
-"""Seconds: a look that comes later than that was kept from coming."""
+"""Seconds: a sample that is later than this was delayed from outside."""
 _DELAYED = 0.002
-"""Seconds of delays after which the kernel's counts are read anew."""
+"""Seconds of delays after which the kernel's counters are read again."""
 _WAKES = 3
-"""So often a thread is put on a processor after one wait at most: for its end, and by the loop."""
+"""The most times a thread gets a CPU in one wait: for its end, and by the loop."""
 _IN_A_ROW = 5
-"""Looks that find a thread at one call, the GIL free, and no thread that waited in between."""
+"""Samples in a row at one call, with the GIL free and no other waiting thread in between."""
 _LONG_ENOUGH = 0.00003
-"""Seconds for which the GIL must be kept from a thread to see that it works without."""
+"""Seconds for which the sampler must hold the GIL to see that the thread runs without it."""
 _WORKED = 0.005
-"""Seconds on a processor that no loop needs to wake up."""
+"""Seconds of CPU time; a loop that only wakes up needs less."""
 _POLLS = {
     "epoll": ("epoll_wait", "epoll_pwait", "epoll_pwait2"),
     "poll": ("poll", "ppoll"),
     "select": ("select", "pselect6"),
 }
-"""How each of libev's backends waits: by any other system call it is a callback that waits."""
+"""The system call in which each of libev's backends waits; any other is a waiting callback."""
 
 
 class _Sight(NamedTuple):
-    """What one look sees before it decides anything."""
+    """The data of one sample."""
 
     now: float
     wall: float
     since: float
-    """When the look before began."""
+    """The start of the previous sample."""
     late: float
     waits: int | None
-    """How often this thread waited since the look before, its sleep included; None if unknown."""
+    """The waits of this thread since the previous sample, with its sleep; None if unknown."""
     others_waits: int | None
-    """The same of all other threads of the process."""
+    """The same for all other threads of the process."""
     stamp: float
     """The loop's cached time."""
     turn: int | None
     turns: int
     clocks: Clocks
     frame: types.FrameType | None
-    """The innermost frame of the hub's thread that is not gblock's."""
+    """The innermost frame of the hub's thread, without gblock's own."""
     is_idle: bool
     is_turned: bool
     has_company: bool
@@ -89,55 +89,55 @@ class _Sight(NamedTuple):
 
 
 class _Count(NamedTuple):
-    """What the kernel had counted of the hub's thread at a time."""
+    """The kernel's counters of the hub's thread at one time."""
 
     at: float
     schedule: kernel.Schedule | None
 
 
 class _Incident:
-    """A turn of the loop that lasts."""
+    """An iteration of the loop that lasts."""
 
     def __init__(
         self, began: float, before: Clocks, opened: float, base: _Count, *, in_poll: bool
     ) -> None:
         self.base = base
-        """What the kernel had counted at the look before."""
+        """The kernel's counters at the previous sample."""
         self.began = began
         self.cpu, self.process, self.collected = before
         self.opened = opened
         self.in_poll = in_poll
-        """The thread looks as if it waited for events; only the loop itself can tell."""
+        """Whether the thread seems to wait for events; only the loop's answer decides."""
         self.mark = Mark()
         self.stacks: dict[object, Stack] = {}
         self.last: Stack | None = None
         self.spot: Spot | None = None
-        """Where the thread stood at the last look."""
+        """The place of the thread at the last sample."""
         self.was_clean = False
         self.late = 0.0
         self.waits: int | None = 0
-        """How often the sampler's thread woke and waited again, when it came late."""
+        """The waits of the sampler's thread during delays."""
         self.others_waits: int | None = 0
-        """The same of all other threads of the process."""
+        """The same for all other threads of the process."""
         self.next_state = 0.0
         self.asleep = 0
         self.running = 0
         self.syscall: str | None = None
         self.progress = 0.0
         self.first: kernel.Schedule | None = None
-        """What the kernel had counted when the incident was opened."""
+        """The kernel's counters when the incident was opened."""
         self.schedule: kernel.Schedule | None = None
-        """The same at the last look."""
+        """The same at the last sample."""
         self.is_waiting = False
         self.last_cpu = self.cpu
-        """The thread's time on a processor at the last look."""
+        """The thread's CPU time at the last sample."""
         self.has_company = True
         self.asked = 0.0
-        """The thread's time on a processor when the loop was asked."""
+        """The thread's CPU time when the loop was asked."""
         self.idle = 0.0
 
     def delay(self, sight: _Sight) -> None:
-        """Count a look that came late."""
+        """Count a delayed sample."""
         self.late += sight.late
         if sight.late > _LATE:
             if self.waits is None or sight.waits is None:
@@ -151,7 +151,7 @@ class _Incident:
 
 
 class Sampler:
-    """Watches one hub; `look` runs in the monitor thread, everything else in the hub's."""
+    """Sample one hub: `look` runs in the monitor thread, everything else in the hub's."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class Sampler:
         collections: Collections,
         library: Library,
     ) -> None:
-        """Take what is known about the hub; runs in the hub's thread."""
+        """Store what is known about the hub; runs in the hub's thread."""
         self.ident: int = hub.thread_ident
         self.native = clocks.native_id()
         self.settings = settings
@@ -169,9 +169,9 @@ class Sampler:
         self.library = library
         self.samples = 0
         self.busy = 0
-        """Looks that found the hub at work."""
+        """Samples in which the hub was busy."""
         self.lags = [0] * (len(LAGS) + 1)
-        """Looks by how long the turn of the loop lasted until then; see `LAGS`."""
+        """Samples by the time that the loop's iteration had lasted; see `LAGS`."""
         self.lag = 0.0
         self.disabled: str | None = None
         self.on_look: Callable[[], None] | None = None
@@ -192,10 +192,10 @@ class Sampler:
         self.restart()
 
     def restart(self, first: float = 0.0) -> None:
-        """Forget the past: at the start, and in a child after a fork.
+        """Reset the state: at the start, and in a child after a fork.
 
         Args:
-            first: Seconds that the monitor thread sleeps before it looks for the first time.
+            first: Seconds that the monitor thread sleeps before the first sample.
         """
         now = perf_counter()
         self._pace = self._period
@@ -203,7 +203,7 @@ class Sampler:
         self.pid = os.getpid()
         self._kernel = kernel.Thread(self.native)
         self._clock = clocks.clock_of(self.ident)
-        self._own: kernel.Thread | None = None  # known once the monitor thread looks
+        self._own: kernel.Thread | None = None  # set by the monitor thread
         self._own_waiting: float | None = None
         self._delayed = 0.0
         self._left = now
@@ -225,7 +225,7 @@ class Sampler:
         self._state = "idle"
 
     def look(self, hub: Any) -> None:
-        """Look once; no error leaves this function."""
+        """Take one sample; no exception leaves this function."""
         if self.disabled is not None:
             return
         try:
@@ -239,18 +239,18 @@ class Sampler:
                 self._pace = pace
             if self.on_look is not None:
                 self.on_look()
-        except BaseException as error:  # noqa: BLE001 - gevent's thread would die of it
+        except BaseException as error:  # noqa: BLE001 - an exception would end gevent's thread
             self._failed(error)
         finally:
             self._left, self._sleep = perf_counter(), self._pace
             self._waits = clocks.waits()
             self._others_waits = _less(clocks.all_waits(), self._waits)
             if self._left - self._since >= _LATE:
-                # It was held up in here, which is as late. What let it in is not seen any more.
+                # The delay happened in here and counts like a late sample, but its cause is gone.
                 self._left, self._waits = self._since + _LATE, None
 
     def finish(self) -> None:
-        """Write what is under way, and the last heartbeat; runs at the end, in any thread."""
+        """Write unfinished blocks and the last heartbeat; runs at the end, in any thread."""
         incident = self._incident
         if incident is not None:
             self._incident = None
@@ -258,7 +258,7 @@ class Sampler:
         self._heartbeat()
 
     def _heartbeat(self) -> None:
-        """Write what was counted since the start."""
+        """Write the counts since the start."""
         self.recorder.heartbeat(
             {
                 "samples": self.samples,
@@ -301,7 +301,7 @@ class Sampler:
                 self.lag = 0.0
 
     def _sight(self, loop: Any) -> _Sight:
-        """Read everything that changes by itself; nothing here releases the GIL."""
+        """Read everything that changes on its own; nothing here releases the GIL."""
         now, wall = perf_counter(), clocks.wall()
         waits, all_waits = clocks.waits(), clocks.all_waits()
         since, self._since = self._since, now
@@ -312,8 +312,8 @@ class Sampler:
         frames = clocks.frames()
         frame = frames.get(self.ident)
         while frame is not None and frame.f_code.co_filename.startswith(stacks.HERE):
-            frame = frame.f_back  # a mark, or the garbage collector's callback
-        # A greenlet whose target is a C function has no frame; neither has a thread that is over.
+            frame = frame.f_back  # the mark, or the garbage collector's callback
+        # A greenlet with a C function as target has no frame, nor has a finished thread.
         is_idle = times[0] == 0.0 if frame is None else frame.f_code in self._idle_codes
         self.samples += 1
         self._state = "idle" if is_idle else "running"
@@ -335,7 +335,7 @@ class Sampler:
         )
 
     def _follow(self, sight: _Sight, hub: Any) -> float:
-        """Go on with what lasted at the last look; return the seconds that nothing explains yet."""
+        """Continue the open incident; return the seconds that nothing explains yet."""
         incident = self._incident
         if incident is None:
             return sight.late
@@ -350,7 +350,7 @@ class Sampler:
             if sight.is_idle:
                 self._question(incident, hub, sight)
             elif incident.last is not None:
-                incident.in_poll = False  # after the callback others run, in the same turn
+                incident.in_poll = False  # after the callback, others run in the same iteration
             else:
                 self._incident = None
         elif sight.is_idle:
@@ -362,9 +362,9 @@ class Sampler:
         return 0.0
 
     def _begin_after(self, incident: _Incident, sight: _Sight) -> None:
-        """Take the end of an incident for the earliest beginning of the next."""
+        """Use the end of an incident as the earliest start of the next one."""
         if incident.in_poll:
-            # Nothing but the mark has woken the loop, so it waits for events again.
+            # Only the mark has woken the loop, so it waits for events again.
             ago = sight.now - incident.mark.at
             if sight.is_idle and sight.stamp < sight.wall - ago + 0.002:
                 self._polls = sight.stamp
@@ -373,7 +373,7 @@ class Sampler:
             self._before = (incident.mark.cpu, *sight.clocks[1:])
 
     def _miss(self, sight: _Sight, unseen: float) -> None:
-        """Record a time in which the sampler saw nothing, if nothing that runs now explains it."""
+        """Record a time without samples, if nothing that runs now explains it."""
         if unseen >= self._threshold and 0 <= sight.turns <= _TURNING + 2 * self._turns:
             explained = 0.0 if sight.is_idle else sight.now - self._pass(sight)
             if explained < unseen / 2:
@@ -382,7 +382,7 @@ class Sampler:
             self._turns = max(sight.turns, self._turns * 0.9)
 
     def _at_rest(self, sight: _Sight, loop: Any) -> None:
-        """Look at a hub that seems to wait for events."""
+        """Handle a sample of a hub that seems to wait for events."""
         self._busy = False
         if not self._asks or self._incident is not None:
             return
@@ -392,7 +392,7 @@ class Sampler:
             self._suspect(loop, sight.now)
 
     def _at_work(self, sight: _Sight, hub: Any) -> None:
-        """Look at a hub that runs something."""
+        """Handle a sample of a busy hub."""
         if not self._busy or sight.is_turned:
             self._began = self._pass(sight)
             self._before = self._last
@@ -408,7 +408,7 @@ class Sampler:
             self._incident = incident
             incident.delay(sight)
             incident.has_company = sight.has_company
-        # First the stack: whatever lets go of the GIL lets the hub's thread move on.
+        # The stack first: anything that releases the GIL lets the hub's thread move on.
         if sight.frame is not None:
             is_late = not sight.is_clean
             stack = self.library.stack(incident.stacks, sight.frame, self.hub_code, is_late=is_late)
@@ -421,10 +421,10 @@ class Sampler:
             incident.first = incident.schedule
 
     def _count_all(self, sight: _Sight) -> None:
-        """Read for how long this thread and the hub's have waited for a processor.
+        """Read how long this thread and the hub's have waited for a CPU.
 
-        Where to read releases the GIL, what the hub does meanwhile is not seen. Then the counts are
-        taken while the hub rests, and the delays since are added to them.
+        If reading releases the GIL, the hub's activity meanwhile is not seen. In that case the
+        counters are read while the hub is idle, and the delays since are added.
         """
         self._delayed += sight.late
         if self._own is None:
@@ -440,8 +440,8 @@ class Sampler:
     def _suspect(self, loop: Any, now: float) -> None:
         """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
 
-        The one cannot be told from the other by a frame. The loop's time does not change in either,
-        so one answer holds until it does.
+        A frame does not distinguish the two. The loop's time changes in neither, so one answer is
+        valid until it does.
         """
         incident = _Incident(self._still, self._still_before, now, self._count, in_poll=True)
         incident.asked = clocks.read(self._clock)
@@ -450,7 +450,7 @@ class Sampler:
         incident.first = self._kernel.schedule()
 
     def _question(self, incident: _Incident, hub: Any, sight: _Sight) -> None:
-        """Find out why a loop does not call back although it seems to wait for events."""
+        """Find out why a loop that seems to wait for events does not call back."""
         now = sight.now
         if incident.last is None:
             state = self._kernel.state()
@@ -463,11 +463,11 @@ class Sampler:
                 ):
                     return
             elif sight.clocks[0] - incident.asked < _WORKED:
-                return  # it has no processor
+                return  # it has no CPU
         self._watch(incident, self._frameless_stack(incident, hub, now - incident.began), sight)
 
     def _frameless_stack(self, incident: _Incident, hub: Any, elapsed: float) -> Stack | None:
-        """Return what runs without a frame; to name it takes a millisecond, so not at once."""
+        """Return the C function that runs without a frame; naming it takes a millisecond."""
         stack = incident.stacks.get(incident.in_poll)
         if stack is None and elapsed >= self._threshold / 2:
             if incident.in_poll:
@@ -480,16 +480,16 @@ class Sampler:
 
     @staticmethod
     def _pass(sight: _Sight) -> float:
-        """Return when the turn of the loop that is under way began."""
+        """Return when the current iteration of the loop started."""
         # libev's time is the wall clock's, libuv's the monotonic clock's in milliseconds.
         age = sight.wall - sight.stamp
         if abs(sight.now - sight.stamp) < abs(age):
             age = sight.now - sight.stamp
-        # It cannot have been before the last look, unless that look saw the same turn.
+        # Not before the last sample, unless that sample saw the same iteration.
         return min(sight.now, max(sight.now - age, sight.since))
 
     def _watch(self, incident: _Incident, stack: Stack | None, sight: _Sight) -> None:
-        """Count the time since the last look for what runs now, and what proves it."""
+        """Add the time since the last sample to what runs now, with its proofs."""
         if stack is None:
             return
         now = sight.now
@@ -505,9 +505,9 @@ class Sampler:
             spot.has_lasted = self._runs_without_gil(sight)
         is_same, before, proven = incident.spot is spot, incident.schedule, gap
         if incident.in_poll and incident.last is None:
-            # The callback has run since before the loop was asked.
+            # The callback started before the loop was asked.
             is_same, before, proven = True, incident.first, now - incident.opened
-        # The kernel is asked of a thread that sleeps: to ask releases the GIL.
+        # Only for a sleeping thread: asking the kernel releases the GIL.
         ran = sight.clocks[0] - self._last[0]
         asks = kernel.KEEPS_GIL or ran < gap / 2
         schedule = self._kernel.schedule() if asks else None
@@ -527,7 +527,7 @@ class Sampler:
             spot.slept += proven
         elif is_same and sight.is_clean and incident.was_clean:
             spot.worked += proven
-            # A thread that needed the GIL would have waited for it during one of these looks.
+            # A thread that needs the GIL would have waited for it during one of these samples.
             spot.in_a_row = spot.in_a_row + 1 if sight.others_waits == 0 else 0
             spot.has_lasted = spot.has_lasted or spot.in_a_row >= _IN_A_ROW
         else:
@@ -547,22 +547,22 @@ class Sampler:
             self.recorder.progress(elapsed, self.recorder.site(spot.site_of(sure)))
 
     def _runs_without_gil(self, sight: _Sight) -> bool:
-        """Return whether the hub's thread works on while this one has had the GIL since it looked.
+        """Return whether the hub's thread runs while this one has held the GIL since the sample.
 
-        Then it is inside one call of C that has released the GIL, and has been for as long.
+        Then it is inside one C call that has released the GIL, and has been for that long.
         """
         elapsed = perf_counter() - sight.now
         ran = clocks.read(self._clock) - sight.clocks[0]
         return elapsed >= _LONG_ENOUGH and ran >= elapsed / 2
 
     def _kept_busy(self, incident: _Incident, sight: _Sight) -> float:
-        """Return for how long the hub's thread was on a processor or in line for one, at most."""
+        """Return how long the hub's thread was at most on a CPU or in the run queue."""
         ran = sight.clocks[0] - self._last[0]
         now, base = self._kernel.schedule(), incident.schedule or incident.base.schedule
         return ran + now.waiting - base.waiting if now is not None and base is not None else ran
 
     def _held(self, sight: _Sight) -> float:
-        """Return for how long the GIL is proven to have been kept until this look."""
+        """Return how long the GIL is proven to have been held until this sample."""
         if sight.late < _LATE or self._own is None or self._own_waiting is None:
             return 0.0
         schedule = self._own.schedule()
@@ -577,7 +577,7 @@ class Sampler:
         is_asleep = state in ("S", "D")
         name, pointer = self._kernel.syscall() if is_asleep else (None, 0)
         if incident.mark.at:
-            return False  # to ask the kernel lets go of the GIL, and the block was over by then
+            return False  # asking the kernel releases the GIL, and the block ended meanwhile
         incident.asleep += is_asleep
         incident.running += state == "R"
         if is_asleep:
@@ -588,7 +588,7 @@ class Sampler:
 
     def _close(self, incident: _Incident, end: float, cpu: float) -> None:
         if incident.in_poll and incident.last is None:
-            incident.began = incident.opened  # before that it may well have waited for events
+            incident.began = incident.opened  # before that it may have waited for events
         duration = end - incident.began
         self.lag = max(self.lag, duration)
         if duration < self._threshold:
@@ -614,7 +614,7 @@ class Sampler:
         )
 
     def _count_end(self, incident: _Incident, end: float) -> None:
-        """Count the time that no look lies in for a thread that has slept through it."""
+        """Add the time without samples at the end, for a thread that slept through it."""
         before, spot = incident.schedule, incident.spot
         schedule = self._kernel.schedule() if incident.is_waiting else None
         if before is None or spot is None or schedule is None:
@@ -622,7 +622,7 @@ class Sampler:
         places = [each for stack in incident.stacks.values() for each in stack.spots.values()]
         waited = incident.others_waits
         if len(places) == 1 and waited is not None and waited <= _WAKES:
-            # From the look before the block on all other threads have waited but once or twice.
+            # Since the sample before the block, all other threads have waited once or twice.
             ran = incident.last_cpu - incident.cpu
             spot.slept = max(spot.slept, end - incident.began - ran)
         # It woke for the end of its wait, and the loop once or twice since.
@@ -725,7 +725,7 @@ class Sampler:
 
 
 def _told(error: BaseException) -> str:
-    """Return one line: what went wrong, and where in the probe."""
+    """Return one line: the error, and its place in the probe."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -745,7 +745,7 @@ def _turn(loop: Any) -> int | None:
 
 
 def _loop_codes(hub: Any) -> frozenset[types.CodeType]:
-    """Return the code that is on top while the loop waits for events."""
+    """Return the code of the innermost frame while the loop waits for events."""
     codes = set()
     for cls in type(hub).__mro__:
         codes.add(getattr(cls.__dict__.get("run"), "__code__", None))

@@ -1,4 +1,4 @@
-"""The probe's settings, all from the environment; a wrong value is a warning and the default."""
+"""The probe's settings, from the environment; an invalid value causes a warning."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 class Settings:
-    """What the environment asks for; each default stands here and nowhere else."""
+    """The settings, with their defaults."""
 
     def __init__(self) -> None:
-        """Start with the defaults."""
+        """Set the defaults."""
         self.enabled = False
         """GBLOCK_PROBE: whether gevent's plug-ins start the probe."""
         self.threshold = 0.1
-        """GBLOCK_PROBE_THRESHOLD: seconds from which on a block is recorded."""
+        """GBLOCK_PROBE_THRESHOLD: the shortest block to record, in seconds."""
         self.directory: str | None = None
-        """GBLOCK_PROBE_DIR: where the records go; without it, short lines go to stderr."""
+        """GBLOCK_PROBE_DIR: the directory for records; without it, short lines go to stderr."""
         self.heartbeat = 60.0
-        """GBLOCK_PROBE_HEARTBEAT: seconds between two proofs of life."""
+        """GBLOCK_PROBE_HEARTBEAT: seconds between two heartbeats."""
         self.max_bytes = 10_000_000
-        """GBLOCK_PROBE_MAX_BYTES: a file of records is replaced from here; one old one is kept."""
+        """GBLOCK_PROBE_MAX_BYTES: the size at which a file is rotated; one old file is kept."""
         self.max_files = 1000
-        """GBLOCK_PROBE_MAX_FILES: older files of this host's dead processes are removed."""
+        """GBLOCK_PROBE_MAX_FILES: above this, files of this host's dead processes are removed."""
         self.max_sites = 500
         """GBLOCK_PROBE_MAX_SITES: further call sites are counted as one, number 0."""
         self.max_records = 600
-        """GBLOCK_PROBE_MAX_RECORDS: blocks a minute; what is more is counted as dropped."""
+        """GBLOCK_PROBE_MAX_RECORDS: blocks per minute; the rest is counted as dropped."""
         self.watchdog = 0.0
         """GBLOCK_PROBE_WATCHDOG: seconds after which `faulthandler` writes all stacks; 0 is off."""
         self.sink: Callable[[dict[str, object]], object] | None = None
-        """Called with each record of a site, a block and a heartbeat; set by code alone."""
+        """Called with each record of a site, a block and a heartbeat; set only by code."""
         self.user: tuple[str, ...] = ()
-        """GBLOCK_PROBE_USER: paths whose code is the user's own, wherever it is installed."""
+        """GBLOCK_PROBE_USER: paths of the user's own code, wherever it is installed."""
         self.owns_monitor = False
-        """GBLOCK_PROBE_OWNS_MONITOR: gevent's monitor thread runs for the probe alone."""
+        """GBLOCK_PROBE_OWNS_MONITOR: whether gevent's monitor thread runs only for the probe."""
 
     @property
     def period(self) -> float:
-        """Seconds between two looks at a healthy hub; gevent's monitor sleeps 5 ms at least."""
+        """Seconds between two samples of a healthy hub; gevent's monitor sleeps at least 5 ms."""
         return min(0.05, max(0.005, 0.4 * self.threshold))
 
     @property
     def pace(self) -> float:
-        """Seconds between two looks while the hub may be blocked."""
+        """Seconds between two samples while the hub may be blocked."""
         return min(0.025, max(0.005, 0.2 * self.threshold))
 
     @property
     def suspicious(self) -> float:
-        """Seconds of one turn after which it is looked at closely.
+        """Seconds of one iteration after which it is sampled closely.
 
-        With the period before it and a late look, it must stay below the threshold.
+        With the period before it and a late sample, it must stay below the threshold.
         """
         return 0.1 * self.threshold
 
@@ -69,11 +69,11 @@ KNOWN = frozenset(
         "_MAX_SITES", "_METRICS", "_OWNS_MONITOR", "_THRESHOLD", "_USER", "_WATCHDOG",
     )
 )  # fmt: skip
-"""The variables that mean something to the probe."""
+"""The variables of the probe."""
 
 
 def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
-    """Return the settings; what cannot be read is told once and left at its default."""
+    """Return the settings; an invalid value is reported once, and the default applies."""
     settings = Settings()
 
     def number(name: str, default: float, least: float, most: float) -> float:

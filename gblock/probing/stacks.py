@@ -1,4 +1,4 @@
-"""Takes stacks down, and keeps apart the places at which a thread was seen during one block."""
+"""Record stacks, and distinguish the places at which a thread was seen during one block."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from gblock.probing.record import Frame
 
 HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-"""All of gblock: what of it runs in a host is never the host's own code."""
+"""The directory of gblock: its code in a host is never the host's own code."""
 _STACKS = 32
-"""Different stacks that are told apart during one block."""
+"""The number of different stacks that are distinguished during one block."""
 _DEPTH = 64
 _SPOTS = 4
-"""Instructions of one stack that are told apart."""
+"""The number of instructions of one stack that are distinguished."""
 _ELSEWHERE = -2
-"""Stands for all other instructions."""
+"""The key for all other instructions."""
 _CANDIDATES = 6
 
 
 class Spot:
-    """One instruction at which a stack was seen, and for how long."""
+    """One instruction at which a stack was seen, with times."""
 
     __slots__ = (
         "begins",
@@ -46,33 +46,33 @@ class Spot:
     )  # fmt: skip
 
     def __init__(self, site: Site, *, is_call: bool, begins: bool = False) -> None:
-        """Start without any time."""
+        """Create a spot without any time."""
         self.site = site
         self.is_call = is_call
         self.begins = begins
         self.suspicion: suspects.Suspicion | None = None
         self.seconds = 0.0
         self.slept = 0.0
-        """For how long the thread was proven to wait here."""
+        """The time for which the thread was proven to wait here."""
         self.worked = 0.0
-        """For how long it was seen here, both times while the GIL was free."""
+        """The time for which it was seen here, in both samples with the GIL free."""
         self.in_a_row = 0
-        """Looks in a row that found it here, where it can only have worked without the GIL."""
+        """Samples in a row at this place, where it can only have run without the GIL."""
         self.has_lasted = False
-        """Whether it was seen to work here while another thread had the GIL."""
+        """Whether it was seen to run here while another thread held the GIL."""
         self.held = 0.0
-        """For how long the GIL was proven to be kept until the thread stood here."""
+        """The time for which the GIL was proven to be held until the thread was seen here."""
         self.busy = 0.0
-        """Seconds on a processor, or in line for one, meanwhile."""
+        """Seconds on a CPU, or in the run queue, meanwhile."""
 
     @property
     def free(self) -> float:
-        """For how long the thread was proven to be inside one call that had released the GIL."""
+        """The time for which the thread was proven to be inside a call that released the GIL."""
         return self.slept + (self.worked if self.has_lasted else 0.0)
 
     @property
     def seen(self) -> verdict.Seen:
-        """What was measured here, as plain values."""
+        """Return the measurements for this place, as plain values."""
         suspicion = self.suspicion
         return verdict.Seen(
             self.seconds,
@@ -99,7 +99,7 @@ class Spot:
         """Return the site with the names that are proven.
 
         Args:
-            sure: How sure the blame is, one of `verdict`'s words.
+            sure: The confidence, one of `verdict`'s words.
         """
         suspicion = self.suspicion
         if sure == verdict.EXACT:
@@ -107,35 +107,35 @@ class Spot:
             is_known = is_known or self.seen.is_idle
             return self.site if is_known else self.site.without_callable()
         if self.begins and self.held >= self.free:
-            # What kept the GIL was over when this function was entered.
+            # What held the GIL was over when this function was entered.
             return self.site.without_names().of_caller()
         return self.site.without_names()
 
 
 class Stack:
-    """One stack that was seen during a block, and for how long."""
+    """One stack that was seen during a block, with times."""
 
     __slots__ = ("now", "root", "seconds", "spots")
 
     def __init__(self, root: str, last: int, spot: Spot) -> None:
-        """Start at one instruction."""
+        """Create a stack at one instruction."""
         self.root = root
         self.now = spot
-        """Where it was seen last."""
+        """The place where it was seen last."""
         self.spots = {last: spot}
         self.seconds = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count time for where it was seen last."""
+        """Add time to the place where it was seen last."""
         self.seconds += seconds
         self.now.seconds += seconds
 
 
 def chosen(known: dict[object, Stack], duration: float) -> tuple[Stack | None, Spot | None]:
-    """Return the stack and the instruction that a block of some seconds is to be blamed on.
+    """Return the stack and the instruction to blame for a block of some seconds.
 
-    That is where the thread was proven to be for half of the block, and otherwise where it was
-    seen for most of the time.
+    This is the place at which the thread was proven to be for half of the block, or else the place
+    where it was seen for most of the time.
     """
     spots = [(stack, spot) for stack in known.values() for spot in stack.spots.values()]
     if not spots:
@@ -161,13 +161,13 @@ def candidates(stacks: dict[object, Stack]) -> list[str]:
 
 
 class Library:
-    """Tells the user's own code from that of libraries, and takes stacks down."""
+    """Distinguish the user's own code from that of libraries, and record stacks."""
 
     def __init__(self, user: tuple[str, ...]) -> None:
-        """Learn where the standard library is.
+        """Find the standard library.
 
         Args:
-            user: Paths whose code is the user's, wherever it is installed.
+            user: Paths of the user's own code, wherever it is installed.
         """
         self._user = user
         self._standard = tuple(
@@ -212,13 +212,13 @@ class Library:
         *,
         is_late: bool,
     ) -> Stack | None:
-        """Return the stack of a frame among those that were seen, a new one where it is new.
+        """Return the known stack of a frame, or a new one.
 
         Args:
-            known: The stacks that were seen during the block; a new one is added.
+            known: The stacks seen during the block; a new one is added.
             frame: The innermost frame of the hub's thread.
             hub_code: The code of the hub's own greenlet.
-            is_late: Whether the look had to wait for the GIL, so that it matters what kept it.
+            is_late: Whether the sample had to wait for the GIL, so that its holder matters.
         """
         if frame is None:
             return None
@@ -247,7 +247,7 @@ class Library:
                 spot = self._spot(frame)
             found.spots[last] = spot
         if is_late and last != _ELSEWHERE:
-            # By what the names mean now: what counts is the look that came late.
+            # By the current meaning of the names: the late sample counts.
             suspicion = suspects.suspects(frame)
             if spot.suspicion is None or not suspicion.is_sole:
                 spot.suspicion = suspicion
@@ -255,7 +255,7 @@ class Library:
         return found
 
     def frameless(self, name: str | None, lines: list[Line]) -> Stack:
-        """Return the stack of a C function without a frame, with where its greenlet came from."""
+        """Return the stack of a C function without a frame, with the origin of its greenlet."""
         site = Site()
         site.callable = name
         site.spawned = bool(lines)
@@ -298,5 +298,5 @@ class Library:
 
 
 def code_name(code: types.CodeType) -> str:
-    """Return the qualified name of a function, or its plain name before Python 3.11."""
+    """Return a function's qualified name, or its plain name before Python 3.11."""
     return getattr(code, "co_qualname", code.co_name)[:200]

@@ -1,12 +1,12 @@
-"""Names what may have kept the GIL until a frame let another thread in.
+"""Name what may have held the GIL until a frame let another thread in.
 
-A thread that waits for the GIL gets it at the next place where the interpreter looks for such a
-request: after a call of a C function, at a jump backwards, where a function is entered. What ran
-since the place before that is suspect: the call itself, and each instruction in between that may
-take long, such as an operator, the end of a Python function, or the release of an object. Only
-where the call is the sole suspect is it known to have kept the GIL.
+A thread that waits for the GIL gets it at the next point where the interpreter checks for such a
+request: after a call of a C function, at a backward jump, at a function's entry. Everything that
+    ran since the previous point is suspect: the call itself, and each instruction in between that
+    may take long, such as an operator, the end of a Python function, or the release of an object.
+    Only if the call is the sole suspect is it known to have held the GIL.
 
-The places are those of CPython's `ceval.c` (`CHECK_EVAL_BREAKER` in 3.10 to 3.12, `CHECK_PERIODIC`
+The points are those of CPython's `ceval.c` (`CHECK_EVAL_BREAKER` in 3.10 to 3.12, `CHECK_PERIODIC`
 and `RESUME_CHECK` in 3.13). As everywhere in the probe, no code of the host runs.
 """
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _INLINES = sys.version_info >= (3, 11)
-"""Whether a Python function returns to its Python caller without looking for requests."""
+"""Whether a Python function returns to its Python caller without a check for requests."""
 _LIMIT = 400
-"""Instructions that are walked back at most."""
+"""The limit of instructions to walk back."""
 _SMALL = 10_000
-"""Items or bits: an operator on less than that takes no time that matters."""
+"""Items or bits: an operator on smaller values takes a negligible time."""
 
-# Instructions that take no time and release nothing.
+# Instructions that take a negligible time and release nothing.
 _LIGHT = frozenset(
     """
     CACHE COPY COPY_FREE_VARS DUP_TOP DUP_TOP_TWO END_FOR END_SEND EXTENDED_ARG GEN_START
@@ -56,7 +56,7 @@ _LEAVING = frozenset(
     }
 )  # fmt: skip
 _STORES = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_DEREF"})
-# C functions that give a number, a text or nothing: what they return is released at once.
+# C functions that return a number, a string or None: releasing the result takes no time.
 _PLAIN_RESULTS = (
     "builtins.abs", "builtins.bool", "builtins.bytes", "builtins.callable", "builtins.chr",
     "builtins.divmod", "builtins.float", "builtins.getattr", "builtins.hasattr", "builtins.hash",
@@ -71,7 +71,7 @@ _PLAIN_OWNERS = (
     "builtins.str.", "builtins.bytes.", "builtins.int.", "builtins.float.", "time.", "math.",
     "ctypes.", "_ctypes.",
 )  # fmt: skip
-# The interpreter runs these without looking for a request afterwards, once they are specialised.
+# The interpreter runs these without a check for requests afterwards, once specialised.
 _UNCHECKED = ("builtins.isinstance", "builtins.len", "builtins.list.append", "builtins.type")
 _OPENING = ("_io.open", "io.open", "builtins.open")
 _SCALARS = (bool, int, float, complex, type(None), str, bytes)
@@ -98,7 +98,7 @@ _ITERATORS = frozenset(map(type, map(iter, ([], (), {}, "", b"", range(0), range
 
 
 class Suspicion:
-    """What may have kept the GIL until a frame let another thread in."""
+    """What may have held the GIL until a frame let another thread in."""
 
     __slots__ = ("computes", "is_inside", "is_sole", "names", "others", "temporary")
 
@@ -112,15 +112,15 @@ class Suspicion:
         temporary: bool = False,
         computes: bool = False,
     ) -> None:
-        """Keep what was found.
+        """Store the result.
 
         Args:
-            names: The suspects, the last one that ran first.
-            is_sole: Whether the call at which the frame stands is known and the only suspect.
+            names: The suspects, the last to run first.
+            is_sole: Whether the call at the frame's instruction is known and the only suspect.
             is_inside: Whether all suspects are parts of the frame's own function.
-            others: Whether the call is unknown, or something besides it is suspect.
-            temporary: Whether the call is the sole suspect but for the release of its arguments.
-            computes: Whether all suspects but the call can only compute: none of them can wait.
+            others: Whether the call is unknown, or there is another suspect.
+            temporary: Whether the only other suspect is the release of the call's arguments.
+            computes: Whether all suspects except the call can only compute, not wait.
         """
         self.computes = computes
         self.names = names
@@ -131,10 +131,10 @@ class Suspicion:
 
 
 def suspects(frame: types.FrameType) -> Suspicion:
-    """Return what may have kept the GIL until this frame let another thread in."""
+    """Return what may have held the GIL until this frame let another thread in."""
     try:
         return _suspects(frame)
-    except Exception:  # noqa: BLE001 - bytecode of another maker
+    except Exception:  # noqa: BLE001 - bytecode of another compiler
         return Suspicion(())
 
 
@@ -160,7 +160,7 @@ def _suspects(frame: types.FrameType) -> Suspicion:
 
 
 class _Code:
-    """The instructions of a function, and what runs before each of them."""
+    """The instructions of a function, and the predecessors of each."""
 
     def __init__(self, code: types.CodeType) -> None:
         self.listed = callee.instructions(code)
@@ -200,7 +200,7 @@ def _handlers(code: types.CodeType) -> Iterator[int]:
 
 
 class _Walk:
-    """The instructions before the one that a frame stands at."""
+    """The instructions before the one at which a frame stands."""
 
     def __init__(self, frame: types.FrameType) -> None:
         self._frame = frame
@@ -208,10 +208,10 @@ class _Walk:
         self._listed: Sequence[dis.Instruction] = self._code.listed
         self._at = callee.index_at(self._listed, frame.f_lasti)
         self._stored: dict[str, int] = {}
-        """The variables that may have been stored since the last look, and where at last."""
+        """The variables that may have been stored since the last check, and the last place."""
 
     def before(self, *, with_own: bool = False) -> list[str]:
-        """Return what may take long since the last look for requests, the last one first.
+        """Return what may take long since the last check for requests, the last first.
 
         Args:
             with_own: Whether the instruction itself is suspect, too.
@@ -227,7 +227,7 @@ class _Walk:
         return found
 
     def arguments(self) -> list[str]:
-        """Return what the call's own arguments may cost where they are released after it."""
+        """Return what releasing the call's own arguments may cost."""
         first, last = callee.arguments(self._listed, self._at)
         for at in range(first, last):
             name = self._listed[at].opname
@@ -239,7 +239,7 @@ class _Walk:
         return []
 
     def _region(self) -> tuple[list[int], list[str]]:
-        """Return the instructions that may have run since the last look, and other suspects."""
+        """Return the instructions that may have run since the last check, and other suspects."""
         found: list[str] = []
         region: list[int] = []
         seen = {self._at}
@@ -272,11 +272,11 @@ class _Walk:
         return region, found
 
     def _called(self, at: int) -> str | None:
-        """Return the name of what a call of this frame calls, empty for a Python function."""
+        """Return the name of the function that a call calls, empty for a Python function."""
         return callee.called(self._frame, self._listed, at)
 
     def _passed(self, at: int) -> tuple[str | None, bool]:
-        """Return what is suspect of a call that was passed, and whether to look before it."""
+        """Return the suspect in an earlier call, and whether to look before the call."""
         called = self._called(at)
         if not _INLINES:
             return None, False
@@ -289,10 +289,10 @@ class _Walk:
         return None, called in _UNCHECKED
 
     def _ends_at_once(self, at: int) -> bool:
-        """Return whether a function of Python that was called computes and releases nothing.
+        """Return whether a called Python function computes and releases nothing.
 
         Its arguments are still held by its caller, it has no other variables, and its instructions
-        take no time. Then only what the caller did before the call is left to look at.
+        take no time. Then only what the caller did before the call remains.
         """
         function = callee.called_object(self._frame, self._listed, at)
         if type(function) is types.MethodType:
@@ -320,7 +320,7 @@ class _Walk:
             yield value
 
     def _weight(self, at: int) -> str | None:
-        """Return what an instruction is called where it may take long, and else None."""
+        """Return the name of an instruction that may take long, else None."""
         instruction = self._listed[at]
         name = instruction.opname
         if name in _LIGHT:
@@ -370,7 +370,7 @@ class _Walk:
         return callee.is_plain_attribute(self._frame, self._listed, at)
 
     def _is_first_store(self, at: int, name: str) -> bool:
-        """Return whether a variable held nothing that takes time to release before a store."""
+        """Return whether a variable held nothing before a store that takes time to release."""
         code = self._frame.f_code
         if code.co_flags & 0x01 == 0:
             return False
@@ -389,7 +389,7 @@ class _Walk:
         return True
 
     def _only_scalars(self, name: str) -> bool:
-        """Return whether a variable only ever holds small numbers and texts."""
+        """Return whether a variable only ever holds small numbers and strings."""
         value = callee.local(self._frame, name)
         if type(value) not in _SCALARS or not _is_small_value(value):
             return False
@@ -416,7 +416,7 @@ class _Walk:
     def _iterates_plainly(self, at: int) -> bool:
         while at >= 0 and self._listed[at].opname != "GET_ITER":
             at -= 1
-        if at < 1:  # a comprehension is handed its iterator
+        if at < 1:  # a comprehension gets its iterator as an argument
             return type(callee.local(self._frame, ".0")) in _ITERATORS
         if self._listed[at - 1].opname in callee.CALLS:
             return self._called(at - 1) in ("builtins.range", "builtins.enumerate", "builtins.zip")
@@ -424,7 +424,7 @@ class _Walk:
         return type(value) in _SIZED
 
     def _is_small(self, at: int) -> bool:
-        """Return whether what an instruction computes is small, by its operands."""
+        """Return whether the result of an instruction is small, judged by its operands."""
         if at < 0:
             return False
         instruction = self._listed[at]
@@ -457,7 +457,7 @@ class _Walk:
         if operator in ("**", "<<", "@"):
             return False
         if instruction.opname == "COMPARE_OP" or operator == "*":
-            # Two containers are compared to their depths, and a text may be repeated without end.
+            # Containers are compared recursively, and a string may be repeated without limit.
             values = [value for each in places for value in self._values(each)]
             return all(type(each) in (bool, int, float, str, bytes) for each in values) and (
                 operator != "*" or _is_short_product(values)
@@ -465,7 +465,7 @@ class _Walk:
         return True
 
     def _tops(self, at: int, first: int) -> list[int]:
-        """Return the instructions that left the operands of another one, the last first."""
+        """Return the instructions that produced another one's operands, the last first."""
         tops = []
         here: int | None = at - 1
         while here is not None and here >= first:
@@ -476,7 +476,7 @@ class _Walk:
         return tops
 
     def _values(self, at: int) -> list[object]:
-        """Return what an instruction loads; one unknown value where it computes."""
+        """Return the values that an instruction loads; one unknown value if it computes."""
         name, argument = self._listed[at].opname, self._listed[at].argval
         if name.startswith(("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD")):
             return [callee.local(self._frame, each) for each in argument]
@@ -487,7 +487,7 @@ class _Walk:
         return [callee.value_at(self._frame, self._listed, at)]
 
     def _operands(self, at: int) -> int | None:
-        """Return where the operands of an instruction begin."""
+        """Return the first instruction of another one's operands."""
         name, argument = self._listed[at].opname, self._listed[at].arg or 0
         values = 2
         if name == "BUILD_STRING":
@@ -531,7 +531,7 @@ _HARMLESS = frozenset({"CACHE", "PUSH_NULL", "PRECALL", "KW_NAMES", "NOP", "LIST
 
 
 def _is_short_product(values: Sequence[object]) -> bool:
-    """Return whether values that are multiplied make something small."""
+    """Return whether the product of some values is small."""
     product = 1
     for value in values:
         if isinstance(value, str | bytes):
@@ -546,7 +546,7 @@ def _looks(instruction: dis.Instruction) -> bool:
 
 
 def _line(listed: Sequence[dis.Instruction], at: int) -> int:
-    """Return the line of an instruction; before Python 3.11 that of the last one that has any."""
+    """Return the line of an instruction; before Python 3.11 that of the last one with a line."""
     place = getattr(listed[at], "positions", None)
     if place is not None and place.lineno is not None:
         return int(place.lineno)

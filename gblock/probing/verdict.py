@@ -1,6 +1,6 @@
-"""Decides what blocked the hub, from what was measured: pure functions of plain values.
+"""Decide what blocked the hub, from measurements: pure functions of plain values.
 
-Nothing here looks at a thread, a clock or a frame, so every rule is tested by a table of cases.
+Nothing here reads a thread, a clock or a frame, so every rule is tested by a table of cases.
 `docs/probe.md` states the rules.
 """
 
@@ -10,79 +10,79 @@ from typing import NamedTuple
 
 EXACT, NEAR, NONE = "exact", "near", "none"
 BLAMELESS = ("thread", "starved")
-"""The hub stood still, and no call site of it is to blame."""
+"""Classes of blocks for which no call site is to blame."""
 _PROVEN = 0.5
 """The share of a block for which a call must be proven to have run."""
 _MOST = 0.75
-"""The share from which on the release of a call's own arguments cannot have been the longer half:
-what takes long to release took as long to make, within the same block."""
+"""The share above which releasing a call's own arguments cannot have been the longer half: what
+takes long to release took as long to create, within the same block."""
 _ASLEEP = 0.8
-"""The share of an interval that a thread must sleep to count as one that waits."""
+"""The share of an interval that a thread must sleep to count as waiting."""
 _SLACK, _EXPLAINED, _LINE = 1.15, 0.6, 0.01
-"""How much longer than a switch interval a wait for the GIL takes, which share of a time waits must
-explain, and for how many seconds a thread may stand in line for a processor unnoticed."""
+"""How much longer than a switch interval a wait for the GIL takes, the share of a time that waits
+must explain, and the seconds that a thread may spend in the run queue unnoticed."""
 _KNOWN = 8
-"""Switch intervals: of a shorter time the number of waits says nothing."""
+"""Switch intervals: below this time the number of waits is not significant."""
 
 
 class Measured(NamedTuple):
-    """What was measured of one block; figures without a unit are seconds."""
+    """The measurements of one block; figures without a unit are seconds."""
 
     duration: float
     threshold: float
     interval: float
     """How long a thread waits for the GIL before it asks for it (`sys.getswitchinterval`)."""
     cpu: float
-    """Time of the hub's thread on a processor."""
+    """CPU time of the hub's thread."""
     others: float
-    """Time of all other threads of the process on processors."""
+    """CPU time of all other threads of the process."""
     collected: float
     """Time of garbage collection."""
     late: float = 0.0
-    """For how long the sampler was kept from looking."""
+    """The delay of the sampler."""
     waits: int | None = None
-    """How often the sampler's thread waited while it was late; None if that is not counted."""
+    """The waits of the sampler's thread while it was late; None if not counted."""
     asleep: int = 0
-    """Looks at which the hub's thread slept."""
+    """Samples in which the hub's thread slept."""
     running: int = 0
-    """Looks at which it ran or was ready to run."""
+    """Samples in which it ran or was ready to run."""
     in_poll: bool = False
-    """The loop seemed to wait for events."""
+    """Whether the loop seemed to wait for events."""
     is_named: bool = False
-    """The hub's thread was seen at a call whose name is known."""
+    """Whether the hub's thread was seen at a call whose name is known."""
     queued: float = 0.0
-    """For how long the hub's thread waited for a processor, lately."""
+    """The recent time that the hub's thread spent in the run queue."""
     queued_share: float = 0.0
     """The same as a share of the time since the last count before the block."""
     others_waits: int | None = None
-    """How often other threads than the sampler's waited meanwhile; None if that is not counted."""
+    """The waits of other threads than the sampler's meanwhile; None if not counted."""
     kept: float = 0.0
-    """For how long the GIL is proven to have been kept at one place."""
+    """The time for which the GIL is proven to have been held at one place."""
     slept: float = 0.0
-    """For how long the hub's thread is proven to have waited at one place, the GIL being free."""
+    """The time for which the hub's thread is proven to have waited at one place without the GIL."""
     has_company: bool = True
-    """Whether the process has Python threads besides the hub's and the sampler's."""
+    """Whether the process has Python threads other than the hub's and the sampler's."""
 
 
 class Seen(NamedTuple):
     """One instruction at which the hub's thread was seen during a block."""
 
     seconds: float
-    """For how long it was seen there."""
+    """The time for which it was seen there."""
     free: float = 0.0
-    """For how long it was proven to be inside the call while others could have the GIL."""
+    """The time for which it was proven to be inside the call while the GIL was free."""
     held: float = 0.0
-    """For how long the GIL was proven to be kept until it stood there."""
+    """The time for which the GIL was proven to be held until it was seen there."""
     is_call: bool = False
-    """Whether it is a call, and what is called is no function of Python."""
+    """Whether it is a call of something other than a Python function."""
     is_sole: bool = False
-    """Whether nothing but the call can have kept the GIL."""
+    """Whether only the call can have held the GIL."""
     is_temporary: bool = False
-    """Whether that is so but for the release of the call's own arguments."""
+    """Whether only the call, or the release of its own arguments, can have held the GIL."""
     is_idle: bool = False
-    """Whether the thread used no processor meanwhile: an operator or a release would have."""
+    """Whether the thread used no CPU meanwhile, which excludes operators and releases."""
     is_inside: bool = False
-    """Whether all that can have kept the GIL is part of the library's function that is blamed."""
+    """Whether all that can have held the GIL is part of the library's function that is blamed."""
 
 
 def kind(m: Measured) -> str:
@@ -96,7 +96,7 @@ def kind(m: Measured) -> str:
     held = is_held(m.late, m.waits, m.interval)
     is_kept = is_late and held is not False
     works = "gil" if is_kept and not is_let_go(m.late, m.waits, m.interval) else "cpu"
-    # Short work that waited for a processor is no block on a machine of its own.
+    # Short work that waited for a CPU would be no block on an idle machine.
     is_short = m.cpu < m.threshold and m.duration - m.queued < m.threshold
     if m.cpu >= half:
         return "starved" if is_short else works
@@ -105,7 +105,7 @@ def kind(m: Measured) -> str:
     if m.asleep > m.running and not is_late:
         return "waits"
     if m.cpu >= m.threshold:
-        return works  # it would have been a block on a machine of its own, too
+        return works  # it would have been a block on an idle machine, too
     if m.kept >= half and m.queued < half:
         return "thread" if _stood_by(m) else "gil"
     if is_late and held is False:
@@ -118,16 +118,16 @@ def kind(m: Measured) -> str:
         return "cpu" if m.cpu >= m.duration / 5 else "waits"
     if held:
         return "thread" if _stood_by(m) else "gil"
-    # Nothing worked and nothing else was let in: a call that waits and keeps the GIL, or a
-    # process that was stopped.
+    # Nothing used the CPU and no other thread ran: a call that waits and holds the GIL, or a
+    # stopped process.
     return "gil" if m.is_named else "starved"
 
 
 def overslept(m: Measured) -> str:
-    """Return the class of a time in which the sampler saw nothing at all.
+    """Return the class of a time without samples.
 
     Args:
-        m: What was measured; its duration is the time by which the sampler came late.
+        m: The measurements; the duration is the delay of the sampler.
     """
     half = m.duration / 2
     held = is_held(m.late, m.waits, m.interval)
@@ -136,47 +136,47 @@ def overslept(m: Measured) -> str:
     if m.others >= half:
         return "thread"
     if m.cpu >= min(half, m.threshold):
-        # The sampler may have had no processor itself, while the GIL was free.
+        # The sampler itself may have waited for a CPU, while the GIL was free.
         is_kept = held is not False and not is_let_go(m.late, m.waits, m.interval)
         return "gil" if is_kept else "cpu"
     if not held or m.queued_share >= 0.5:
-        return "starved"  # what had the GIL had no processor for much of the time
+        return "starved"  # the holder of the GIL waited for a CPU for much of the time
     return "gil" if not m.has_company or m.cpu >= max(m.late / 5, m.others) else "thread"
 
 
 def is_held(late: float, waits: int | None, interval: float) -> bool | None:
     """Return whether the sampler was late because it waited for the GIL; None if unknown.
 
-    A thread that waits for the GIL wakes once in every switch interval to ask for it again. A
-    process that was stopped, or that got no processor, does not.
+    A thread that waits for the GIL wakes once in every switch interval to request it again. A
+    process that was stopped, or that got no CPU, does not.
     """
     turns = late / interval
     return None if waits is None or turns < _KNOWN else waits >= turns / 5
 
 
 def is_let_go(late: float, waits: int | None, interval: float) -> bool:
-    """Return whether others released the GIL again and again, and took it back before the sampler.
+    """Return whether others released the GIL repeatedly, and took it back before the sampler.
 
-    The sampler is woken each time, and far more often than it asks by itself: Python that makes
-    many short calls into C can keep every other thread out for half a second, though no call of it
-    is long.
+    The sampler wakes each time, far more often than it does on its own: Python code that makes many
+    short calls into C can keep every other thread out for half a second, though no single call is
+    long.
     """
     return waits is not None and waits > 3 * late / interval + 8
 
 
 def held(late: float, waits: int | None, queued: float | None, interval: float) -> float:
-    """Return for how many seconds of a late look the GIL is proven to have been kept at one place.
+    """Return the seconds of a delay for which the GIL is proven to have been held at one place.
 
-    A wait for the GIL lasts one switch interval, unless a release wakes the thread before. So n
-    waits and the time that the thread stood in line for a processor fill the time by which it was
-    late; where they do not fit into it, releases woke the thread. From the first full interval on
-    the request for the GIL stands, and what holds the GIL gives it up at the next place where the
-    interpreter looks: all later intervals belong to one place.
+    A wait for the GIL lasts one switch interval, unless a release wakes the thread earlier. So n
+    waits and the time in the run queue add up to the delay; if they do not fit into it, releases
+    woke the thread. After the first full interval the request for the GIL is pending, and its
+    holder releases it at the next point where the interpreter checks: all later intervals belong to
+    one place.
 
     Args:
-        late: By how much the sampler came too late, in seconds.
-        waits: How often its thread waited meanwhile, the sleep before included; None if unknown.
-        queued: For how long its thread stood in line for a processor, None if unknown.
+        late: The delay of the sampler, in seconds.
+        waits: The waits of its thread meanwhile, with the sleep before; None if unknown.
+        queued: The time of its thread in the run queue, None if unknown.
         interval: The switch interval, in seconds.
     """
     if waits is None or queued is None or late < 2 * interval or waits < 3:
@@ -186,18 +186,18 @@ def held(late: float, waits: int | None, queued: float | None, interval: float) 
         return 0.0
     if asked * _SLACK + queued < _EXPLAINED * late:
         return max(0.0, asked - interval)  # it was stopped for much of the time
-    # Before the first request it may have stood in line for longer than it does by the mean.
+    # Before the first request it may have been in the run queue for longer than on average.
     return max(0.0, late - interval - min(queued, _LINE + 4 * queued / waits))
 
 
 def is_waiting(elapsed: float, ran: float, queued: float, turns: int, interval: float) -> bool:
-    """Return whether a thread slept for an interval of time, and not in line for the GIL.
+    """Return whether a thread slept during an interval, rather than waited for the GIL.
 
     Args:
         elapsed: Seconds of the interval.
-        ran: Seconds of it that the thread was on a processor.
-        queued: Seconds of it that the thread waited for a processor.
-        turns: How often it was put on a processor.
+        ran: Seconds of it that the thread was on a CPU.
+        queued: Seconds of it that the thread spent in the run queue.
+        turns: How often it was scheduled.
         interval: The switch interval: a thread that waits for the GIL wakes as often.
     """
     if elapsed - ran - queued < _ASLEEP * elapsed:
@@ -206,10 +206,10 @@ def is_waiting(elapsed: float, ran: float, queued: float, turns: int, interval: 
 
 
 def _stood_by(m: Measured) -> bool:
-    """Return whether the hub's thread waited for the GIL itself, so that another one had it.
+    """Return whether the hub's thread itself waited for the GIL, which another thread held.
 
-    A thread that has the GIL and waits for something else sleeps on, one that works is on a
-    processor or in line for one; one that waits for the GIL wakes in every switch interval.
+    A thread that holds the GIL and waits for something else stays asleep; one that uses the CPU is
+    on it or in the run queue; one that waits for the GIL wakes in every switch interval.
     """
     if not m.has_company:
         return False
@@ -221,16 +221,16 @@ def _stood_by(m: Measured) -> bool:
 
 
 def confidence(name: str, duration: float, seen: Seen | None) -> str:
-    """Return how sure it is that a block is to be blamed on what was seen.
+    """Return how certain it is that what was seen caused a block.
 
     Args:
         name: The block's class.
         duration: Its seconds.
-        seen: Where the hub's thread was for most of the time, None if it was not seen.
+        seen: The place of the hub's thread for most of the time, None if it was not seen.
 
     Returns:
-        `EXACT` if one call is proven to have run for half of the block, `NEAR` if the line is right
-        or close and candidates are known, `NONE` if no call site is to blame.
+        `EXACT` if one call provably ran for half of the block, `NEAR` if the line is right or
+            close and candidates are known, `NONE` if no call site is to blame.
     """
     if seen is None or name in BLAMELESS or name == "gc":
         return NONE

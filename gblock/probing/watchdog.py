@@ -1,7 +1,7 @@
-"""The dead man's switch: `faulthandler` writes all stacks if nobody feeds it in time.
+"""A watchdog: `faulthandler` writes all stacks if the timer is not reset in time.
 
-It is C code that needs no GIL, so it tells where a call stands that never gives it back. There is
-one for the whole process, so it is off unless it is asked for.
+It is C code that needs no GIL, so it shows the place of a call that never releases it. There is
+only one timer for the whole process, so it is off by default.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import faulthandler
 import os
 import time
 
-try:  # `os.open` and its like are patched, these are not
+try:  # unlike those of `os`, these functions are not patched
     import posix as _system
 except ImportError:  # pragma: no cover - no POSIX
     import nt as _system  # type: ignore[no-redef]
@@ -25,10 +25,10 @@ _NEVER = float("-inf")
 
 
 class Watchdog:
-    """Armed again at every meal, half a bound apart."""
+    """Resets faulthandler's timer at most twice per bound."""
 
     def __init__(self, settings: Settings, recorder: Recorder) -> None:
-        """Start hungry."""
+        """Create a watchdog whose timer is due."""
         self._bound = settings.watchdog
         self._max_bytes = settings.max_bytes
         self._recorder = recorder
@@ -36,7 +36,7 @@ class Watchdog:
         self._fed = _NEVER
 
     def feed(self) -> None:
-        """Put the end off, if it is time."""
+        """Reset the timer, if it is time."""
         now = time.perf_counter()
         if now - self._fed < self._bound / 2:
             return
@@ -44,18 +44,18 @@ class Watchdog:
         if self._handle < 0:
             self._handle = self._open()
         elif self._handle > 2 and _system.fstat(self._handle).st_size > self._max_bytes:
-            _system.ftruncate(self._handle, 0)  # the last stacks tell more than the first
+            _system.ftruncate(self._handle, 0)  # the last stacks matter most
         faulthandler.dump_traceback_later(self._bound, file=self._handle)
 
     def after_fork(self) -> None:
-        """Let go of the parent's file; the timer did not come along."""
+        """Close the parent's file; the timer does not survive a fork."""
         if self._handle > 2:
             _system.close(self._handle)
         self._handle = -1
         self._fed = _NEVER
 
     def stop(self) -> None:
-        """Disarm it."""
+        """Cancel the timer."""
         faulthandler.cancel_dump_traceback_later()
         if self._handle > 2:
             _system.close(self._handle)

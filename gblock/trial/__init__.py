@@ -1,9 +1,9 @@
-"""Does this statement block the hub? It is run in fresh processes, and judged by what they saw.
+"""Measure whether a statement blocks the hub, in separate processes.
 
-Each measurement is a process of its own, of the interpreter that the user names: `trial_child`
-runs there beside a heartbeat greenlet and a native thread that ticks. The two share memory with
-this process, so that what never returns, and what takes its process with it, has a verdict too.
-gevent is imported there and nowhere here.
+Each measurement is one process of the interpreter that the user names: `trial_child` runs there
+with a heartbeat greenlet and a ticking native thread. It shares memory with this process, so that
+a statement that never returns, or that crashes its process, gets a verdict too. Only the child
+imports gevent.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ Work = Literal["waited", "worked", "worked elsewhere"]
 Help = Literal["helps", "helps in part", "no help", "not measured"]
 
 IMMEDIATE = 0.02
-"""Seconds; what takes no longer is no block. docs/trial.md gives the reason for each bound."""
+"""Seconds; a shorter gap is no block. docs/trial.md gives the reason for each bound."""
 CERTAIN = 0.1
-"""Seconds; a gap from here on is a block, however long the statement took."""
+"""Seconds; a longer gap is a block, however long the statement took."""
 SHARE = 0.1
-"""Between the two a gap is a block if it is this share of the statement's time."""
+"""A gap between the two is a block if it is at least this share of the statement's time."""
 NOISE = 4.0
-"""A gap this many times as long as the longest before the statement, or it is the machine's."""
+"""A gap must be this many times the longest before the statement; otherwise it is noise."""
 BUSY = 0.25
-"""Share of the gap for which the kernel let the hub's thread wait for a processor."""
+"""Share of the gap for which the hub's thread waited for a CPU."""
 LEFT = 0.05
-"""Seconds of a gap that a remedy may leave, or a tenth of what it remedies."""
+"""Seconds of a gap that may remain with a remedy, unless a tenth of the gap is more."""
 SETUP_TIMEOUT = 60.0
-"""Seconds in which the set-up has to be done."""
+"""Seconds in which the set-up must end."""
 POOL_TIMEOUT = 2.0
 """Seconds for which an endless statement is watched in the threadpool."""
 _LOOK = 0.05
 
 
 class Plan(NamedTuple):
-    """What is measured, and how."""
+    """A statement to measure, and the options."""
 
     statement: str
     setup: str = ""
     patch: tuple[str, ...] | None = None
-    """What gevent patches, in the names of `monkey.patch_all`; None: all, empty: nothing."""
+    """The parts to patch, by the arguments of `monkey.patch_all`; None: all, empty: none."""
     timeout: float = 10.0
     """Seconds after which the statement is ended."""
     repeat: int = 1
@@ -68,44 +68,44 @@ class Plan(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What one process saw; all times in seconds."""
+    """The result of one process; all times in seconds."""
 
     python: str
     gevent: str
     elapsed: float
     returned: bool
-    """False where it was ended by the timeout or by a crash."""
+    """False if it was ended by the timeout or by a crash."""
     max_gap: float
-    """For how long no other greenlet ran."""
+    """The longest time in which no other greenlet ran."""
     max_tick: float
-    """For how long no other native thread ran."""
+    """The longest time in which no other native thread ran."""
     mean_tick: float
     switch: float
-    """After which time the interpreter asks for the GIL."""
+    """The interpreter's switch interval."""
     cpu: float | None
-    """What the hub's thread used; None where it could not be asked."""
+    """CPU time of the hub's thread; None if unknown."""
     cpu_elsewhere: float | None
-    """What other threads of the process used, above what they did before."""
+    """CPU time of the process's other threads, above their usage before."""
     starved: float | None
-    """How long the hub's thread was ready and the machine busy."""
+    """Time in which the hub's thread was ready and waited for a CPU."""
     baseline_gap: float
     signal: str | None = None
     """The signal that ended the process."""
 
     @property
     def limit(self) -> float:
-        """From which gap on it blocked."""
+        """The shortest gap that counts as a block, in seconds."""
         bound = min(max(IMMEDIATE, SHARE * self.elapsed), CERTAIN)
         return max(bound, min(NOISE * self.baseline_gap, CERTAIN))
 
     @property
     def blocked(self) -> bool:
-        """Whether other greenlets had to wait for it."""
+        """Whether other greenlets had to wait for the statement."""
         return self.max_gap > self.limit
 
     @property
     def work(self) -> Work:
-        """What it did with its time."""
+        """Whether the statement waited or used the CPU."""
         half = (self.elapsed - (self.starved or 0.0)) / 2
         if self.cpu is not None and self.cpu >= half:
             return "worked"
@@ -115,7 +115,7 @@ class Measurement(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """What it was."""
+        """The verdict of this run."""
         if self.signal is not None:
             return "crash"
         if self.blocked:
@@ -124,19 +124,19 @@ class Measurement(NamedTuple):
 
     @property
     def gil(self) -> Gil | None:
-        """Whether native threads ran meanwhile; None where it did not block, or crashed."""
+        """Whether native threads ran meanwhile; None if it did not block, or crashed."""
         if not self.blocked or self.signal is not None:
             return None
         if self.max_tick > max(IMMEDIATE, self.max_gap / 2):
             return "held"
         if self.max_tick > max(IMMEDIATE, self.max_gap * SHARE):
             return "in part"
-        # Python code gives it up as often as it is asked to, once in a switch interval.
+        # Python code releases the GIL on request, once in each switch interval.
         return "shared" if self.mean_tick > trial_child.PERIOD + self.switch / 2 else "released"
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether the machine itself may have made the gap."""
+        """Whether the machine may have caused the gap."""
         if not self.blocked or self.signal is not None:
             return False
         starved = self.starved if self.starved is not None else 0.0
@@ -145,49 +145,49 @@ class Measurement(NamedTuple):
 
 
 class Threadpool(NamedTuple):
-    """Whether the hub's threadpool would help."""
+    """Whether the hub's threadpool helps."""
 
     help: Help
     max_gap: float | None = None
     reason: str = ""
-    """Why it was not measured."""
+    """The reason why it was not measured."""
 
 
 class Trial(NamedTuple):
-    """A statement, what was measured of it, and what that says."""
+    """A statement and its measurements."""
 
     statement: str
     runs: tuple[Measurement, ...]
-    """In the order of their gaps."""
+    """In ascending order of their gaps."""
     threadpool: Threadpool
 
     @property
     def typical(self) -> Measurement:
-        """The run that stands for all: a crash, or else the median of the gaps."""
+        """The representative run: a crash, or else the median of the gaps."""
         crashed = [run for run in self.runs if run.signal is not None]
         return crashed[0] if crashed else self.runs[(len(self.runs) - 1) // 2]
 
     @property
     def verdict(self) -> Verdict:
-        """What the statement is."""
+        """The verdict of the representative run."""
         return self.typical.verdict
 
     @property
     def is_agreed(self) -> bool:
-        """Whether every run says the same."""
+        """Whether all runs have the same verdict."""
         return len({run.verdict for run in self.runs}) == 1
 
 
 def remedies(gap: float, left: float) -> bool:
-    """Whether a longest gap of `left` is a remedy for one of `gap`, both in seconds."""
+    """Return whether reducing a gap to `left` is a remedy; both in seconds."""
     return left <= max(LEFT, SHARE * gap)
 
 
 def trial(plan: Plan, *, threadpool: bool = True) -> Trial:
-    """Measure a statement, and if it blocks the same in the hub's threadpool.
+    """Measure a statement and, if it blocks, the same in the hub's threadpool.
 
     Raises:
-        UserError: where set-up or statement raise, or nothing could be measured.
+        UserError: if set-up or statement raise, or nothing could be measured.
     """
     python = interpreter(plan.python)
     measurements = [_measure(plan, python) for _ in range(plan.repeat)]
@@ -203,10 +203,10 @@ def trial(plan: Plan, *, threadpool: bool = True) -> Trial:
 
 
 def interpreter(python: str) -> str:
-    """Return the path of a Python.
+    """Return the path of a Python interpreter.
 
     Raises:
-        UserError: if there is none.
+        UserError: if it does not exist.
     """
     path = shutil.which(python)
     if path is None:
@@ -232,17 +232,17 @@ def _in_threadpool(plan: Plan, python: str, alone: Measurement) -> Threadpool:
 
 
 def _measure(plan: Plan, python: str, *, threadpool: bool = False) -> Measurement:
-    """Run one process.
+    """Run one process and return its measurement.
 
     Raises:
-        UserError: where set-up or statement raise, or nothing could be measured.
+        UserError: if set-up or statement raise, or nothing could be measured.
     """
     with tempfile.TemporaryDirectory(prefix="gblock-trial-") as directory:
         return _Process(plan, python, directory, threadpool=threadpool).measurement()
 
 
 class _Process:
-    """One process, while it runs."""
+    """One running process."""
 
     def __init__(self, plan: Plan, python: str, directory: str, *, threadpool: bool) -> None:
         self.plan, self.python, self.directory = plan, python, directory
@@ -275,7 +275,7 @@ class _Process:
         environment = dict(os.environ if self.plan.environment is None else self.plan.environment)
         for name in [name for name in environment if name.startswith("GBLOCK_")]:
             del environment[name]
-        # With faulthandler a crash would write a page; a coverage tracer costs what is measured.
+        # faulthandler would write pages on a crash; a coverage tracer distorts the measurement.
         environment["PYTHONFAULTHANDLER"] = ""
         environment.pop("COVERAGE_PROCESS_START", None)
         with open(trial_child.__file__, encoding="utf-8") as file:
@@ -294,7 +294,7 @@ class _Process:
             raise UserError(self.python, f"cannot be run: {error.strerror}") from None
 
     def _watched(self, process: subprocess.Popen[bytes], memory: mmap.mmap) -> Measurement | None:
-        """Wait for the end; what was seen of a statement that did not come to one."""
+        """Wait for the end; return the measurement of a statement that did not end, else None."""
         limit = time.monotonic() + SETUP_TIMEOUT
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -332,7 +332,7 @@ class _Process:
         )
 
     def _trouble(self, told: dict[str, Any]) -> str:
-        """What the user's code raised, in one line."""
+        """Return the exception of the user's code, in one line."""
         message = " ".join(str(told["message"]).split())
         if told["phase"] == "gevent":
             return f"gevent cannot be imported by {self.python} ({message}): name another --python"
@@ -357,13 +357,13 @@ class _Process:
         return seen._replace(signal=_signal(-returncode))
 
     def _about(self) -> dict[str, str]:
-        """The versions of the other Python and of its gevent."""
+        """Return the versions of the other Python and of its gevent."""
         with open(self._path("about.json"), encoding="utf-8") as file:
             about: dict[str, str] = json.load(file)
         return about
 
     def _said(self) -> str:
-        """The last line that the process wrote."""
+        """Return the last line that the process wrote."""
         with open(self._path("output"), encoding="utf-8", errors="replace") as file:
             lines = [line.strip() for line in file.read()[-2000:].splitlines() if line.strip()]
         return lines[-1][:200] if lines else ""
@@ -371,7 +371,7 @@ class _Process:
 
 @contextlib.contextmanager
 def _running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """End the process, and every one that it started, when we leave."""
+    """Kill the process, and all processes that it started, on exit."""
     try:
         yield process
     finally:
@@ -387,7 +387,7 @@ def _beats(memory: mmap.mmap) -> dict[str, float]:
 
 
 def _unfinished(pid: int, beats: dict[str, float], now: float) -> Measurement:
-    """What was seen of a statement that has not come to its end."""
+    """Return the measurement of a statement that did not end."""
     elapsed = now - beats["began"]
     cpu = starved = elsewhere = None
     schedule = _schedule(pid, int(beats["thread"])) if pid else None
@@ -412,7 +412,7 @@ def _unfinished(pid: int, beats: dict[str, float], now: float) -> Measurement:
 
 
 def _schedule(pid: int, thread: int) -> tuple[float, float] | None:
-    """The seconds that a thread had a processor, and those it waited for one; Linux only."""
+    """Return the seconds a thread ran and those it waited for a CPU; Linux only."""
     try:
         with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
             ran, waited = file.read().split()[:2]
@@ -422,7 +422,7 @@ def _schedule(pid: int, thread: int) -> tuple[float, float] | None:
 
 
 def _process_cpu(pid: int) -> float:
-    """The seconds of processor time of all threads of a process."""
+    """Return the CPU seconds of all threads of a process."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

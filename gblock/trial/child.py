@@ -1,12 +1,12 @@
-"""The process that `gblock trial` measures: its source is handed to the chosen interpreter.
+"""The process that `gblock trial` measures: its source is passed to the chosen interpreter.
 
-It may be another Python, in another environment, so nothing of gblock is imported here, and nothing
-that Python 3.8 does not have. One argument names a directory: `spec.json` says what to run, `beats`
-is memory shared with the parent, who reads it when the statement never returns or takes the
-process with it, `about.json` names what is here, and `result.json` appears when
-the statement came to an end or raised.
+The interpreter may be another Python in another environment, so this module imports nothing from
+gblock and uses only what Python 3.8 has. The one argument is a directory: `spec.json` says what to
+run, `beats` is memory shared with the parent, which reads it if the statement never returns or
+crashes the process, `about.json` has the versions, and `result.json` is written when the statement
+returns or raises.
 
-In `beats` stand doubles, in the order of `SLOTS`; times are those of `time.monotonic()`, which all
+`beats` holds doubles, in the order of `SLOTS`; times are from `time.monotonic()`, which all
 processes of a machine share.
 """
 
@@ -46,12 +46,12 @@ PERIOD = 0.002
 """Seconds between two beats, and between two ticks."""
 BASELINE = 0.1
 """Seconds for which the hub is watched before the statement runs."""
-# Bound before anything is patched.
+# Bound before patching.
 _now, _pause, _cpu, _process_cpu = time.monotonic, time.sleep, time.thread_time, time.process_time
 
 
 class _Beats:
-    """The memory that the parent reads."""
+    """The memory shared with the parent."""
 
     def __init__(self, path: str) -> None:
         with open(path, "r+b") as file:
@@ -67,7 +67,7 @@ class _Beats:
         return value
 
     def seen(self, last: str, longest: str, now: float) -> None:
-        """Take note of a beat or a tick."""
+        """Record a beat or a tick."""
         gap = now - self[last]
         self[last] = now
         if gap > self[longest]:
@@ -75,7 +75,7 @@ class _Beats:
 
 
 class _BrokenError(Exception):
-    """What the user's code raised, or what is missing here."""
+    """An exception of the user's code, or a missing requirement."""
 
     def __init__(self, phase: str, error: str, message: str, line: int = 0) -> None:
         super().__init__(phase, error, message, line)
@@ -83,7 +83,7 @@ class _BrokenError(Exception):
 
 
 def _tick(beats: _Beats) -> None:
-    """Count beside everything else: a native thread, which runs where the GIL is released."""
+    """Count in a native thread, which runs only while the GIL is released."""
     while True:
         _pause(PERIOD)
         beats.seen("tick", "max_tick", _now())
@@ -91,7 +91,7 @@ def _tick(beats: _Beats) -> None:
 
 
 def _schedule() -> tuple[float, float] | None:
-    """Return the seconds that this thread had a processor, and those it waited for one."""
+    """Return the seconds this thread ran and those it waited for a CPU."""
     import threading
 
     try:
@@ -109,7 +109,7 @@ def _schedule() -> tuple[float, float] | None:
 
 
 def _patch(wanted: list[str] | None) -> None:
-    """Patch everything for None, else the parts that `monkey.patch_all` calls so."""
+    """Patch everything for None, else the named parts of `monkey.patch_all`."""
     import inspect
 
     from gevent import monkey
@@ -129,7 +129,7 @@ def _patch(wanted: list[str] | None) -> None:
 
 
 def _line(error: BaseException, filename: str) -> int:
-    """Return the line of the user's own text that raised, 0 where there is none."""
+    """Return the line of the user's code that raised, or 0."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return error.lineno or 0
     found, trace = 0, error.__traceback__
@@ -141,13 +141,13 @@ def _line(error: BaseException, filename: str) -> int:
 
 
 def _execute(phase: str, code: CodeType, names: dict[str, Any]) -> None:
-    """Run what the user wrote.
+    """Run the user's code.
 
     Raises:
-        _BrokenError: with what it raised.
+        _BrokenError: with the exception that the code raised.
     """
     try:
-        exec(code, names)  # noqa: S102 - that is what we are for
+        exec(code, names)  # noqa: S102 - running the user's statement is the purpose
     except BaseException as error:  # noqa: BLE001 - SystemExit and GreenletExit end no trial
         name = type(error).__name__
         raise _BrokenError(phase, name, str(error), _line(error, f"<{phase}>")) from None
@@ -175,7 +175,7 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
     def beat() -> None:
         while os.getpid() == beats.pid:
             gevent.sleep(PERIOD)
-            # A fork of the statement's may have come here as well.
+            # The statement may have forked: the child comes here as well.
             if os.getpid() == beats.pid:
                 beats.seen("beat", "max_gap", _now())
 
@@ -186,7 +186,7 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
             _execute("statement", statement, names)
 
     if spec["threadpool"]:
-        # The pool's first native thread is started before the clock runs.
+        # Start the pool's first native thread before the timing.
         gevent.get_hub().threadpool.apply(int)
     gevent.spawn(beat)
     beats["phase"] = RESTING
@@ -214,7 +214,7 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
     finally:
         ended = _now()
         if os.getpid() != beats.pid:
-            os._exit(0)  # a fork of the statement's that fell out of its end
+            os._exit(0)  # a child that the statement forked and that reached its end
         beats["phase"] = DONE
         beats.seen("beat", "max_gap", ended)
         beats.seen("tick", "max_tick", ended)
@@ -233,21 +233,21 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
 
 
 def main(directory: str) -> None:
-    """Run what the directory's `spec.json` says."""
+    """Run the statement of the directory's `spec.json`."""
     try:
         import _thread
 
         with open(os.path.join(directory, "spec.json"), encoding="utf-8") as file:
             spec = json.load(file)
         beats = _Beats(os.path.join(directory, "beats"))
-        # What the statement pickles is looked up in a module of this name.
+        # The statement's pickles look up names in a module of this name.
         sys.modules["__main__"] = types.ModuleType("__main__")
         sys.argv = ["-c"]
         try:
             import threading
 
             beats["thread"] = threading.get_native_id()
-            # Before patching, or it would be a greenlet.
+            # Before patching, which would make it a greenlet.
             _thread.start_new_thread(_tick, (beats,))
             try:
                 import gevent
@@ -262,12 +262,12 @@ def main(directory: str) -> None:
         if os.getpid() == beats.pid:
             _write(directory, "result", told)
     finally:
-        # What the statement left running must not keep the process.
+        # Threads that the statement left running must not keep the process alive.
         os._exit(0)
 
 
 def _write(directory: str, name: str, value: dict[str, Any]) -> None:
-    """Put a file there, whole or not at all."""
+    """Write a file atomically."""
     path = os.path.join(directory, name)
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump(value, file)
@@ -275,7 +275,7 @@ def _write(directory: str, name: str, value: dict[str, Any]) -> None:
 
 
 def _caught(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
-    """Measure; what the user's code raised is a value, or gevent would print it."""
+    """Measure; return an exception of the user's code as a value, or gevent prints it."""
     try:
         return _measured(spec, beats)
     except _BrokenError as broken:

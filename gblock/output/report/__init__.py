@@ -1,4 +1,4 @@
-"""What `gblock report` writes: one format a file; each returns text and prints nothing."""
+"""The formats of `gblock report`, one in each file; each returns text and prints nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from gblock.observations import Observations
 
 FORMATS = {name: Format(f"gblock.output.report.{name}") for name in ("text", "json", "html")}
-"""In the order that ``--help`` lists them."""
+"""In the order of ``--help``."""
 
 
 def render(name: str, observed: Observations, width: int | None = None) -> str:
@@ -17,10 +17,10 @@ def render(name: str, observed: Observations, width: int | None = None) -> str:
 
     Args:
         name: The format.
-        observed: What is rendered.
-        width: The terminal's columns, None where there is no terminal to colour.
+        observed: The observations.
+        width: The terminal's columns; None without colour.
 
     Raises:
-        ValueError: for a name that is no format.
+        ValueError: for an unknown format.
     """
     return rendered(FORMATS, name, observed, width)

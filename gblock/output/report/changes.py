@@ -1,4 +1,4 @@
-"""What changed between two reports, for people and for other programs."""
+"""The changes between two reports, for people and for other programs."""
 
 from __future__ import annotations
 

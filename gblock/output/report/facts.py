@@ -61,7 +61,7 @@ def _watched(observed: Observations) -> str:
 
 
 def silences(observed: Observations) -> list[str]:
-    """Return what the answer does not cover, one line each."""
+    """Return the gaps of the observations, one line each."""
     lines = []
     for process in observed.processes:
         if process.is_lost:
@@ -91,8 +91,8 @@ def by(observed: Observations, what: str) -> str:
     """Return a table of blocked seconds.
 
     Args:
-        observed: What probes saw.
-        what: ``hour`` (blocks that a call site is to blame for) or ``host`` (all blocks).
+        observed: The observations.
+        what: ``hour`` (blocks with a call site to blame) or ``host`` (all blocks).
     """
     rows: dict[str, tuple[int, float]] = {}
     if what == "hour":
@@ -111,7 +111,7 @@ def by(observed: Observations, what: str) -> str:
 
 
 def label(process: WatchedProcess) -> str:
-    """Return the process's name as a person knows it."""
+    """Return the process's display name."""
     if not process.pid:
         return printable(process.name)
     return printable(f"{process.host}:{process.pid}" if process.host else f"pid {process.pid}")
@@ -133,7 +133,7 @@ def where(site: ObservedSite) -> str:
 
 
 def called(site: ObservedSite) -> str:
-    """Return what was called, and where in native code it was; empty where nothing is known."""
+    """Return what was called, and its place in native code; empty if unknown."""
     inside = ", ".join((*site.native, *site.syscalls)[:4])
     what = site.symbol or ""
     return printable(f"{what} ({inside})" if what and inside else what or inside)
@@ -147,7 +147,7 @@ def classes(site: ObservedSite) -> str:
 
 
 def facts(site: ObservedSite) -> list[tuple[str, str]]:
-    """Return what is known of a site besides its figures: labels and sentences."""
+    """Return the facts about a site besides its figures: labels and sentences."""
     lines = []
     if called(site):
         lines.append(("calls", called(site)))
@@ -178,7 +178,7 @@ def facts(site: ObservedSite) -> list[tuple[str, str]]:
 
 
 def _silent(site: ObservedSite) -> str:
-    """Return why nothing is reported, as far as the catalog tells."""
+    """Return why nothing is reported, if the catalog shows it."""
     opt_in = [blocker.id for blocker in site.blockers if blocker.level == "opt-in"]
     if opt_in:
         return f"reports {opt_in[0]} only if it is selected"

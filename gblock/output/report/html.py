@@ -1,4 +1,4 @@
-"""Observations as one page without anything beside it: for a ticket, a chat, a post-mortem."""
+"""A self-contained page of the observations: for a ticket, a chat, a post-mortem."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _MOST_BLOCKS = 1000
-"""In one row: of more, the longest are drawn."""
+"""The limit of blocks in one row: of more, the longest are drawn."""
 _NARROWEST = 1.5
-"""Of a thousand: a shorter block could not be seen."""
+"""In thousandths of the width: a shorter block would be invisible."""
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 
 
@@ -26,7 +26,7 @@ def render(observed: Observations, _width: int | None = None) -> str:
 
     environment = Environment(
         loader=PackageLoader("gblock", "output/report"),
-        autoescape=True,  # names of files and functions are no HTML
+        autoescape=True,  # names of files and functions are not HTML
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -48,13 +48,13 @@ def render(observed: Observations, _width: int | None = None) -> str:
 
 
 def _seen_kinds(observed: Observations) -> list[str]:
-    """The classes that occur, in the order in which they are explained."""
+    """Return the classes that occur, in the order of their explanations."""
     seen = {block.kind for block in observed.blocks}
     return [kind for kind in facts.KINDS if kind in seen] + sorted(seen - facts.KINDS.keys())
 
 
 def _time_line(observed: Observations) -> dict[str, object] | None:
-    """Return rows and ticks, in thousandths of the whole time."""
+    """Return rows and ticks, in thousandths of the total time."""
     processes = observed.processes
     if not processes:
         return None
@@ -63,7 +63,7 @@ def _time_line(observed: Observations) -> dict[str, object] | None:
     by_process: dict[int, list[Block]] = {}
     for block in observed.blocks:
         by_process.setdefault(block.process, []).append(block)
-    # Of very many processes, those that blocked longest.
+    # Of very many processes, those that were blocked longest.
     order = sorted(range(len(processes)), key=lambda index: -processes[index].blocked)
     shown = sorted(order[:_MOST_ROWS])
     scale = 1000 / (end - start)

@@ -28,7 +28,7 @@ def render(observed: Observations, _width: int | None = None) -> str:
         "files": observed.files,
         "unread": [missed._asdict() for missed in observed.unread],
     }
-    # ASCII only: it is the same in every locale, and a file's name may not be Unicode at all.
+    # ASCII only: it is the same in every locale, and a file's name may not be Unicode.
     return json.dumps(page, indent=2) + "\n"
 
 

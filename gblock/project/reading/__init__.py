@@ -1,1 +1,1 @@
-"""What stands in the project's files, read on demand and kept."""
+"""The contents of the project's files, read on demand and cached."""

@@ -1,9 +1,9 @@
-"""Which modules a process can run: from its entry modules along imports, read as text.
+"""The import graph: the modules that a process can run, from its entry modules, read as text.
 
-Followed are imports in all their forms, also inside functions; names of modules in strings, as
-Django's settings, Celery's ``include`` and ``"package.module:application"`` write them; and what is
-imported by a computed name, where the text tells the package. Reading too much costs little: a
-module that a process may run is one that is looked at.
+It follows imports in all their forms, also inside functions; names of modules in strings, as in
+Django's settings, Celery's ``include`` and ``"package.module:application"``; and imports of
+computed names, if the text shows the package. Too many modules do little harm: a module that a
+process may run is checked.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FILE_ENDINGS = frozenset(
     "zip png svg jpg pdf com org net io".split()
 )
 _OF_APPS = ("apps", "models", "admin", "templatetags")
-"""What Django imports of an installed application."""
+"""The modules that Django imports of an installed application."""
 _BLOCKS = (b"try", b"if", b"elif", b"else", b"except", b"finally", b"with", b"for", b"while")
 
 
@@ -64,13 +64,13 @@ class Import(NamedTuple):
     """The file."""
     row: int
     later: bool
-    """Whether importing the module is not enough for it to happen."""
+    """Whether importing the module is not enough to run it."""
     main: bool = False
-    """Whether it happens only where the module is the one that is started: it stands below
+    """Whether it runs only in the module that is started: it is below
     ``if __name__ == "__main__"``."""
     depth: int | None = None
-    """In how many packages the name looks the module up: they run before it. All of those around
-    the file where that is not known."""
+    """The number of packages in which the name is looked up: they run before it. None, if unknown,
+    means all packages around the file."""
 
 
 class ImportGraph:
@@ -78,9 +78,9 @@ class ImportGraph:
 
     Args:
         modules: The project's files.
-        known: What some of them import, where that has been read.
-        plugins: For each group of entry points that the project declares the names of their
-            modules: what names the group can import them.
+        known: The imports of some files, if already read.
+        plugins: The modules of each group of entry points that the project declares: naming the
+            group can import them.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ImportGraph:
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
     def imports(self, path: str) -> tuple[Import, ...]:
-        """What one file imports, in the order in which it is written, packages included."""
+        """Return the imports of one file, in order, packages included."""
         found = self._imports.get(path)
         if found is None:
             found = self._imports[path] = tuple(self._read(path))
@@ -117,11 +117,11 @@ class ImportGraph:
         """Return the files that running some files can lead to, these included.
 
         Args:
-            entries: Where it starts.
-            eager: Whether to follow only what importing a module does by itself.
-            main: The entry that is started, and not imported: what stands below its main guard
-                runs. None for any of them.
-            as_file: Whether it is started by its path: then the packages around it do not run.
+            entries: The files to start from.
+            eager: Whether to follow only the imports that importing a module runs.
+            main: The entry that is started, not imported, so that its main guard runs. None for any
+                of them.
+            as_file: Whether it is started by its path: then its packages do not run.
         """
         begun = frozenset(path for path in entries if self.modules.is_module(path))
         found: set[str] = set(begun)
@@ -138,7 +138,7 @@ class ImportGraph:
         return frozenset(found)
 
     def _next(self, path: str, eager: bool, is_main: bool) -> frozenset[str]:
-        """Return the files to which one leads at once."""
+        """Return the files that one file leads to directly."""
         found = self._steps.get((path, eager, is_main))
         if found is None:
             steps: set[str] = set()
@@ -154,7 +154,7 @@ class ImportGraph:
 
     @cached_property
     def importers(self) -> dict[str, set[str]]:
-        """For each file the files that import it; tests do not count."""
+        """For each file the files that import it, without tests."""
         found: dict[str, set[str]] = {}
         for path in self.modules.serving:
             for one in self.imports(path):
@@ -162,7 +162,7 @@ class ImportGraph:
         return found
 
     def leading_to(self, path: str) -> frozenset[str]:
-        """The files that import a file, over any number of imports."""
+        """Return the files that import a file, over any number of imports."""
         found: set[str] = set()
         waiting = [path]
         while waiting:
@@ -175,12 +175,12 @@ class ImportGraph:
     # -- names
 
     def named(self, written: str, importer: str, *, short: bool = False) -> str | None:
-        """The file that ``package.module``, or ``package.module.attribute``, means.
+        """Return the file that ``package.module``, or ``package.module.attribute``, means.
 
         Args:
             written: The dotted name.
-            importer: From where it is looked up.
-            short: Whether a module that is no part of a package may be meant, too.
+            importer: The file that names it.
+            short: Whether a module outside a package may be meant, too.
         """
         key = (written, os.path.dirname(importer), short)
         if key not in self._named:
@@ -197,7 +197,7 @@ class ImportGraph:
         return None
 
     def packages(self, path: str) -> tuple[str, ...]:
-        """The ``__init__.py`` of the packages around a file, innermost first: they run before."""
+        """Return the ``__init__.py`` of the packages around a file, innermost first."""
         found = self._parents.get(path)
         if found is None:
             parents = []
@@ -239,7 +239,7 @@ class ImportGraph:
         return found
 
     def _from(self, module: bytes, names: bytes, path: str) -> list[tuple[str, int | None]]:
-        """Return what ``from module import names`` imports, each with its depth."""
+        """Return the imports of ``from module import names``, each with its depth."""
         text = module.decode(errors="replace").replace(" ", "")
         name = text.lstrip(".")
         depth = name.count(".") if name == text else None
@@ -274,7 +274,7 @@ class ImportGraph:
 
     @cached_property
     def _first_names(self) -> frozenset[bytes]:
-        """What a dotted name of the project can start with."""
+        """The first parts of the project's dotted names."""
         names: set[str] = set()
         for path in self.modules.files:
             relative = path[len(self.modules.root) :].strip("/")
@@ -284,7 +284,7 @@ class ImportGraph:
         return frozenset(map(encoded, names))
 
     def _strings(self, data: bytes, path: str) -> list[tuple[str, int]]:
-        """The modules that strings name, and where."""
+        """Return the modules that strings name, each with its place."""
         found: dict[str, int] = {}
         apps = b"INSTALLED_APPS" in data or b"_APPS" in data
         for pattern in (_DOTTED, _COLON):
@@ -318,7 +318,7 @@ class ImportGraph:
         return list(found.items())
 
     def _namespace(self, written: str, path: str) -> str | None:
-        """A file in an application that has no ``__init__.py``."""
+        """Return a file in an application without ``__init__.py``."""
         found = self.modules.resolve(written, 0, path)
         inner = self.modules.inside(found, "apps") if found else None
         return inner if inner is not None and self.modules.is_module(inner) else None
@@ -337,7 +337,7 @@ class ImportGraph:
 
     @cached_property
     def _tasks(self) -> list[str]:
-        """What Celery finds by itself."""
+        """The modules that Celery finds automatically."""
         return [
             path
             for path in self.modules.serving
@@ -353,7 +353,7 @@ class ImportGraph:
         return found
 
     def below(self, directory: str) -> list[str]:
-        """The modules of a package, and the packages right in it."""
+        """Return the modules of a package, and its direct subpackages."""
         found = list(self._by_directory.get(directory, ()))
         for other in self._by_directory:
             if os.path.dirname(other) == directory:
@@ -363,7 +363,7 @@ class ImportGraph:
         return found
 
     def _computed(self, data: bytes, path: str) -> list[str]:
-        """What ``import_module`` of a computed name may import, where the package is told."""
+        """Return the modules that computed imports may mean, if the text shows the package."""
         loaded = [*_LOADER.finditer(data), *_OF_PACKAGE.finditer(data)]
         found: list[str] = []
         by_name = any(name in data for name in _IMPORTS_BY_NAME)
@@ -384,7 +384,7 @@ class ImportGraph:
 
 
 class _Rows:
-    """Rows and blocks of a text, told without parsing it."""
+    """Rows and blocks of a text, found without parsing it."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -392,7 +392,7 @@ class _Rows:
         self._row = 1
 
     def of(self, place: int) -> int:
-        """The row of a place; asked in any order, cheap when asked forwards."""
+        """Return the row of a place; fast if the places ascend."""
         if place < self._place:
             self._place, self._row = 0, 1
         self._row += self.data.count(b"\n", self._place, place)

@@ -1,4 +1,4 @@
-"""Where a project imports packages."""
+"""Find the places where a project imports packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORD = rb"\w+"
 
 
 class Import(NamedTuple):
-    """The first line of a file that imports something of a package."""
+    """The first line of a file that imports from a package."""
 
     path: str
     row: int
@@ -27,11 +27,11 @@ class Import(NamedTuple):
 
 
 class Imports:
-    """Finds import statements; what the project itself has of that name is not meant by them.
+    """Find import statements of packages, except of the project's own modules of that name.
 
     Args:
         modules: The project.
-        paths: The files to look at.
+        paths: The files to search.
     """
 
     def __init__(self, modules: Modules, paths: Iterable[str]) -> None:
@@ -39,9 +39,9 @@ class Imports:
         self.paths = tuple(paths)
 
     def of(self, packages: Iterable[str]) -> dict[str, list[Import]]:
-        """The files that import each of some packages, by dotted name, with the line.
+        """Return the files that import each of some packages, by dotted name, with the line.
 
-        What cannot be parsed is left out and noted as a problem of `modules`.
+        Unparsable files are omitted and recorded as problems of `modules`.
         """
         by_root: dict[str, list[str]] = {}
         for package in packages:
@@ -80,7 +80,7 @@ class Imports:
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """The dotted names that a statement may import; a relative import means none of a package."""
+    """Yield the dotted names that a statement may import; a relative import means no package."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif not node.level and node.module:

@@ -1,4 +1,4 @@
-"""The project's Python files: their bytes, their summaries, and which of them an import means."""
+"""The project's Python files: their bytes, their summaries, and import resolution."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ else:
 
 
 class Trouble(NamedTuple):
-    """Why a file cannot be judged."""
+    """The reason why a file cannot be checked."""
 
     message: str
     place: tuple[int, int] | None = None
-    """The row and the column where, if they are known."""
+    """The row and the column, if known."""
     kind: str = "invalid"
-    """``unreadable``: the system does not hand out the file; ``invalid``: it is not Python;
-    ``limit``: it may be Python, and is beyond what gblock looks at."""
+    """``unreadable``: the system denies access; ``invalid``: it is not Python; ``limit``: it may be
+    Python, but exceeds a limit of gblock."""
 
 
 WORDS = ("gevent", "locust", "flask_sockets")
-"""Words of which one stands wherever a process is made to run on gevent."""
+"""Words; every way to run a process on gevent contains one of them."""
 _HUGE = 10_000_000
 """Bytes above which a project is read frugally, unless it mentions gevent."""
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
-"""Bytes that are read of a file whose size nobody told."""
+"""Bytes to read of a file of unknown size."""
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
 _SCANS = 25
-"""After so many searches it costs less to index the words of all files than to search all again.
+"""After this many searches, an index of the words of all files is cheaper than more searches.
 
-Both ways find the same files.
+Both find the same files.
 """
 
 
@@ -54,7 +54,7 @@ class Modules:
     Args:
         root: The project's directory.
         files: Its Python files, each a path that starts like `root`.
-        sources: Directories from which the project imports, beside those that its packages tell.
+        sources: Directories to import from, in addition to those that the packages show.
     """
 
     def __init__(self, root: str, files: list[str], sources: tuple[str, ...] = ()) -> None:
@@ -62,20 +62,20 @@ class Modules:
         self.files = files
         self.sources = sources
         self.service: frozenset[str] = frozenset()
-        """Files that count as part of the service whatever they are called."""
+        """Files that count as part of the service, whatever their names."""
         self.problems: dict[str, Trouble] = {}
         self._data: dict[str, bytes] = {}
         self._sizes: dict[str, int] = {}
         """The sizes of files that have not been read."""
         self._surveyed: set[str] = set()
         self._speaking: set[str] = set()
-        """Surveyed files that are no tests and mention gevent."""
+        """Surveyed files that mention gevent and are no tests."""
         self._ahead: dict[str, bytes] = {}
-        """Summaries that another process has made."""
+        """Summaries from another process."""
         self._summaries: dict[str, ModuleSummary | None] = {}
         self._mentions: dict[tuple[str, bool, bool], list[str]] = {}
         self._words: dict[bool, WordIndex] = {}
-        """Of all files, or of all but the tests."""
+        """Indexes of all files, and of all except tests."""
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._directories: set[str] = set()
@@ -84,7 +84,7 @@ class Modules:
         self._indexed = False
 
     def _index(self) -> None:
-        """Note where each module name stands; not needed by a run that resolves no import."""
+        """Index the files by module name; not needed by a run that resolves no import."""
         self._indexed = True
         for path in self.files:
             directory, name = os.path.split(path)
@@ -101,7 +101,7 @@ class Modules:
                 directory = parent
 
     def data(self, path: str) -> bytes:
-        """A file's bytes; empty where it cannot be read, which is noted as a problem."""
+        """Return a file's bytes; for an unreadable file, record a problem and return nothing."""
         found = self._data.get(path)
         if found is None:
             try:
@@ -115,7 +115,7 @@ class Modules:
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The total bytes of all files."""
         return sum(map(self._size, self.files))
 
     def _size(self, path: str) -> int:
@@ -130,24 +130,24 @@ class Modules:
 
     @cached_property
     def is_frugal(self) -> bool:
-        """Whether objects are followed in their own files only.
+        """Whether objects are followed only within their own file.
 
-        So it is in a tree above ten megabytes of which no file but tests mentions gevent: there is
-        much to read and nothing at stake.
+        This applies to a tree above ten megabytes in which only tests mention gevent: reading all
+        of it would take long, and there is nothing to report.
         """
         if self._speaking or self.size <= _HUGE:
             return False
         return not any(self.speaks(path) for path in self.files if path not in self._surveyed)
 
     def speaks(self, path: str) -> bool:
-        """Whether a file of the service mentions gevent."""
+        """Return whether a file of the service mentions gevent."""
         return b"gevent" in self.data(path) and not self.is_test(path)
 
     def told(self, sizes: dict[str, int], speaking: list[str]) -> None:
-        """Take in what has been seen of some files.
+        """Store what is already known about some files.
 
         Args:
-            sizes: The files, with the bytes of each.
+            sizes: The files, with the size of each in bytes.
             speaking: Those of them for which `speaks` is true.
         """
         self._sizes.update(sizes)
@@ -160,7 +160,7 @@ class Modules:
         self.add(path)
 
     def add(self, path: str) -> None:
-        """Count one more file as part of the project."""
+        """Add a file to the project."""
         if path not in self._known:
             self._known.add(path)
             self.files.append(path)
@@ -169,13 +169,13 @@ class Modules:
             vars(self).pop("serving", None)
 
     def summary(self, path: str) -> ModuleSummary | None:
-        """A file's summary, or None where it cannot be parsed, which is noted as a problem."""
+        """Return a file's summary; if it cannot be parsed, record a problem and return None."""
         if path not in self._summaries:
             self._summaries[path] = self._summarize(path)
         return self._summaries[path]
 
     def summaries(self, paths: list[str]) -> dict[str, bytes]:
-        """The summaries of some files for another process; what cannot be parsed is left out."""
+        """Return the summaries of some files for another process, without unparsable files."""
         import pickle
 
         found: dict[str, bytes] = {}
@@ -189,7 +189,7 @@ class Modules:
         return found
 
     def summarized(self, summaries: dict[str, bytes]) -> None:
-        """Take in what `summaries` gave."""
+        """Store the result of `summaries`."""
         self._ahead.update(summaries)
 
     def give_up(self, path: str) -> None:

@@ -9,7 +9,7 @@ MAIN_GUARD = re.compile(
     rb"""|["']__main__["'][ \t]*==[ \t]*__name__)""",
     re.MULTILINE,
 )
-"""The line that makes what follows run only in the module that is started."""
+"""The line that limits its block to the module that is started."""
 SHORT = 60
 """The longest excerpt of code in a message, in characters."""
 
@@ -45,5 +45,5 @@ def excerpt(data: bytes, row: int, start: int, end_row: int, end: int, longest: 
 
 
 def shortened(text: str, longest: int = SHORT) -> str:
-    """Return at most so many characters of a text; an ellipsis stands for what is cut."""
+    """Return at most `longest` characters of a text; an ellipsis replaces the rest."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,4 +1,4 @@
-"""Which distributions a project says that it needs, in whatever file it says so."""
+"""The distributions that a project requires, from any kind of dependency file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _LISTS = re.compile(
 )
 _LOCKS = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "pylock.toml"})
 _LARGEST = 10_000_000
-"""Bytes: what is larger lists no requirements."""
+"""Bytes: a larger file lists no requirements."""
 _COMMENT = re.compile(r"(?:^|\s)#[^\n]*")
 _WORD = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?")
 _LOCKED = re.compile(r"""^name = ["']([\w.-]+)["']|^        ["']([\w.-]+)["']: \{""", re.MULTILINE)
 
 
 class Requirements:
-    """What dependency files and Dockerfiles name.
+    """The names in dependency files and Dockerfiles.
 
     Args:
         tree: The repository's files.
@@ -42,7 +42,7 @@ class Requirements:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """Every word that may be a distribution's name; in lock files only what is locked."""
+        """Every word that may be a distribution's name; in lock files only the locked ones."""
         found: set[str] = set()
         for path in self.tree.files:
             name = os.path.basename(path).lower()

@@ -1,4 +1,4 @@
-"""Which files are tests: they run under a test runner, not in the service."""
+"""Recognize tests: files that run under a test runner, not in the service."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _DIRECTORIES = {"test", "tests", "testing"}
 
 
 def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
-    """Whether a file's name, or a directory between it and the root, says that it is a test.
+    """Return whether a file's name, or a directory between it and the root, marks it as a test.
 
     Args:
         path: The file.
-        root: The directory that was asked about; what it is called itself does not count.
-        read: Gives a file's bytes. A name such as ``load_test.py`` alone proves nothing.
+        root: The directory to check; its own name does not count.
+        read: Returns a file's bytes. A name such as ``load_test.py`` alone proves nothing.
     """
     relative = path[len(root) :].lstrip(os.sep) if path.startswith(root) else path
-    if "test" not in relative:  # as nearly always
+    if "test" not in relative:  # nearly always
         return False
     *directories, name = relative.split(os.sep)
     stem = name.rpartition(".")[0]

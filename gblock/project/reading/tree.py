@@ -1,4 +1,4 @@
-"""All files of a repository by name: which may start processes, and which one a path means."""
+"""All files of a repository by name, with those that may start processes; paths are resolved."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _NAME = operator.attrgetter("name")
 _VARIABLE = re.compile(r"\$(?:\{\w+\}|\w*)")
 _WORD = re.compile(r"\W")
 _TELLING = 4
-"""So many letters of a path have to be known."""
+"""The least number of literal characters in a path."""
 _MANY = 300_000
-"""A repository with more files than this is read no further."""
+"""The limit of files that are read from a repository."""
 LARGEST = 1_000_000
-"""Bytes: what is larger starts no process."""
+"""Bytes: a larger file starts no process."""
 
 
 class Tree:
-    """The files below a directory; what git ignores or the configuration excludes is left out.
+    """The files below a directory, except those that git ignores or the configuration excludes.
 
     So are links out of the repository.
 
@@ -93,11 +93,11 @@ class Tree:
         return path in self._known
 
     def find(self, written: str, directory: str) -> str | None:
-        """The file that a path means, which may be one inside a container or with variables.
+        """Return the file that a path means, which may be in a container or have variables.
 
         Args:
             written: The path.
-            directory: Where it is looked up first.
+            directory: The directory to look in first.
         """
         name = os.path.basename(written)
         if not name or "\0" in written or name not in self._by_name:
@@ -107,7 +107,7 @@ class Tree:
             path = os.path.normpath(os.path.join(base, written))
             if path in self._known:
                 return path
-        # What a path ends in must be the same, as far as both go; the most of it wins.
+        # The ends of both paths must be equal, as far as both go; the longest match wins.
         wanted = _parts(written)
         ranked = sorted(
             (
@@ -127,10 +127,10 @@ class Tree:
 
         Args:
             written: The path; ``$NAME`` and ``${NAME}`` stand for anything.
-            directory: Where it is looked up.
+            directory: The directory to look in.
 
         Returns:
-            Nothing where so little of the path is known that any file would do.
+            An empty list if too little of the path is known.
         """
         pattern = _VARIABLE.sub("*", written)
         name = os.path.basename(pattern)
@@ -146,7 +146,7 @@ class Tree:
         ]
 
     def directory(self, written: str) -> str | None:
-        """The directory that an absolute path of another machine means: the one that ends like it.
+        """Return the directory with the same end as an absolute path of another machine.
 
         Args:
             written: The path.
@@ -162,7 +162,7 @@ class Tree:
 
     @cached_property
     def _directories(self) -> dict[str, list[str]]:
-        """Every directory below the root that holds files, or directories that do, by its name."""
+        """Every directory that contains files, directly or below, by its name."""
         seen: set[str] = set()
         found: dict[str, list[str]] = {}
         for path in self.files:
@@ -179,12 +179,12 @@ def _parts(written: str) -> list[str]:
 
 
 def _near(directory: str, path: str) -> int:
-    """How many characters of its directory a file shares with another directory."""
+    """Return how many characters of its directory a file shares with another directory."""
     return len(os.path.commonpath([directory, path])) if os.path.isabs(directory) else 0
 
 
 def _may_move(wanted: list[str]) -> bool:
-    """Whether a file may stand elsewhere in a container: not a program of the system."""
+    """Return whether a file may be elsewhere in a container: not a program of the system."""
     return not (wanted[0] in ("usr", "bin", "sbin") and "local" not in wanted)
 
 
@@ -209,7 +209,7 @@ def _is_out(path: str, rules: tuple[Patterns, ...]) -> bool:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a file or a link to one; a link to itself is none."""
+    """Return whether an entry is a file or a link to one; a link to itself is neither."""
     try:
         return entry.is_file(follow_symlinks=True)
     except OSError:

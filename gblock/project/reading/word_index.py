@@ -1,9 +1,9 @@
-"""In which files which words stand: built once, where words are looked for again and again."""
+"""An index from words to files, built once for repeated searches."""
 
 from __future__ import annotations
 
 SPACED = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
-"""Turns all that is not part of a word into blanks."""
+"""Translates all characters outside words to blanks."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ class WordIndex:
 
     Args:
         files: The files.
-        read: Gives a file's bytes.
+        read: Returns a file's bytes.
     """
 
     def __init__(self, files: list[str], read: Callable[[str], bytes]) -> None:
@@ -31,11 +31,11 @@ class WordIndex:
         self._text = b" %s " % b" ".join(known)
 
     def whole(self, word: bytes) -> list[str]:
-        """The files in which a word stands, in their order."""
+        """Return the files that contain a word, in their order."""
         return [self._files[number] for number in self._numbers.get(word, ())]
 
     def part(self, letters: bytes) -> list[str]:
-        """The files in which letters stand in any word, in their order."""
+        """Return the files that contain letters as part of any word, in their order."""
         found: set[int] = set()
         text = self._text
         at = text.find(letters)

@@ -1,1 +1,1 @@
-"""Which files can matter at all, decided from bytes and import lines."""
+"""Triage: select the files that can matter, from bytes and import lines only."""

@@ -1,4 +1,4 @@
-"""What triage finds out about some files alone, for itself or for another process."""
+"""The part of triage that needs only some of the files, in this process or another."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Survey(NamedTuple):
-    """What is known of some files by themselves; each list goes by their order."""
+    """Facts about some files on their own; each list is in the order of the files."""
 
     may_matter: bool
-    """Whether any of them may matter, whatever the rest of the project is."""
+    """Whether any of them may matter, regardless of the rest of the project."""
     imported: list[frozenset[str]]
     matters: list[bool]
-    """Whether each matters by itself."""
+    """Whether each matters on its own."""
     sizes: list[int]
     speaks: list[bool]
-    """Whether each is no test and mentions gevent."""
+    """Whether each mentions gevent and is no test."""
     plain: list[bool]
-    """Whether each is UTF-8 and there is nothing in it to be said or obeyed."""
+    """Whether each is UTF-8, needs no syntax check, and has no ``gblock:`` comment."""

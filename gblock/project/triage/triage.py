@@ -1,7 +1,7 @@
-"""Which files can matter at all: bytes and import lines only, nothing is parsed.
+"""Select the files that can matter from their bytes and import lines, without parsing.
 
-A file matters if it imports a package of the catalog and names something of it that can be
-reported, or if it names a method of such a package and objects of the package can get there:
+A file matters if it imports a package of the catalog and names a symbol of it that can be
+reported, or if it names a method of such a package and objects of the package can reach it:
 objects travel along imports.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gblock.project.triage.survey import Survey
 
     _Seeds = dict[frozenset[str], list[str]]
-    """Where objects come from, by the packages that these are of."""
+    """The files that objects start from, by the packages of the objects."""
 
 # Literal first characters: the regular expression engine finds them forty times faster than a
 # pattern that starts with an anchor.
@@ -35,19 +35,19 @@ _WORD = rb"\w+"
 _DOTTED = rb"[\w.]+"
 _OPERATOR = rb"\b(?:with|for)\b"
 _OPERATORS = {"__call__": rb"\(", "__getitem__": rb"\[", "__setitem__": rb"\["}
-"""How methods without a name of their own are written, where not as `_OPERATOR`."""
+"""The syntax for methods that are called without their name, if not `_OPERATOR`."""
 _FEW = 50
-"""For fewer files than this their words are looked at before patterns are compiled."""
+"""Below this number of files, their words are checked before patterns are compiled."""
 _MUCH = 5_000_000
-"""Bytes: where more than this may matter, objects are followed over fewer imports."""
+"""Bytes: if more than this may matter, objects are followed over fewer imports."""
 
 
 class Triage:
-    """What triage found out about a project.
+    """The triage of a project.
 
     Args:
         modules: The project's files.
-        vocabulary: What can be reported.
+        vocabulary: The symbols that can be reported.
     """
 
     def __init__(self, modules: Modules, vocabulary: Vocabulary) -> None:
@@ -60,24 +60,24 @@ class Triage:
         self._methods: dict[frozenset[str], re.Pattern[bytes] | None] = {}
         self._makers: dict[frozenset[str], re.Pattern[bytes]] = {}
         self._reached: dict[str, frozenset[str]] = {}
-        """The files that objects may get to, with the packages that these are of."""
+        """The files that objects can reach, with the packages of the objects."""
         self._callables: dict[str, set[str]] = {}
-        """By package, the attributes that hold what blocks when it is called."""
+        """By package, the attributes that hold objects which block when called."""
         self._is_big = False
         self._matters: dict[str, bool] = {}
-        """Whether files matter by themselves, where a survey has told."""
+        """Whether files matter on their own, according to surveys."""
         self._may_matter = False
         self.plain: set[str] = set()
-        """Files that need no second look if nobody parses them."""
+        """Files that need no further check unless they are parsed."""
 
     # -- by two processes
 
     def survey(self, paths: list[str], reported: frozenset[str]) -> Survey:
-        """Look at some of the files; `take` makes use of it, in this process or in another.
+        """Survey some of the files, for `take` in this process or in another.
 
         Args:
             paths: The files.
-            reported: Those that are asked about.
+            reported: The files to report on.
         """
         from gblock.project.triage.survey import Survey
 
@@ -100,7 +100,7 @@ class Triage:
         return found
 
     def take(self, paths: list[str], found: Survey) -> None:
-        """Take in what a survey of some files said."""
+        """Store the result of a survey of some files."""
         self._may_matter |= found.may_matter
         self._imported.update(zip(paths, found.imported, strict=True))
         self._matters.update(zip(paths, found.matters, strict=True))
@@ -129,7 +129,7 @@ class Triage:
     # -- what a file imports
 
     def imported(self, path: str) -> frozenset[str]:
-        """The packages of the catalog that a file's import lines name."""
+        """Return the packages of the catalog that a file's import lines name."""
         found = self._imported.get(path)
         if found is None:
             found = self._imported[path] = self._read(path)
@@ -144,7 +144,7 @@ class Triage:
         return re.compile(_IMPORT).findall
 
     def _lines(self, path: str) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
-        """What stands on a file's lines ``from module import names`` and behind any ``import``."""
+        """Return a file's ``from module import names`` lines, and the names after ``import``."""
         found = self._import_lines.get(path)
         if found is None:
             data = self.modules.data(path)
@@ -173,7 +173,7 @@ class Triage:
             packages = self.vocabulary.packages
             roots = frozenset([root for root in roots if packages[root].is_meant(data)])
         for call, others in self._builtin_calls:
-            # A substring is found far faster than a pattern.
+            # A substring search is far faster than a pattern.
             if call in data and not others <= roots and call[:-1] in self._builtins.findall(data):
                 roots |= others
         return roots
@@ -183,13 +183,13 @@ class Triage:
         return frozenset().union(*(known[word] for word in words if word in known))
 
     def roots(self, paths: Iterable[str]) -> frozenset[str]:
-        """The packages that any of these files imports."""
+        """Return the packages that any of these files imports."""
         return frozenset().union(*(self.imported(path) for path in paths))
 
     # -- what matters by itself
 
     def any_may_matter(self, paths: list[str], complete: Callable[[], None]) -> bool:
-        """Whether any of these files may matter, whatever the rest of the project is.
+        """Return whether any of these files may matter, regardless of the rest of the project.
 
         Args:
             paths: The files.
@@ -199,7 +199,7 @@ class Triage:
         if words.has_whole:
             return True
         if len(paths) < _FEW:
-            # Compiling all names into patterns takes longer than to look at a few files' words.
+            # Compiling all names into patterns takes longer than checking the words of a few files.
             data, packages = self.modules.data, set()
             for path in paths:
                 packages |= words.packages(self._identifiers(path), data(path))
@@ -212,7 +212,7 @@ class Triage:
         return self._may_matter or self._any_may_matter(paths)
 
     def _imports_any(self, packages: set[str]) -> bool:
-        """Whether one of these packages may be imported anywhere in the project."""
+        """Return whether any file of the project may import one of these packages."""
         if "builtins" in packages:
             return True
         if any(roots & packages for roots in self.vocabulary.built_in_calls.values()):
@@ -238,7 +238,7 @@ class Triage:
         return {word.decode(errors="replace") for word in _words(self.modules.data(path))}
 
     def calls_function(self, path: str) -> bool:
-        """Whether a file imports a package and names a function of it that can be reported."""
+        """Return whether a file imports a package and names a reportable function of it."""
         roots = self.imported(path)
         if not roots:
             return False
@@ -246,7 +246,7 @@ class Triage:
         return any(one.search(data) for root in roots for one in self._function_patterns(root))
 
     def _function_patterns(self, root: str) -> list[re.Pattern[bytes]]:
-        """How functions are written; the name of ``os.read`` alone stands everywhere."""
+        """Return the patterns of function calls; ``read`` of ``os.read`` alone is too common."""
         found = self._functions.get(root)
         if found is None:
             found = self._functions[root] = [
@@ -255,7 +255,7 @@ class Triage:
         return found
 
     def _written(self, root: str) -> Iterator[str]:
-        # Each begins with letters of its own, see above.
+        # Each starts with different letters, see above.
         package = self.vocabulary.packages[root]
         names = "|".join(sorted(package.functions))
         if root == "builtins":
@@ -269,14 +269,14 @@ class Triage:
             yield rf"{root}(?<!\w{root})\b"
 
     def names_method(self, path: str) -> bool:
-        """Whether a file imports a package, names a method of it, and what makes its objects."""
+        """Return whether a file imports a package and names a method and a maker of its objects."""
         roots = self.imported(path)
         found = self.method_pattern(roots)
         data = self.modules.data(path)
         return found is not None and self._makes(path, roots) and found.search(data) is not None
 
     def method_pattern(self, roots: frozenset[str]) -> re.Pattern[bytes] | None:
-        """A pattern for the methods of some packages, None where there are none."""
+        """Return a pattern for the methods of some packages, None if there are none."""
         if roots not in self._methods:
             packages = [self.vocabulary.packages[root] for root in roots]
             names = {name for package in packages for name in package.methods}
@@ -299,10 +299,10 @@ class Triage:
     # -- what matters in a project
 
     def select(self, reported: Iterable[str], roots: frozenset[str]) -> list[str]:
-        """The files to inspect, of those to report on.
+        """Return the files to inspect.
 
         Args:
-            reported: The files that were asked about.
+            reported: The files to report on.
             roots: The packages that the project imports anywhere.
         """
         self._traveling(roots)
@@ -313,7 +313,7 @@ class Triage:
         return (self.calls_function(path) or self.names_method(path)) if known is None else known
 
     def names(self, path: str) -> frozenset[str] | None:
-        """What a selected file of a big project may call by name; None for whatever there is."""
+        """Return the names that a selected file of a big project may call; None for any name."""
         if not self._is_big:
             return None
         roots = self._reached.get(path, frozenset()) | self.imported(path)
@@ -321,7 +321,7 @@ class Triage:
         return self.vocabulary.names({one for root in roots for one in related[root]})
 
     def _traveling(self, roots: frozenset[str]) -> None:
-        """Find the files that name a method and that an object of its package may get to."""
+        """Find the files that name a method and that an object of its package can reach."""
         if self.modules.is_frugal:
             return
         packages = self.vocabulary.packages
@@ -361,7 +361,7 @@ class Triage:
                     self._reached[path] = self._reached.get(path, frozenset()) | group
 
     def _find_callables(self, importing: list[str]) -> None:
-        """Note under which names files keep objects of a package that block when called."""
+        """Record the names under which files keep objects of a package that block when called."""
         for root in self.roots(importing):
             if self.vocabulary.packages[root].is_callable:
                 found = self._callables.setdefault(root, set())
@@ -372,7 +372,7 @@ class Triage:
                         found.update(name.decode(errors="replace") for name in names)
 
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
-        """How methods of some packages are written, None where there are none."""
+        """Return a pattern for calls of the methods of some packages, None if there are none."""
         roots = list(roots)
         if any(self.vocabulary.packages[root].whole for root in roots):
             return re.compile(rb"\.\w+")
@@ -383,11 +383,11 @@ class Triage:
         return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
 
     def _connected(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
-        """The files that imports connect with some files.
+        """Return the files that imports connect with some files.
 
-        These are all that import them, over any number of imports, and what those import.
-        The connection is told from the last names on import lines, which can only err on the side
-        of reading a file for nothing.
+        These are all files that import them, over any number of imports, and the imports of those.
+        The connection is derived from the last names on import lines, so it can only include too
+        many files.
         """
         stems: dict[bytes, list[str]] = {}
         words: dict[str, set[bytes]] = {}
@@ -414,7 +414,7 @@ class Triage:
         return reached
 
     def _near(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
-        """The files that import one of some files, by its real path, or are imported by one."""
+        """Return the files that import one of some files, by its real path, or that one imports."""
         targets = {path for starts in seeds.values() for path in starts}
         imported = {path: self._imports(path) for path in targets}
         importers: dict[str, set[str]] = {path: set() for path in targets}
@@ -452,7 +452,7 @@ class Triage:
     def _may_mean(
         self, line: tuple[bytes, bytes], tails: dict[bytes, list[str]], parents: set[bytes]
     ) -> bool:
-        """Whether a line ``from module import names`` may mean one of some files.
+        """Return whether a line ``from module import names`` may mean one of some files.
 
         Args:
             line: The module and the names.
@@ -470,12 +470,12 @@ class Triage:
         )
 
     def _imports(self, path: str) -> set[str]:
-        """The files of the project that a file imports, as far as single lines tell."""
+        """Return the files of the project that a file imports, as far as single lines show."""
         from_lines, import_lines = self._lines(path)
         return self._resolved(from_lines, path) | self._plainly_imported(import_lines, path)
 
     def _resolved(self, lines: Iterable[tuple[bytes, bytes]], path: str) -> set[str]:
-        """The files that lines ``from module import names`` mean."""
+        """Return the files that lines ``from module import names`` mean."""
         found: set[str] = set()
         for module, names in lines:
             text = module.decode()
@@ -492,19 +492,19 @@ class Triage:
         return found
 
     def _plainly_imported(self, lines: Iterable[bytes], path: str) -> set[str]:
-        """The files that lines ``import names`` mean."""
+        """Return the files that lines ``import names`` mean."""
         names = [name for words in lines for name in re.findall(_DOTTED, words)]
         found = {self.modules.resolve(name.decode(), 0, path) for name in names}
         return {target for target in found if target is not None}
 
 
 def _words(data: bytes) -> list[bytes]:
-    """The words of a file; a single file is split sooner than a pattern is compiled."""
+    """Return the words of a file; splitting one file is faster than compiling a pattern."""
     return data.translate(SPACED).split()
 
 
 def _ends(module: bytes, tails: dict[bytes, list[str]]) -> bool:
-    """Whether a dotted name is the end of one of some files' names, given by their last part."""
+    """Return whether a dotted name ends one of some files' names, given by their last part."""
     paths = tails.get(module.rpartition(b".")[2])
     if paths is None:
         return False
@@ -513,7 +513,7 @@ def _ends(module: bytes, tails: dict[bytes, list[str]]) -> bool:
 
 
 def _package_of(path: str) -> str:
-    """The ``__init__.py`` of the package that a module, or a package, is in."""
+    """Return the ``__init__.py`` of the package that a module or package is in."""
     directory = os.path.dirname(path)
     if os.path.basename(path).startswith("__init__."):
         directory = os.path.dirname(directory)
@@ -521,7 +521,7 @@ def _package_of(path: str) -> str:
 
 
 def _stem(path: str) -> bytes:
-    """The last part of a file's module name."""
+    """Return the last part of a file's module name."""
     directory, _, name = path.replace("\\", "/").rpartition("/")
     stem = name.partition(".")[0]
     return os.fsencode(directory.rpartition("/")[2] if stem == "__init__" else stem)

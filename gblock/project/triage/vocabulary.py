@@ -1,4 +1,4 @@
-"""The words with which code writes what the catalog speaks of, told from the catalog's text."""
+"""The words that code uses for the catalog's symbols, derived from the catalog's text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gblock.outline import Chunk, Outlines
 
 _WILD = ("*", "**")
-"""What stands for all methods of a class, and for all that is below a package."""
+"""Wildcards for all methods of a class, and for everything below a package."""
 
 
 class Package:
@@ -22,24 +22,24 @@ class Package:
 
     def __init__(self) -> None:
         self.functions: set[str] = set()
-        """What is called on the module itself: ``system`` of ``os.system``, ``Pool``."""
+        """Names that are called on the module: ``system`` of ``os.system``, ``Pool``."""
         self.methods: set[str] = set()
-        """What is called on objects, which travel."""
+        """Names that are called on objects, which travel."""
         self.operators: set[str] = set()
         """The methods behind ``with``, ``for`` or a call of an object: ``__enter__``."""
         self.anything = False
-        """Whether all methods of some class are."""
+        """Whether some class has all of its methods in the catalog."""
         self.whole = False
-        """Whether everything in it is, whatever its name."""
+        """Whether everything in the package is in the catalog."""
         self.makers: set[str] = set()
-        """Classes, factories and whatever else the catalog names on the way to an object."""
+        """Classes, factories and other names in the catalog that lead to an object."""
         self.parts: set[bytes] = set()
-        """The second names of its symbols."""
+        """The second parts of its symbols."""
         self.distributions: set[str] = set()
-        """What brings something of it: several distributions share a namespace."""
+        """The distributions that contain it: several can share a namespace."""
 
     def add(self, symbol: str, distribution: str) -> None:
-        """Take in the symbol of a blocker and the distribution that it is in."""
+        """Add the symbol of a blocker and its distribution."""
         _, *owners, name = symbol.split(".")
         self.parts.add((owners[0] if owners else name).encode())
         self.distributions.add(distribution)
@@ -57,11 +57,11 @@ class Package:
 
     @property
     def is_callable(self) -> bool:
-        """Whether calls of its objects are looked for, which stand under any name."""
+        """Whether calls of its objects matter, which can have any name."""
         return "__call__" in self.operators
 
     def merge(self, other: Package) -> None:
-        """Take in what another name of the same package stands for."""
+        """Add the words of another name of the same package."""
         self.functions |= other.functions
         self.methods |= other.methods
         self.makers |= other.makers
@@ -72,10 +72,11 @@ class Package:
         self.whole |= other.whole
 
     def is_meant(self, data: bytes) -> bool:
-        """Return whether a file that imports the package may mean what the catalog has of it.
+        """Return whether a file that imports the package may mean the catalog's part of it.
 
-        Of a namespace that several distributions share, such as ``google``, other distributions
-        may be meant; code that means these has the second name of their modules.
+        For a namespace that several distributions share, such as ``google``, the file may mean
+        other distributions; a file that means the catalog's has the second part of their module
+        names.
 
         Args:
             data: The file's bytes.
@@ -86,12 +87,12 @@ class Package:
 
 
 class Vocabulary:
-    """All packages of which something can be reported.
+    """All packages with reportable symbols.
 
     Args:
         outlines: The catalog's files.
         is_on: Whether a blocker can be reported.
-        words: What `words` would find out, where that is known already.
+        words: The value of `words`, if already known.
     """
 
     def __init__(
@@ -103,18 +104,18 @@ class Vocabulary:
 
     @cached_property
     def blockers(self) -> list[Chunk]:
-        """What can be reported."""
+        """The blockers that can be reported."""
         named = self._outlines.named
         return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
 
     @cached_property
     def _libraries(self) -> list[Chunk]:
-        """They tell other names and what makes objects."""
+        """The blocks with aliases and with the makers of objects."""
         return [chunk for chunk in self._outlines.chunks if chunk.kind == "library"]
 
     @cached_property
     def packages(self) -> dict[str, Package]:
-        """The packages by the names that code imports them by; not needed by most clean runs."""
+        """The packages by their import names; not needed by most clean runs."""
         found: dict[str, Package] = {}
         for chunk in self.blockers:
             distribution = chunk.distribution
@@ -132,7 +133,7 @@ class Vocabulary:
         return [pair for library in self._libraries for pair in library.aliases]
 
     def _learn_aliases(self, found: dict[str, Package]) -> None:
-        """Add the other names of packages, of their modules and of their functions."""
+        """Add the aliases of packages, modules and functions."""
         distributions = {s: chunk.distribution for chunk in self.blockers for s in chunk.symbols}
         for alias, name in self._aliases:
             root, other = _root(alias), _root(name)
@@ -145,7 +146,9 @@ class Vocabulary:
                 package.add(alias, distributions[name])
             elif "." in alias:
                 package.parts.add(alias.split(".")[1].encode())
-                if name == other:  # what is called on the package is called on this module, too
+                if (
+                    name == other
+                ):  # names that are called on the package are called on this module, too
                     package.methods |= package.functions
 
     @cached_property
@@ -154,7 +157,7 @@ class Vocabulary:
 
     @cached_property
     def leads(self) -> dict[str, frozenset[str]]:
-        """The packages that code uses objects of, by the package that gives it these objects."""
+        """The packages of the objects that code gets, by the package that returns the objects."""
         found: dict[str, set[str]] = {}
         for giver, given in self._givers:
             root, other = _root(giver), _root(given)
@@ -164,7 +167,7 @@ class Vocabulary:
 
     @cached_property
     def built_in_calls(self) -> dict[str, frozenset[str]]:
-        """The functions that need no import, with the packages that they are or give objects of."""
+        """The builtins, with the packages that they are or return objects of."""
         package = self.packages.get("builtins")
         functions = package.functions if package is not None else ()
         found = {name: frozenset(["builtins"]) for name in functions}
@@ -176,7 +179,7 @@ class Vocabulary:
 
     @cached_property
     def makers(self) -> dict[str, frozenset[str]]:
-        """What code names on the way to objects, by package; asked for where one is imported."""
+        """The names that lead to objects, by package; needed only for imported packages."""
         found = {root: set(package.makers) for root, package in self.packages.items()}
         for library in self._libraries:
             for name in library.names:
@@ -202,7 +205,7 @@ class Vocabulary:
         return found
 
     def names(self, roots: Iterable[str]) -> frozenset[str] | None:
-        """What code may call of some packages by name; None where that can be any name."""
+        """Return the names that code may call of some packages; None for any name."""
         packages = [self.packages[root] for root in roots]
         if any(package.anything for package in packages):
             return None
@@ -210,7 +213,7 @@ class Vocabulary:
 
     @cached_property
     def words(self) -> Words:
-        """The words with which a file says that it calls something that is looked for."""
+        """The words in a file that show a call of a reportable symbol."""
         if self._known is not None:
             return self._known
         functions: dict[str, set[str]] = {}
@@ -231,12 +234,12 @@ class Vocabulary:
 def both(
     outlines: Outlines, is_on: Callable[[Chunk], bool], known: Written | None = None
 ) -> tuple[Vocabulary, Vocabulary]:
-    """What blocks whatever gevent has patched, and what blocks only without its patch.
+    """Return the blockers regardless of patches, and those that block only without the patch.
 
     Args:
         outlines: The catalog's files.
         is_on: Whether a blocker can be reported.
-        known: What was written down of them, if it holds for these blockers.
+        known: The words written at installation, if they are valid for these blockers.
     """
     return (
         Vocabulary(
@@ -253,13 +256,13 @@ def both(
 
 
 def told(outlines: Outlines) -> Written:
-    """What a run with nothing selected or ignored asks of these files first."""
+    """Return the words that a run with the default selection needs first."""
     on, unpatched = both(outlines, lambda chunk: not chunk.opt_in)
     return Written(on.words, unpatched.words, outlines.originals)
 
 
 def _root(name: str) -> str:
-    """The top-level package of a dotted name."""
+    """Return the top-level package of a dotted name."""
     return name.partition(".")[0]
 
 
@@ -268,5 +271,5 @@ def _joined(names: dict[str, set[str]]) -> dict[str, str]:
 
 
 def pattern(words: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern for any of some words."""
+    """Return a pattern for any of some words."""
     return re.compile(rb"\b(?:%s)\b" % "|".join(sorted(words)).encode())

@@ -1,7 +1,7 @@
-"""The words with which files say what is looked for, each with the packages that it may lead to.
+"""The words in files that show a call of a reportable symbol, with the packages of each.
 
-Those of the built-in catalog are written down when gblock is installed: a run whose files hold
-none of them, such as most runs of a hook, need not read the catalog.
+The words of the built-in catalog are written when gblock is installed: a run whose files contain
+none of them, such as most runs of a hook, does not read the catalog.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from gblock.outline import BUILT_IN
 
 MODULE = "written_words"
-"""The module of this package that holds them, where gblock was installed."""
+"""The generated module of this package with the words, if gblock was installed."""
 
 
 class Words:
-    """What is looked for in a file. Each word has the packages' names, with blanks between them.
+    """The words to find in a file. Each word has the packages' names, separated by blanks.
 
     Args:
-        functions: What is called on the package itself, or imported from it.
-        methods: What is called on objects, which may come from anywhere in the project.
-        owners: The packages, and where their objects come from, of which methods have no names.
-        has_whole: Whether a package is looked for that nothing at all tells.
+        functions: Names that are called on the package itself, or imported from it.
+        methods: Names that are called on objects, which may come from anywhere in the project.
+        owners: The packages, and the sources of their objects, whose methods have no names.
+        has_whole: Whether a reportable package cannot be recognized by any word.
     """
 
     __slots__ = ("functions", "has_whole", "methods", "owners")
@@ -37,7 +37,7 @@ class Words:
         self.has_whole = has_whole
 
     def packages(self, words: set[str], data: bytes) -> set[str]:
-        """The packages of which a file may call something, if the project imports them.
+        """Return the packages that a file may call, if the project imports them.
 
         Args:
             words: The identifiers in the file.
@@ -62,20 +62,20 @@ class Words:
 
 
 class Written:
-    """What was written down of the built-in catalog, all rules being on that are by default."""
+    """The words of the built-in catalog, for the default selection of rules."""
 
     __slots__ = ("on", "originals", "unpatched")
 
     def __init__(self, on: Words, unpatched: Words, originals: list[bytes]) -> None:
         self.on = on
         self.unpatched = unpatched
-        """Of what blocks only without gevent's patch."""
+        """The words for the blockers that block only without gevent's patch."""
         self.originals = originals
-        """The last names of what is stale where it was taken before monkey patching."""
+        """The last parts of the names that are stale if bound before monkey patching."""
 
 
 def written() -> Written | None:
-    """What is written down, None where nothing is, or where the catalog has changed since."""
+    """Return the written words, None if there are none or the catalog has changed since."""
     try:
         found = vars(__import__(f"{__package__}.{MODULE}", fromlist=["CATALOG"]))
         if found["CATALOG"] != fingerprint():
@@ -86,7 +86,7 @@ def written() -> Written | None:
 
 
 def fingerprint() -> tuple[int, int]:
-    """The built-in catalog's size and checksum.
+    """Return the built-in catalog's size and checksum.
 
     Raises:
         OSError: if it cannot be read.
@@ -99,7 +99,7 @@ def fingerprint() -> tuple[int, int]:
 
 
 def module(found: Written) -> str:
-    """The text of the module."""
+    """Return the source of the module."""
 
     def literal(words: Words) -> str:
         return repr((words.functions, words.methods, words.owners, words.has_whole))

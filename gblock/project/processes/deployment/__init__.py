@@ -1,6 +1,6 @@
-"""The files of a repository that start processes, read into commands.
+"""Read the files of a repository that start processes into commands.
 
-Which file is read by which module stands in `gblock.project.processes.formats`.
+`gblock.project.processes.formats` lists the module for each kind of file.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Deployment(Repository):
         self.tree = Tree(root, exclude)
         self.commands: list[Command] = []
         self.points: list[EntryPoint] = []
-        """The scripts that an installation puts into the path."""
+        """The console scripts that an installation puts on the path."""
         self.plugins: dict[str, list[EntryPoint]] = {}
-        """The other entry points, by their group."""
+        """The other entry points, by group."""
         self.scripts: set[str] = set()
         """The shell scripts."""
         self.notes: list[Note] = []
@@ -71,7 +71,7 @@ class Deployment(Repository):
     # -- files
 
     def text(self, path: str) -> str | None:
-        """Return a file's text; None where it is too large or not text, which is noted."""
+        """Return a file's text; record a problem and return None if it is too large or no text."""
         if path not in self._texts:
             data = self._data(path)
             self._texts[path] = self._decoded(path, data) if data is not None else None
@@ -111,9 +111,9 @@ class Deployment(Repository):
         self._take(reader.read(text, path, self))
 
     def _is_read_by_name(self, path: str, name: str) -> bool:
-        """Return whether a file without an ending can have a format, from its first bytes.
+        """Return whether a file without a suffix can have a format, from its first bytes.
 
-        Such a file may be anything, and large.
+        Such a file may be large and have any content.
         """
         if formats.of(name, b"") is not None:
             return True
@@ -138,7 +138,7 @@ class Deployment(Repository):
 
     @cached_property
     def requirements(self) -> frozenset[str]:
-        """The distributions that the repository says it needs."""
+        """The distributions that the repository requires."""
         return frozenset[str]().union(
             *(
                 packaging.requirements(self.text(path) or "")
@@ -147,10 +147,10 @@ class Deployment(Repository):
             )
         )
 
-    # -- what readers ask for
+    # -- for readers of other files
 
     def environment(self, written: str, filename: str) -> dict[str, str]:
-        """Return the variables of an environment file, or of the example that stands in for it.
+        """Return the variables of an environment file, or of the example in its place.
 
         Args:
             written: Its path.
@@ -164,10 +164,10 @@ class Deployment(Repository):
         return {}
 
     def image(self, directory: str, name: str) -> Image | None:
-        """Return the image that a Dockerfile of this repository makes: that of its last stage.
+        """Return the image of the last stage of a Dockerfile in this repository.
 
         Args:
-            directory: Where it stands.
+            directory: The Dockerfile's directory.
             name: Its name.
         """
         path = os.path.normpath(os.path.join(directory, name))
@@ -176,7 +176,7 @@ class Deployment(Repository):
         return found[-1] if found else None
 
     def chart(self, path: str) -> Values:
-        """Return the settings of the Helm chart that a template belongs to.
+        """Return the settings of a template's Helm chart.
 
         Args:
             path: The template.
@@ -198,13 +198,13 @@ class Deployment(Repository):
         arguments: tuple[str, ...] | None = None,
         label: str = "",
     ) -> list[Command]:
-        """Return what a shell script runs.
+        """Return the commands that a shell script runs.
 
         Args:
             path: The script.
             variables: Variables that are set for it.
-            arguments: What it is called with; None where that is not known.
-            label: What the caller calls the process.
+            arguments: Its arguments; None if unknown.
+            label: The caller's name for the process.
         """
         facts = shell_script.called(self.text(path) or "", path, variables, arguments, label)
         return [self._placed(fact) for fact in facts if isinstance(fact, Command)]
@@ -216,7 +216,7 @@ class Deployment(Repository):
         return command._replace(working=self.tree.directory(command.working) or "")
 
     def _with_maps(self, command: Command) -> Command:
-        """Return a command with what its ConfigMaps set; they may stand in other files."""
+        """Return a command with the variables of its ConfigMaps, which may be in other files."""
         if not command.maps:
             return command
         found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""A command that starts a process, as some file of the project writes it."""
+"""A command that starts a process, as written in a file of the project."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from gblock.project.processes.deployment.shell import Script, Simple
 
 
 class Command(NamedTuple):
-    """One command and where it stands."""
+    """One command and its place."""
 
     words: tuple[str, ...]
-    """What the shell would make of it; what nobody knows keeps its ``$``."""
+    """The shell's words; unknown variables keep their ``$``."""
     filename: str
     row: int
     label: str = ""
-    """What the file calls the process: the name in a Procfile, a service of a compose file."""
+    """The name in the file: of the Procfile's process, of the compose file's service."""
     environment: tuple[tuple[str, str], ...] = ()
-    """The variables that are set for it, where they are known."""
+    """The variables that are set for it, if known."""
     directory: str = ""
-    """Where it runs, as far as the repository tells: paths and modules are looked up from here."""
+    """Its working directory in the repository, if known: paths and modules start from here."""
     options: tuple[tuple[str, str, int], ...] = ()
     """For a server's settings file: its settings and the row of each."""
     working: str = ""
-    """The directory of the repository that may be the one where it runs: the path of another
-    machine ends like it."""
+    """The working directory in the container or on another machine: a directory of the
+    repository with the same end may be the one."""
     maps: tuple[str, ...] = ()
-    """The ConfigMaps of Kubernetes that give it variables."""
+    """The ConfigMaps of Kubernetes that set variables for it."""
 
     @classmethod
     def of(
@@ -40,7 +40,7 @@ class Command(NamedTuple):
         directory: str = "",
         working: str = "",
     ) -> Command:
-        """What a shell's simple command starts."""
+        """Return the command of a shell's simple command."""
         if simple.directory and not simple.directory.startswith("/"):
             base = directory or os.path.dirname(filename)
             directory = os.path.normpath(os.path.join(base, simple.directory))
@@ -68,31 +68,31 @@ class Command(NamedTuple):
 
     @property
     def home(self) -> str:
-        """The directory from which it is looked at."""
+        """The directory that paths and modules start from."""
         return self.directory or os.path.dirname(self.filename)
 
 
 class EntryPoint(NamedTuple):
-    """What an installation of the project declares: a script in the path, or a plug-in."""
+    """A declaration for the project's installation: a console script, or a plug-in."""
 
     name: str
     module: str
-    """Dotted; empty where a file is copied as it is."""
+    """The dotted name; empty if a file is copied unchanged."""
     path: str
-    """The file that is copied; empty where a module is named."""
+    """The file that is copied; empty if a module is named."""
     filename: str
     row: int
     group: str = "console_scripts"
-    """Programs look their plug-ins up by another group."""
+    """The group of the entry point, by which programs look up their plug-ins."""
 
     @property
     def is_script(self) -> bool:
-        """Whether an installation puts it into the path."""
+        """Whether an installation puts it on the path."""
         return self.group in ("console_scripts", "gui_scripts")
 
 
 class Note(NamedTuple):
-    """A file that could not be understood, and why: the analysis goes on without it."""
+    """A file that could not be parsed, and the reason; the analysis goes on without it."""
 
     filename: str
     message: str
@@ -128,22 +128,22 @@ UNCLOSED = "a quote is opened and never closed"
 
 
 class Variables(NamedTuple):
-    """The variables that a ConfigMap of Kubernetes holds; other files name it."""
+    """The variables of a Kubernetes ConfigMap, which other files refer to by name."""
 
     name: str
     values: dict[str, str]
 
 
 Fact = Command | EntryPoint | Note | Variables
-"""What a reader finds in a file."""
+"""The results of a reader for one file."""
 
 
 class UnreadableError(Exception):
-    """A file is not what its name says.
+    """A file does not have the format that its name suggests.
 
     Args:
-        message: Why, on one line.
-        row: Where; 0 if that cannot be told.
+        message: The reason, on one line.
+        row: The place; 0 if unknown.
     """
 
     def __init__(self, message: str, row: int = 0) -> None:

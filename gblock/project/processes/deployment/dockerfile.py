@@ -1,4 +1,4 @@
-"""Dockerfiles: what an image starts."""
+"""Dockerfiles: the commands that an image starts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _commands(text: str, filename: str) -> list[Command]:
 
 
 def images(text: str) -> list[Image]:
-    """What each stage starts; a stage that builds on another starts what that starts."""
+    """Return the image of each stage; a stage inherits the commands of its base."""
     stages: dict[str, Image] = {}
     found: list[Image] = []
     now = Image((), (), {}, 1, "")
@@ -92,7 +92,7 @@ def images(text: str) -> list[Image]:
         found[-1] = now
         if now.stage:
             stages[now.stage.lower()] = now
-    # A stage that only inherits what it starts adds nothing.
+    # A stage that only inherits its commands adds nothing.
     kept: dict[tuple[object, ...], Image] = {}
     for image in found:
         kept[image.entrypoint, image.command, image.row] = image
@@ -100,7 +100,7 @@ def images(text: str) -> list[Image]:
 
 
 def lines(text: str) -> list[Line]:
-    """The instructions that matter, continuation lines joined, comments and heredocs left out."""
+    """Return the relevant instructions, lines joined, without comments and heredocs."""
     found: list[Line] = []
     rows = text.splitlines()
     index = 0
@@ -148,7 +148,7 @@ def _is_unclosed(text: str) -> bool:
 
 
 def _exec_form(text: str) -> tuple[str, ...]:
-    """The words of ``["a", "b"]``, or the shell's of anything else."""
+    """Return the words of ``["a", "b"]``, or of anything else as the shell splits it."""
     if text.startswith("["):
         try:
             words = json.loads(text)
@@ -160,7 +160,7 @@ def _exec_form(text: str) -> tuple[str, ...]:
 
 
 def _pairs(text: str, environment: dict[str, str]) -> dict[str, str]:
-    """``A=b C=d``, or ``A b``."""
+    """Return the variables of ``A=b C=d``, or ``A b``."""
     script = Script("export " + text.replace("\n", " "), environment)
     script.commands()
     if "=" in text.split(" ", 1)[0]:

@@ -7,11 +7,11 @@ import re
 _LINE = re.compile(r"(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*)")
 _COMMENT = re.compile(r"[ \t]#.*")
 STAND_INS = ("", ".example", ".sample", ".template", ".dist", ".default", ".tmpl")
-"""Endings of what a repository holds in place of an environment file that it keeps private."""
+"""Suffixes of example files, which stand in for private environment files."""
 
 
 def read(text: str) -> dict[str, str]:
-    """The variables that a file sets; a line that sets none is skipped."""
+    """Return the variables that a file sets; other lines are skipped."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         match = _LINE.fullmatch(line.strip())

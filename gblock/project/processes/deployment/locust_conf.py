@@ -1,4 +1,4 @@
-"""locust's settings file: which files hold the users of a load test."""
+"""locust's settings file, which names the files with the users of a load test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makefiles and justfiles: the recipes, with the file's own variables put in."""
+"""Makefiles and justfiles: the recipes, with the file's own variables expanded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _USED = re.compile(r"\$[({](\w+)[)}]")
 _STEM = re.compile(r"\$(?:\*|[({]\*[)}])")
 _DEEP = 5
 _LONGEST = 10_000
-"""Characters: what expands to more is no command."""
+"""Characters: a longer expansion is no command."""
 
 
 def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
@@ -32,7 +32,7 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
 
 
 def _recipes(text: str, just: bool, variables: dict[str, str]) -> list[tuple[int, str, str]]:
-    """Return the lines of all recipes, each with its row and target, and note the variables."""
+    """Return the lines of all recipes, each with its row and target, and store the variables."""
     found: list[tuple[int, str, str]] = []
     lines = text.splitlines()
     indentation = ("\t", " ") if just else "\t"
@@ -73,7 +73,7 @@ def _recipes(text: str, just: bool, variables: dict[str, str]) -> list[tuple[int
 
 
 def _assign(line: str, variables: dict[str, str]) -> bool:
-    """Note the variable that a line sets, if it sets one."""
+    """Store the variable that a line sets, if any."""
     match = _VARIABLE.fullmatch(line)
     if match is None:
         return False
@@ -86,11 +86,11 @@ def _assign(line: str, variables: dict[str, str]) -> bool:
 
 
 _UNKNOWN = "\0"
-"""Stands for the dollar of a variable that the file does not set."""
+"""Placeholder for the dollar of a variable that the file does not set."""
 
 
 def _filled(text: str, variables: dict[str, str]) -> str:
-    """Return a recipe as the shell gets it."""
+    """Return a recipe as the shell receives it."""
     text = _STEM.sub(_UNKNOWN + "{STEM}", text)
     for _ in range(_DEEP):
         filled = _USED.sub(lambda match: variables.get(match[1], f"{_UNKNOWN}{{{match[1]}}}"), text)

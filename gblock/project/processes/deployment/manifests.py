@@ -1,4 +1,4 @@
-"""YAML: compose files, Kubernetes manifests, and whatever else names a command."""
+"""YAML: compose files, Kubernetes manifests, and other files that name commands."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _TAG = re.compile(
     r"|\{%.*?%\}|\{#.*?#\}",
     re.DOTALL,
 )
-"""What steers a template of Go or Jinja, and its comments."""
+"""Control statements and comments of Go and Jinja templates."""
 _HOLE = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
 _HOLE_LINE = re.compile(r"^[ \t]*\{\{[^\n]*\}\}[ \t]*$", re.MULTILINE)
 _OF_VALUES = re.compile(r"\.Values\.([\w.]+)")
 _DEFAULT = re.compile(r"""\bdefault\(?\s*["']([^"']*)["']""")
 _OF_KUBERNETES = re.compile(r"\$\(([A-Z_][A-Z0-9_]*)\)")
 _RUN = ("heroku.yml", "app.json", "package.json")
-"""Files in which a mapping of names to commands stands."""
+"""Files with a mapping of names to commands."""
 _UWSGI = {"module", "wsgi-file", "master", "gevent", "workers", "processes", "socket"}
 _DEEP = 40
 
@@ -50,16 +50,16 @@ class _Started(NamedTuple):
 
 
 def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
-    """Return the commands of all documents in a file, and the ConfigMaps that it holds.
+    """Return the commands and the ConfigMaps of all documents in a file.
 
     Args:
         text: The file.
         filename: Its name.
         repository: Finds the images that services build, environment files, and the settings of
-            the chart that the file is a template of.
+            the template's chart.
 
     Raises:
-        UnreadableError: if it is no YAML.
+        UnreadableError: if it is not YAML.
     """
     variables = (
         repository.environment(".env", filename) if "services:" in text and "$" in text else {}
@@ -73,7 +73,7 @@ def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
 
 
 def _config_maps(text: str, filename: str, repository: Repository) -> list[Variables]:
-    """Return the variables of each ConfigMap, also of those that Kustomize makes."""
+    """Return the variables of each ConfigMap, including those that Kustomize generates."""
     found: dict[str, dict[str, str]] = {}
     for document in _documents(text, {}):
         items = _items(document) if document.id == "mapping" else {}
@@ -95,7 +95,7 @@ def _config_maps(text: str, filename: str, repository: Repository) -> list[Varia
 
 
 def settings(text: str) -> Values:
-    """The settings of a chart; none where they cannot be read."""
+    """Return the settings of a chart; none if they cannot be read."""
     yaml = _yaml()
     try:
         found = yaml.load(text, Loader=_loader())
@@ -105,10 +105,10 @@ def settings(text: str) -> Values:
 
 
 def _documents(text: str, values: Values) -> list[Any]:
-    """The documents of a file, templates read around their holes.
+    """Yield the documents of a file; holes of templates are filled first.
 
     Raises:
-        UnreadableError: if it is no YAML.
+        UnreadableError: if it is not YAML.
     """
     if "{{" in text or "{%" in text:
         text = _TAG.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -128,7 +128,7 @@ def _documents(text: str, values: Values) -> list[Any]:
 
 
 def _in_hole(match: re.Match[str], values: Values) -> str:
-    """What a hole holds: the chart's setting, or the default that is written in it."""
+    """Return the value for a hole: the chart's setting, or the default written in it."""
     named = _OF_VALUES.search(match[1])
     now: Any = values if named is not None else None
     for name in named[1].split(".") if named is not None else ():
@@ -143,7 +143,7 @@ def _in_hole(match: re.Match[str], values: Values) -> str:
 
 @cache
 def _yaml() -> Any:
-    """PyYAML, imported where there is a manifest to read; it brings no types."""
+    """Import PyYAML on demand; it has no type annotations."""
     return importlib.import_module("yaml")
 
 
@@ -154,7 +154,7 @@ def _loader() -> Any:
 
 
 class _Reader:
-    """Walks one document; aliases can make a circle, so each node is entered once."""
+    """Walk one document; aliases can form a cycle, so each node is visited once."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Reader:
         self.filename = filename
         self.repository = repository
         self.variables = variables
-        """What compose puts in for ``$NAME``."""
+        """Return compose's value for ``$NAME``."""
         self.runs = os.path.basename(filename) in _RUN
         self.entered: set[int] = set()
         self.notes: dict[Note, None] = {}
@@ -249,7 +249,7 @@ class _Reader:
             )
 
     def _started(self, node: Any) -> _Started | None:
-        """The words of a command: a list's, or a text's as the shell reads it."""
+        """Return the words of a command: a list's items, or a string split as the shell does."""
         row = node.start_mark.line + 1
         if node.id == "sequence":
             words = [self._filled(one.value) for one in node.value if one.id == "scalar"]
@@ -312,16 +312,16 @@ class _Reader:
 
 
 _IMAGES = {"locustio/locust": Image(("locust",), (), {}, 0, "")}
-"""Public images that run a program with whatever arguments they are given."""
+"""Public images that run a program with the arguments they are given."""
 
 
 def _known_image(items: dict[str, Any]) -> Image | None:
-    """Return what the public image that a service names starts."""
+    """Return the command of the public image that a service names."""
     return _IMAGES.get(_text(items.get("image")).rpartition("/docker.io/")[2].partition(":")[0])
 
 
 def _built(build: Any) -> tuple[str, str]:
-    """The directory and the Dockerfile of a compose file's ``build``."""
+    """Return the directory and the Dockerfile of a compose file's ``build``."""
     if build.id == "scalar":
         return build.value, "Dockerfile"
     if build.id != "mapping":
@@ -336,12 +336,12 @@ def _items(node: Any) -> dict[str, Any]:
 
 
 def _text(node: Any) -> str:
-    """A scalar's text, empty for anything else."""
+    """Return a scalar's text, empty for anything else."""
     return str(node.value) if node is not None and node.id == "scalar" else ""
 
 
 def _texts(node: Any) -> list[str]:
-    """A scalar, or the scalars of a list."""
+    """Return a scalar, or the scalars of a list, as a list."""
     if node is None or node.id == "mapping":
         return []
     return [_text(one) for one in node.value] if node.id == "sequence" else [_text(node)]
@@ -352,7 +352,7 @@ def _is_mapping(items: dict[str, Any], name: str) -> bool:
 
 
 def _maps(items: dict[str, Any]) -> tuple[str, ...]:
-    """The ConfigMaps that a container takes variables from: ``map``, or ``NAME=map/key``."""
+    """Return a container's ConfigMaps with variables: ``map``, or ``NAME=map/key``."""
     found: list[str] = []
     for key in ("envFrom", "env"):
         for one in items[key].value if key in items and items[key].id == "sequence" else ():

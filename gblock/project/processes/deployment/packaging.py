@@ -1,4 +1,4 @@
-"""What an installation of the project puts into the path: console scripts and copied files."""
+"""Programs that the project's installation puts on the path: scripts and copied files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _GROUP = re.compile(
     r"""|^([\w.-]+)[ \t]*=[ \t]*$""",
     re.MULTILINE,
 )
-"""Where a group of entry points begins: in a dictionary, in a text of sections, in setup.cfg."""
+"""The start of an entry point group: in a dictionary, in a sectioned text, in setup.cfg."""
 _SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
 _REQUIRED = re.compile(
@@ -50,7 +50,7 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
     """Return the entry points that a project declares, and the commands of its tools.
 
     Raises:
-        UnreadableError: if a file of that name is no TOML.
+        UnreadableError: if a file with a TOML name is not TOML.
     """
     if filename.endswith((".py", ".cfg")):
         points = [*points_of_setup(text, filename), *_plugins_of_setup(text, filename)]
@@ -68,7 +68,7 @@ def _broken_sections(text: str, filename: str) -> list[Note]:
 
 
 def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
-    """The entry points that ``setup.py`` or ``setup.cfg`` declares, told from the text."""
+    """Return the entry points that ``setup.py`` or ``setup.cfg`` declares, from the text."""
     found = []
     for group in ("console_scripts", "gui_scripts"):
         start = text.find(group)
@@ -89,7 +89,7 @@ def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
 
 
 def _plugins_of_setup(text: str, filename: str) -> list[EntryPoint]:
-    """Return the plug-ins that ``setup.py`` or ``setup.cfg`` declares, read from the text."""
+    """Return the plug-ins that ``setup.py`` or ``setup.cfg`` declares, from the text."""
     start = text.find("entry_points")
     groups = list(_GROUP.finditer(text, start)) if start >= 0 else []
     found = []
@@ -105,7 +105,7 @@ def _plugins_of_setup(text: str, filename: str) -> list[EntryPoint]:
 
 
 def _end_of_group(text: str, start: int) -> int:
-    """Where a group of entry points ends: at a closing bracket, or at the next section."""
+    """Return the end of an entry point group: a closing bracket, or the next section."""
     ends = [len(text)]
     for mark in ("]", '"""', "'''"):
         place = text.find(mark, start)
@@ -118,7 +118,7 @@ def _end_of_group(text: str, start: int) -> int:
 
 
 def _after_opening(text: str, start: int, place: int, mark: str) -> int:
-    """The closing mark: of three quotes the second ones, if the text began before them."""
+    """Return the closing mark; of triple quotes the second, if the text starts before them."""
     if mark == "]":
         return place
     second = text.find(mark, place + 3)
@@ -126,15 +126,15 @@ def _after_opening(text: str, start: int, place: int, mark: str) -> int:
 
 
 def requirements(text: str) -> frozenset[str]:
-    """The distributions that a file may need: the first words of its lines and quoted texts."""
+    """Yield the distributions that a file may require: first words of lines, quoted texts."""
     return frozenset(normalized(match[1]) for match in _REQUIRED.finditer(text))
 
 
 def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command | Note]]:
-    """The entry points of ``pyproject.toml``, and commands that tools keep there.
+    """Return the entry points of ``pyproject.toml``, and the commands of tools in it.
 
     Raises:
-        UnreadableError: if it is no TOML.
+        UnreadableError: if it is not TOML.
     """
     try:
         tables = tomllib.loads(text)
@@ -169,7 +169,7 @@ def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command 
 
 
 def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command | Note]:
-    """Return what task runners and hosting platforms start."""
+    """Return the commands of task runners and hosting platforms."""
     found: list[Command | Note] = []
     for keys in (
         ("tool", "pdm", "scripts"),
@@ -195,7 +195,7 @@ def _table(tables: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _row(text: str, name: str) -> int:
-    """The row where a key, or a quoted text, stands."""
+    """Return the row of a key or a quoted text."""
     match = re.search(
         rf"""^[ \t]*["']?{re.escape(name)}["']?[ \t]*=|["']{re.escape(name)}["']""",
         text,

@@ -17,7 +17,7 @@ class PasteSettings:
     """One settings file.
 
     Args:
-        text: The file; what cannot be read describes nothing.
+        text: The file; unreadable parts are ignored.
     """
 
     def __init__(self, text: str) -> None:
@@ -28,12 +28,12 @@ class PasteSettings:
             self._parser.clear()
 
     def server(self, name: str = "main") -> dict[str, str]:
-        """Return the settings of a server; ``use`` says which one it is."""
+        """Return the settings of a server, whose kind ``use`` names."""
         section = f"server:{name}"
         return dict(self._parser.items(section)) if self._parser.has_section(section) else {}
 
     def factories(self, name: str = "main") -> list[str]:
-        """Return what makes an application and all that it is put together of.
+        """Return the factories of an application and of all its parts.
 
         Returns:
             ``package.module:function``, or ``egg:distribution#entry-point``.

@@ -1,4 +1,4 @@
-"""What the reader of one file may ask of the files beside it."""
+"""The interface by which the reader of one file asks about other files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Values = Mapping[str, Any]
 
 
 class Image(NamedTuple):
-    """What one stage of a Dockerfile starts."""
+    """The commands of one stage of a Dockerfile."""
 
     entrypoint: tuple[str, ...]
     command: tuple[str, ...]
@@ -23,13 +23,13 @@ class Image(NamedTuple):
     def started(
         self, command: tuple[str, ...] = (), entrypoint: tuple[str, ...] | None = None
     ) -> tuple[str, ...]:
-        """Return the words that a container starts with, if these replace the image's own."""
+        """Return the words that a container starts with, if they replace the image's own."""
         head = self.entrypoint if entrypoint is None else entrypoint
         return (*head, *(command or (() if entrypoint is not None else self.command)))
 
 
 class Repository:
-    """A repository without files; `gblock.project.processes.deployment.Deployment` has some."""
+    """A repository without files; `gblock.project.processes.deployment.Deployment` has files."""
 
     def environment(self, written: str, filename: str) -> dict[str, str]:  # noqa: ARG002
         """Return the variables that an environment file sets.
@@ -41,16 +41,16 @@ class Repository:
         return {}
 
     def image(self, directory: str, name: str) -> Image | None:  # noqa: ARG002
-        """Return the image that a Dockerfile makes, None if there is no such file.
+        """Return the image of a Dockerfile, None if the file does not exist.
 
         Args:
-            directory: Where it stands.
+            directory: The Dockerfile's directory.
             name: Its name.
         """
         return None
 
     def chart(self, path: str) -> Values:  # noqa: ARG002
-        """Return the settings of the Helm chart that a template belongs to.
+        """Return the settings of a template's Helm chart.
 
         Args:
             path: The template.
@@ -59,4 +59,4 @@ class Repository:
 
 
 NONE = Repository()
-"""For a file that is read by itself."""
+"""For a file that is read on its own."""

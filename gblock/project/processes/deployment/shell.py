@@ -1,4 +1,4 @@
-"""Shell scripts: the simple commands in them, with variables put in where they are known."""
+"""Shell scripts: their simple commands, with known variables expanded."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([\w.-]+)\2")
 _REDIRECTED = re.compile(r"[0-9]*(?:&>>?|>>|>&|<&|>\||<>|>|<)")
 _REDIRECTING = frozenset("<>&0123456789")
-"""What a redirection starts with."""
+"""Operators that start a redirection."""
 _PLAIN = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+""")
-"""What stands for itself."""
+"""Characters that need no quoting."""
 _QUOTED = re.compile(r"""[^"\\$]+""")
-"""What stands for itself between double quotes."""
+"""Characters that need no quoting between double quotes."""
 _WHOLE_ARRAY = re.compile(r'"\$\{\w+\[[@*]\]\}"')
-"""``"${NAME[@]}"``, which is a word for each element."""
+"""``"${NAME[@]}"``, which expands to one word for each element."""
 _LOOKED_UP = re.compile(r"(?:which|command[ \t]+-v|type[ \t]+-[pP])[ \t]+([\w./-]+)")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
@@ -26,12 +26,12 @@ _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
 _END = frozenset(";&|\n()")
 _ARGUMENTS = "\0@"
 _MANY = 5000
-"""So many commands of one script are read."""
+"""The limit of commands that are read from one script."""
 _DEEP = 20
 _FEW = 6
 """Of so many variables so many alternatives are read."""
 _LONGEST = 20_000
-"""Characters: what expands to more is no command."""
+"""Characters: a longer expansion is no command."""
 
 
 class Simple(NamedTuple):
@@ -40,16 +40,16 @@ class Simple(NamedTuple):
     words: tuple[str, ...]
     row: int
     environment: tuple[tuple[str, str], ...]
-    """What is exported before it, or set in front of it."""
+    """Variables that are exported before it, or set in front of it."""
     directory: str = ""
-    """Where a ``cd`` before it went."""
+    """The directory after a ``cd`` before it."""
 
 
 class UnclosedQuoteError(Exception):
-    """A quote that nobody closes.
+    """A quote that is not closed.
 
     Args:
-        row: Where it was opened.
+        row: The row of the opening quote.
     """
 
     def __init__(self, row: int) -> None:
@@ -58,12 +58,12 @@ class UnclosedQuoteError(Exception):
 
 
 class Script:
-    """One script, read from top to bottom as if every branch were taken.
+    """One script, read from top to bottom as if every branch were executed.
 
     Args:
         text: The script.
         environment: Variables that are set outside.
-        arguments: What ``$1`` and the others stand for; None where nobody knows.
+        arguments: The values of ``$1`` and the others; None if unknown.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class Script:
         self.arguments = arguments
         self.directory = ""
         self.broken: int | None = None
-        """The row of a quote that is not closed: what stands behind it is not read."""
+        """The row of an unclosed quote: the text after it is not read."""
         self._branches = 0
-        """How many conditions the reader is in."""
+        """The nesting depth of conditions."""
         self._alternatives: dict[str, list[str]] = {}
         """The values that branches give variables."""
         self._forced: dict[str, str] = {}
@@ -161,7 +161,7 @@ class Script:
             if simple is not None:
                 yield simple
             words = []
-            # A subshell's ``cd`` ends with it: ``( … )``, and a list that ``&`` puts aside.
+            # A subshell's ``cd`` ends with it: ``( … )``, and a list in the background by ``&``.
             if value == ")" and outer:
                 self.directory = outer.pop()
             elif lexer.is_aside(value):
@@ -205,7 +205,7 @@ class Script:
         return Simple(tuple(words), row, environment, self.directory)
 
     def _go(self, where: str) -> None:
-        """Note where ``cd`` goes; what only the running script knows is nowhere."""
+        """Follow a ``cd``; a target that is only known at run time becomes unknown."""
         if "$" in where or where in ("-", ".."):
             self.directory = ""
         else:
@@ -244,7 +244,7 @@ class Script:
     # -- variables
 
     def value(self, name: str) -> str | None:
-        """What a variable holds, None where nobody knows."""
+        """Return the value of a variable, None if unknown."""
         if name in ("@", "*"):
             return _ARGUMENTS
         if name.isdigit():
@@ -254,7 +254,7 @@ class Script:
         return self.variables.get(name)
 
     def braced(self, inner: str, depth: int) -> str:
-        """What ``${…}`` gives."""
+        """Return the value of ``${…}``."""
         match = re.match(r"[@*]|\d+|[A-Za-z_]\w*", inner)
         if match is None:
             return "$"
@@ -279,7 +279,7 @@ class Script:
         return default
 
     def expanded(self, text: str, depth: int = 0) -> str:
-        """A text with its variables put in."""
+        """Return a text with its variables expanded."""
         if depth > _DEEP or "$" not in text:
             return text
         parts: list[str] = []
@@ -294,7 +294,7 @@ class Script:
         return "".join(parts)[:_LONGEST]
 
     def variable(self, text: str, place: int, depth: int = 0) -> tuple[str, int]:
-        """What the ``$`` at a place gives, and where the text goes on."""
+        """Return the value of the ``$`` at a place, and the end of the expression."""
         following = text[place + 1 : place + 2]
         if following == "{":
             end = closing(text, place + 1, "{", "}")
@@ -319,7 +319,7 @@ class Script:
 
 
 class _Lexer:
-    """Cuts a script into words and operators, lazily: a word's variables are set before it."""
+    """Split a script into words and operators, lazily: a word's variables are set before it."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -333,7 +333,7 @@ class _Lexer:
         self.pending: list[str] = []
 
     def is_aside(self, operator: str) -> bool:
-        """Return whether the operator that was just read is a single ``&``."""
+        """Return whether the operator just read is a single ``&``."""
         around = self.text[max(self.place - 2, 0) : self.place + 1]
         return operator == "&" and "&&" not in around
 
@@ -392,7 +392,7 @@ class _Lexer:
         self.heredocs.clear()
 
     def _word(self) -> list[str]:
-        """One word as written; more where a variable holds several, none where it holds none."""
+        """Return one word as written; several or none if a variable holds several or none."""
         text = self.text
         self.parts, self.pending, self.quoted = [], [], False
         while self.place < len(text):
@@ -463,7 +463,7 @@ class _Lexer:
                 value, self.place = self.script.variable(text, self.place)
                 self.row += text.count("\n", before, self.place)
                 self.parts.append(value)
-            else:  # a backslash that means itself
+            else:  # a literal backslash
                 self.parts.append(letter)
                 self.place += 1
         raise UnclosedQuoteError(opened)
@@ -501,7 +501,7 @@ def _substituted(command: str) -> str:
 
 
 def closing(text: str, place: int, opening: str, ending: str) -> int:
-    """Where the bracket that opens at a place is closed; the text's end if it is not."""
+    """Return the place of the closing bracket; the end of the text if there is none."""
     depth = 0
     for index in range(place, len(text)):
         if text[index] == opening:

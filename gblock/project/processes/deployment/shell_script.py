@@ -23,14 +23,14 @@ def called(
     arguments: tuple[str, ...] | None = None,
     label: str = "",
 ) -> list[Fact]:
-    """Return the commands of a script, and a note where it cannot be read to its end.
+    """Return the commands of a script, and a note if it cannot be read to its end.
 
     Args:
         text: The script.
         filename: Its name.
         variables: Variables that are set for it.
-        arguments: What it is called with; None where that is not known.
-        label: What the caller calls the process.
+        arguments: Its arguments; None if unknown.
+        label: The caller's name for the process.
     """
     script = Script(text, variables, arguments)
     found: list[Fact] = [

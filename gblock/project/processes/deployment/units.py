@@ -47,16 +47,16 @@ class Section(NamedTuple):
     settings: list[Setting]
 
     def get(self, key: str) -> str:
-        """The last value of a key, an empty string where it is not set."""
+        """Return the last value of a key, an empty string if it is not set."""
         return next((s.value for s in reversed(self.settings) if s.key == key), "")
 
     def all(self, key: str) -> list[Setting]:
-        """Every setting of a key."""
+        """Return every setting of a key."""
         return [setting for setting in self.settings if setting.key == key]
 
 
 def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
-    """Return the commands of a unit, a supervisor's or circus' programs, a uWSGI server.
+    """Return the commands of a unit, of supervisor's or circus' programs, or of uWSGI.
 
     Args:
         text: The file.
@@ -64,7 +64,7 @@ def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
         repository: Reads environment files.
 
     Raises:
-        UnreadableError: for a line that is neither a section, a setting, nor the rest of one.
+        UnreadableError: for a line that is no section, no setting and no continuation.
     """
     found: list[Fact] = []
     for section in sections(text):
@@ -81,10 +81,10 @@ def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a file.
+    """Return the sections of a file.
 
     Raises:
-        UnreadableError: for a line that is neither a section, a setting, nor the rest of one.
+        UnreadableError: for a line that is no section, no setting and no continuation.
     """
     template = "{%" in text or "{{" in text
     if template:
@@ -173,7 +173,7 @@ def _watcher(section: Section, filename: str, name: str) -> list[Command | Note]
 
 
 def uwsgi(section: Section, filename: str) -> list[Command]:
-    """A uWSGI server's settings as the command line that means the same, and what it attaches."""
+    """Return a uWSGI server's settings as an equivalent command, and attached commands."""
     words = ["uwsgi"]
     options = []
     attached: list[Command] = []
@@ -188,9 +188,9 @@ def uwsgi(section: Section, filename: str) -> list[Command]:
 
 
 def _attached(key: str, value: str, filename: str, row: int) -> list[Command]:
-    """The daemon that uWSGI starts beside itself."""
+    """Return the daemon that uWSGI starts as its child."""
     if key.startswith("smart"):
-        value = value.partition(" ")[2]  # the file with its pid stands first
+        value = value.partition(" ")[2]  # the pid file comes first
     elif key.endswith("2"):
         pairs = dict(part.partition("=")[::2] for part in value.split(","))
         value = pairs.get("cmd") or pairs.get("exec") or ""
