@@ -501,3 +501,20 @@ def test_what_is_loaded_by_name_belongs_to_the_program_beside_it(tmp_path, path,
         path: "def call(job): CALL\n",
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("worker", "context"),
+    [
+        ("dramatiq orders", "other-process"),
+        ("dramatiq-gevent orders", "task"),
+        ("", "task"),
+    ],
+)
+def test_a_task_runs_on_gevent_only_if_a_worker_does(tmp_path, worker, context):
+    files = {
+        "Procfile": f"web: gunicorn -k gevent web:app\nworker: {worker}\n",
+        "web.py": "import orders\ndef app(environ, start_response): orders.place.send()\n",
+        "orders.py": "import dramatiq\n\n@dramatiq.actor\ndef place(): CALL\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]

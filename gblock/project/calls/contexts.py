@@ -46,8 +46,8 @@ _FILES_READ = 80
 """How many files are read in search of the callers of one call."""
 _WAYS = 12
 """How many ways are kept of one call."""
-_TASKS = {"celery": "celery", "rq": "rq"}
-"""The kind of process that runs a framework's tasks."""
+_TASKS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
+"""The kind of process that runs a framework's tasks, or the beginning of its command's name."""
 _SERVED = ("gunicorn", "uwsgi", "server", "script", "console script", "management command")
 
 
@@ -315,7 +315,11 @@ class Contexts:
             return OTHER
         kind = _TASKS.get(started.framework)
         if kind is not None:
-            workers = [p for p in processes.all() if p.kind == kind]
+            workers = [
+                p
+                for p in processes.all()
+                if p.kind == kind or (p.kind == "server" and p.name.startswith(kind))
+            ]
             if workers and all(p.runs_on_gevent == "no" for p in workers):
                 return OTHER
         if context == REQUEST:
