@@ -199,7 +199,7 @@ class Inspection:
             return diagnostic
         reached = self._contexts.of(candidate.place)
         severity = diagnostic.severity
-        if reached.context in NOTED:
+        if reached.context in NOTED or (not reached.is_proven and self._is_costly(diagnostic)):
             severity = Severity.NOTE
         elif not reached.is_proven:
             severity = min(severity, Severity.WARNING)
@@ -211,6 +211,14 @@ class Inspection:
             path=ways[0] if ways else (),
             paths=ways if self._show_paths else (),
         )
+
+    def _is_costly(self, diagnostic: Diagnostic) -> bool:
+        """Return whether one call is cheap, so that it matters only in a request or a greenlet.
+
+        In loose files who runs a call is never known, and no reason to keep silent.
+        """
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        return self.is_project and blocker is not None and blocker.kind == "costly"
 
     def _cause(self, diagnostic: Diagnostic) -> str:
         """Return what one change would mend: a recipe that is missing, or one file's calls."""
