@@ -77,7 +77,7 @@ def test_the_wheel_runs_without_what_lies_beside_it(wheel, tmp_path):
         env={},
     )
     assert run.stderr == ""
-    assert run.stdout.startswith("worker.py:3:1: error[blocking-call] ")
+    assert run.stdout.startswith("worker.py:3:1: warning[blocking-call] ")
 
 
 def test_every_library_that_is_imported_is_declared():
