@@ -364,6 +364,49 @@ def test_a_script_on_gevent_serves_once_it_loops_or_has_started_greenlets(tmp_pa
     assert [context] == [one.context for one in found]
 
 
+def test_a_function_runs_where_the_parameter_that_it_fills_is_called(tmp_path):
+    found = reported(
+        tmp_path,
+        {
+            "job.py": """
+            from gevent import monkey; monkey.patch_all()
+            from runner import run
+
+            def flush(): CALL
+
+            if __name__ == "__main__":
+                run(flush)
+            """,
+            "runner.py": """
+            import gevent
+
+            def run(work):
+                def again(): work()
+                gevent.spawn(again).join()
+            """,
+        },
+    )
+    assert [("greenlet", Severity.ERROR)] == [(one.context, one.severity) for one in found]
+
+
+def test_who_runs_what_is_handed_to_code_from_elsewhere_is_not_known(tmp_path):
+    (one,) = reported(
+        tmp_path,
+        {
+            "job.py": """
+            from gevent import monkey; monkey.patch_all()
+            from elsewhere import run
+
+            def flush(): CALL
+
+            if __name__ == "__main__":
+                run(flush)
+            """
+        },
+    )
+    assert ("unknown", Severity.WARNING) == (one.context, one.severity)
+
+
 def test_the_users_own_entries_count(tmp_path):
     (tmp_path / "mine.toml").write_text(
         '[[entry]]\nframework = "shop"\ncontext = "request"\ndecorators = ["shop.handles"]\n'

@@ -66,7 +66,8 @@ def test_code_that_reaches_a_symbol_is_reported(tmp_path):
         path = tmp_path / f"service_{number}.py"
         path.write_text("\n".join([*lines, ""]), encoding="utf-8")
         wanted[path.name, len(lines)] = blocker.id, name
-    report = check([str(tmp_path)], Config(root=str(tmp_path)), select=["default", *OPT_IN])
+    options = {"select": ["default", *OPT_IN], "min_severity": "note"}
+    report = check([str(tmp_path)], Config(root=str(tmp_path)), **options)
     found = {(Path(d.filename).name, d.location.row, d.blocker) for d in report.diagnostics}
 
     assert not report.problems

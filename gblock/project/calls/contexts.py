@@ -15,10 +15,12 @@ from gblock.diagnostics import CONTEXTS
 from gblock.project.calls.callers import Callers
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Offloading
-from gblock.project.names.expressions import Place, last_name
+from gblock.project.names import values as v
+from gblock.project.names.expressions import Place, last_name, unwrapped
 from gblock.project.names.inference import Inference
+from gblock.project.reading import summary as tags
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import ModuleSummary, Path
+from gblock.project.reading.summary import Call, ModuleSummary, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ class Way(NamedTuple):
     """From what starts the code to the function around the call."""
     is_certain: bool
     """Whether every step is known by inference, and not by its name alone."""
+    is_dead: bool = False
+    """Whether it begins in a plain function that nothing calls or hands over."""
 
 
 class Reached(NamedTuple):
@@ -145,7 +149,7 @@ class Contexts:
             ways = self._ways(summary, place)
         if any(way.context != UNKNOWN for way in ways):
             # A plain function that nothing calls is dead, or is called from outside.
-            ways = [w for w in ways if w.context != UNKNOWN or "." in w.steps[0].text]
+            ways = [way for way in ways if not way.is_dead]
         order = {context: number for number, context in enumerate(CONTEXTS)}
         ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
         if not ways:
@@ -244,9 +248,39 @@ class Contexts:
                     yield Way(context, steps, node.is_certain and one.is_certain), None
                 continue
             index = self._function(place.path, place.scope)
-            if (place.path, index) != (node.path, node.scope):
-                steps = (here, *node.steps)
+            if (place.path, index) == (node.path, node.scope):
+                continue
+            steps = (here, *node.steps)
+            callees = self.inference.infer(call.expression.callee, place)
+            runs = [run for callee in callees for run in self._run_by(callee, call, place, node)]
+            for path, scope, at in runs:
+                yield None, _Node(path, scope, at, steps, node.is_certain, beside)
+            if not runs:
                 yield None, _Node(place.path, index, place.at, steps, False, beside)
+            if not callees or any(value.kind == v.EXTERNAL for value in callees):
+                # Code that is not the project's may run it whenever it likes.
+                yield Way(UNKNOWN, steps, False), None
+
+    def _run_by(
+        self, callee: v.Value, call: Call, place: Place, node: _Node
+    ) -> Iterator[tuple[str, int, Path]]:
+        """Yield where a function of the project calls the parameter that a function fills."""
+        summary = self.modules.summary(callee.path) if callee.kind == v.FUNCTION else None
+        if summary is None:
+            return
+        expression = call.expression
+        for key, argument in (*enumerate(expression.positional), *expression.keywords):
+            values = self.inference.infer(argument, place)
+            if not any(
+                unwrapped(value)[:3] == (v.FUNCTION, node.path, node.scope) for value in values
+            ):
+                continue
+            name = self._offloading.parameter(callee, key)
+            for inner in summary.calls if name is not None else ():
+                written = inner.expression.callee if inner.node == "call" else None
+                if written is not None and written.tag == tags.NAME and written.identifier == name:
+                    if _is_within(summary, inner.scope, callee.scope):
+                        yield callee.path, _function_around(summary, inner.scope), inner.path
 
     # -- where a way begins
 
@@ -343,7 +377,8 @@ class Contexts:
                 context = started[0].context
             elif self._is_beside_gevent(summary.filename):
                 context = OTHER
-        return Way(context, (here, *node.steps), node.is_certain)
+        is_dead = context == UNKNOWN and summary.scopes[scope.parent].kind != "class"
+        return Way(context, (here, *node.steps), node.is_certain, is_dead)
 
     def _is_beside_gevent(self, path: str) -> bool:
         """Return whether a file that no process imports belongs to a program without gevent.
@@ -385,6 +420,13 @@ def _function_around(summary: ModuleSummary, scope: int) -> int:
     while scope > 0 and summary.scopes[scope].kind not in ("function", "lambda"):
         scope = summary.scopes[scope].parent
     return scope
+
+
+def _is_within(summary: ModuleSummary, scope: int, outer: int) -> bool:
+    """Return whether a scope is another one or stands in it."""
+    while scope > 0 and scope != outer:
+        scope = summary.scopes[scope].parent
+    return scope == outer
 
 
 def _runs_beside(summary: ModuleSummary, scope: int, at: Path) -> bool:

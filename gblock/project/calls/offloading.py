@@ -190,13 +190,13 @@ class Offloading:
         values = self.inference.infer(callee, place)
         return bool(values and given) and all(
             value.kind == v.FUNCTION
-            and (name := self._parameter(value, key)) is not None
+            and (name := self.parameter(value, key)) is not None
             and self._hands_over(value.path, value.scope, name)
             for value in values
             for key in given
         )
 
-    def _parameter(self, function: v.Value, key: int | str | None) -> str | None:
+    def parameter(self, function: v.Value, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""
         summary = self.inference.modules.summary(function.path)
         if summary is None or key is None:
@@ -234,7 +234,7 @@ class Offloading:
                     found = frozenset([value])
                 for function in found:
                     if function.kind == v.FUNCTION:
-                        name = self._parameter(function, 0)
+                        name = self.parameter(function, 0)
                         if name and self._hands_over(function.path, function.scope, name):
                             return True
         return False
@@ -243,7 +243,7 @@ class Offloading:
         """Return whether a class keeps the decorated function and hands it over when called."""
         made = decorator._replace(kind=v.OBJECT)
         for function in self.inference.attribute(made, "__init__"):
-            name = self._parameter(function, 0) if function.kind == v.FUNCTION else None
+            name = self.parameter(function, 0) if function.kind == v.FUNCTION else None
             summary = self.inference.modules.summary(decorator.path)
             if name is None or summary is None or function.path != decorator.path:
                 continue
@@ -306,7 +306,7 @@ class Offloading:
         try:
             return any(
                 value.kind == v.FUNCTION
-                and (parameter := self._parameter(value, key)) is not None
+                and (parameter := self.parameter(value, key)) is not None
                 and self._hands_over(value.path, value.scope, parameter)
                 for value in self.inference.infer(callee, place)
             )
