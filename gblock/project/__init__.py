@@ -1,1 +1,1 @@
-"""What the whole project says, read with the standard library's ``ast``: no libcst, no rules."""
+"""Analysis of the whole project with the standard library's ``ast``, without libcst."""

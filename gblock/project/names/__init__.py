@@ -1,1 +1,1 @@
-"""What an expression can be: demand-driven type inference over the whole project."""
+"""Demand-driven type inference over the whole project."""

@@ -1,19 +1,27 @@
-"""What an annotation says that a value is."""
+"""Types from annotations, as values of the abstract domain."""
 
 from __future__ import annotations
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name
+from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, Value, Values
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    Expr,
+    NameExpr,
+    SubscriptExpr,
+    last_name,
+)
+from gblock.project.reading.summarizing import read_annotation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 _LONGEST_CHAIN = 5
-"""Over how many imports a type's other name is followed."""
+"""A type alias is followed over at most this many imports."""
 _UNWRAPPED = {"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"}
 _HOLDERS = {
     "list",
@@ -51,25 +59,24 @@ _ENTERED = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
 
 
 class Annotations:
-    """Reads annotations in all their forms."""
+    """Evaluates annotations: names, generics, unions, strings and type aliases."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
     def annotated(self, annotation: Expr, place: Place) -> Values:
-        """What an annotation says that a value is."""
+        """Return the values of an annotated name."""
         if annotation is None:
             return NOTHING
-        tag = annotation.tag
-        if tag == tags.CONSTANT:
+        if annotation.tag == tags.CONSTANT:
             if not isinstance(annotation.value, str):
                 return NOTHING
-            return self.annotated(tags.read_annotation(annotation.value), place)
-        if tag == tags.BIT_OR:
+            return self.annotated(read_annotation(annotation.value), place)
+        if annotation.tag == tags.BIT_OR:
             return self.annotated(annotation.left, place) | self.annotated(annotation.right, place)
-        if tag == tags.SUBSCRIPT:
+        if annotation.tag == tags.SUBSCRIPT:
             return self._generic(annotation, place)
-        if tag not in (tags.NAME, tags.ATTRIBUTE):
+        if annotation.tag != tags.NAME and annotation.tag != tags.ATTRIBUTE:
             return NOTHING
         alias = self._type_alias(annotation, place)
         if alias is not None:
@@ -82,8 +89,10 @@ class Annotations:
                 found.add(v.instance(value.symbol))
         return frozenset(found)
 
-    def _type_alias(self, annotation: Expr, place: Place) -> tuple[Expr, Place] | None:
-        """The type behind ``Name = Union[…]`` or a bound ``TypeVar``, and where that stands."""
+    def _type_alias(
+        self, annotation: NameExpr | AttributeExpr, place: Place
+    ) -> tuple[Expr, Place] | None:
+        """Return the type behind ``Name = Union[…]`` or a bound ``TypeVar``, and its place."""
         name, path = last_name(annotation), place.path
         if annotation.tag == tags.ATTRIBUTE:
             owners = self.inference.infer(annotation.base, place)
@@ -94,10 +103,12 @@ class Annotations:
         for _ in range(_LONGEST_CHAIN):
             summary = self.inference.modules.summary(path)
             bindings = summary.scopes[0].bindings.get(name, ()) if summary else ()
-            binding = next((b for b in bindings if b.kind in (tags.ASSIGNED, tags.IMPORTED)), None)
+            binding = next(
+                (b for b in bindings if b.kind in (kinds.ASSIGNED, kinds.IMPORTED)), None
+            )
             if binding is None:
                 return None
-            if binding.kind == tags.ASSIGNED:
+            if binding.kind == kinds.ASSIGNED:
                 value = self._aliased(binding.value)
                 return (value, Place(path, 0, binding.path)) if value is not None else None
             module, name, level = binding.value
@@ -109,7 +120,7 @@ class Annotations:
         return None
 
     def _aliased(self, value: Expr) -> Expr:
-        """The type in ``Union[…]``, ``A | B``, ``TypeVar("T", bound=A)``, ``NewType("N", A)``."""
+        """Return the type in ``Union[…]``, ``A | B``, ``TypeVar("T", bound=A)``, ``NewType``."""
         if value is None or value.tag in (tags.SUBSCRIPT, tags.BIT_OR):
             return value
         if value.tag != tags.CALL:
@@ -119,16 +130,16 @@ class Annotations:
             return dict(value.keywords).get("bound")
         return value.positional[1] if called == "NewType" and len(value.positional) > 1 else None
 
-    def _generic(self, annotation: Expr, place: Place) -> Values:
+    def _generic(self, annotation: SubscriptExpr, place: Place) -> Values:
         base, key = annotation.base, annotation.key
         name = last_name(base)
-        inner = list(key.elements) if key is not None and key.tag == tags.TUPLE else [key]
+        inner = key.elements if key is not None and key.tag == tags.TUPLE else (key,)
         if name in _UNWRAPPED:
             parts = inner[:1] if name == "Annotated" else inner
             return frozenset().union(*(self.annotated(part, place) for part in parts))
         if name in ("type", "Type"):
             return frozenset(
-                x._replace(kind=v.CLASS if x.kind == v.OBJECT else v.EXTERNAL)
+                x._replace(kind=v.CLASS) if x.kind == v.OBJECT else v.external(x.symbol)
                 for x in self.annotated(inner[0], place)
                 if x.kind in (v.OBJECT, v.INSTANCE)
             )

@@ -1,32 +1,32 @@
-"""Who calls a function, or hands it over, anywhere in the project."""
+"""Callers of functions: a demand-driven call graph over the whole project."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, functions_named, last_name, originals, unwrapped
-from gblock.project.names.values import Value
-from gblock.project.reading.summary import Call, Expr, Scope
+from gblock.project.names.places import Place
+from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrapped
+from gblock.project.reading.bindings import originals
+from gblock.project.reading.expressions import Expr, functions_named, last_name
+from gblock.project.reading.summary import Call, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gblock.project.names.inference import Inference
 
+_USED = re.compile(rb"\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$", re.MULTILINE)
+"""The text after a name that is called, given or assigned."""
+_LETTER = re.compile(rb"\w")
 _RARE = 12
-"""In more files than this a name is common: then only those near its definition are read."""
+"""A name in more files than this is common: then only files near its definition are read."""
 _MOST_FILES = 30
-"""In more files than this a function is called with anything: only its own file is asked."""
-ALLOWANCE = 60
-"""How many files are read in search of callers, for each file that is inspected."""
+"""If more files than this can call a function, only callers in its own file are searched."""
 _MOST_CALLERS = 60
-"""How many calls of one function are asked for what they pass."""
+"""At most this many calls of one function are followed to its parameters."""
 
 
 class Calling:
@@ -34,41 +34,27 @@ class Calling:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._unspent = ALLOWANCE
-        """How many files may still be read in search of callers."""
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._aliases: dict[str, dict[str | int, set[str]]] = {}
-        self._written: dict[str, Callable[[bytes], object]] = {}
-        """For names: searches a text for what calls, hands over or renames what they name."""
         self._named: dict[str, dict[str, bool]] = {}
-        """For names: whether files hold that."""
+        """By name and file: whether the file calls, gives or assigns the name."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
-        self._callers: dict[tuple[str, int], list[tuple[Call, Place]]] = {}
+        self._bases: dict[str, list[str]] = {}
+        self._callers_files: dict[tuple[str, int], list[str]] = {}
+        """By function or class: the files in which its calls are searched."""
+        self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
-    @contextmanager
-    def budget(self, files: int) -> Iterator[None]:
-        """Bound how many files the questions in this block may read in search of callers."""
-        outer, self._unspent = self._unspent, files
-        try:
-            yield
-        finally:
-            self._unspent = outer
-
-    def subclasses(self, path: str, index: int) -> list[Value]:
-        """The classes of the project that name this class as a base."""
+    def subclasses(self, path: str, index: int) -> list[ScopeValue]:
+        """Return the classes of the project that name this class as a base."""
         summary = self.inference.modules.summary(path)
         if summary is None:
             return []
-        name = summary.scopes[index].name
         target = v.ScopeValue(v.CLASS, path, index)
-        written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
-        derived = [
-            other
-            for other in self.inference.modules.mentioning(name, whole=True)
-            if written.search(self.inference.modules.data(other))
-        ]
+        derived = self._deriving(summary.scopes[index].name)
         found = []
-        for other in self.affordable(derived if len(derived) <= _MOST_FILES else []):
+        for other in self.inference.budget.permitted(
+            derived if len(derived) <= _MOST_FILES else []
+        ):
             candidate = self.inference.modules.summary(other)
             for number, scope in enumerate(candidate.scopes if candidate else ()):
                 if (
@@ -79,14 +65,28 @@ class Calling:
                     found.append(v.ScopeValue(v.CLASS, other, number))
         return found
 
-    def callers(self, path: str, index: int) -> list[tuple[Call, Place]]:
-        """The calls of a function, or of a class, anywhere in the project."""
-        key = (path, index)
-        found = self._callers.get(key)
+    def _deriving(self, name: str) -> list[str]:
+        """Return the files that name a base of a class so; one more than are read says enough."""
+        found = self._bases.get(name)
         if found is None:
-            found = self._callers[key] = []
-            found.extend(self._find_callers(path, index))
+            modules = self.inference.modules
+            written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
+            deriving = (
+                path
+                for path in modules.mentioning(name, whole=True)
+                if written.search(modules.data(path))
+            )
+            found = self._bases[name] = list(islice(deriving, _MOST_FILES + 1))
         return found
+
+    def callers(self, path: str, index: int) -> tuple[tuple[Call, Place], ...]:
+        """Return the calls of a function, or of a class, anywhere in the project.
+
+        Which function a call runs may depend on the callers of another one, and these on the first.
+        """
+        return self.inference.solved(
+            ("callers", path, index), lambda: tuple(self._find_callers(path, index))
+        )
 
     def _find_callers(self, path: str, index: int) -> list[tuple[Call, Place]]:
         summary = self.inference.modules.summary(path)
@@ -107,7 +107,7 @@ class Calling:
             return []
         found: list[tuple[Call, Place]] = []
         named = summary.scopes[scope.parent] if word != scope.name else scope
-        for other in self.affordable(self._callable_from(path, named)):
+        for other in self.inference.budget.permitted(self._callable_from(path, named)):
             by_name = self.calls_by_name(other)
             aliases = self.aliases(other).get(scope.name, set())
             for name in sorted(names | aliases | self._derived(other, target)):
@@ -119,19 +119,8 @@ class Calling:
                             return found
         return found
 
-    def affordable(self, paths: list[str]) -> list[str]:
-        """Those of some files that have been read, or may still be for the file in question."""
-        found = []
-        for path in paths:
-            if not self.inference.modules.is_read(path):
-                if self._unspent <= 0:
-                    continue
-                self._unspent -= 1
-            found.append(path)
-        return found
-
     def _derived(self, path: str, target: Value) -> set[str]:
-        """The names of a module's classes that inherit the constructor of a class."""
+        """Return the names of a module's classes that inherit the constructor of a class."""
         if target.kind != v.CLASS:
             return set()
         summary = self.inference.modules.summary(path)
@@ -146,7 +135,7 @@ class Calling:
             and target in self.inference.classes.bases(path, index)
         }
 
-    def _is_call_of(self, call: Call, place: Place, target: Value) -> bool:
+    def _is_call_of(self, call: Call, place: Place, target: ScopeValue | FunctionValue) -> bool:
         for value in self.inference.infer(call.expression.callee, place):
             if value.kind == target.kind and v.comes_from(value, target.path, target.scope):
                 return True
@@ -159,36 +148,47 @@ class Calling:
                     return True
         return False
 
-    def _is_init_of(self, function: Value, target: Value) -> bool:
+    def _is_init_of(self, function: FunctionValue, target: ScopeValue) -> bool:
         summary = self.inference.modules.summary(function.path)
         if summary is None or function.path != target.path:
             return False
         scope = summary.scopes[function.scope]
-        return scope.name == "__init__" and bool(scope.parent == target.scope)
+        return scope.name == "__init__" and scope.parent == target.scope
 
     def handovers(self, path: str, index: int) -> list[tuple[Call, Place, int | None]]:
-        """The calls that take the function as an argument, and at which position."""
+        """Return the calls that take the function as an argument, and its positions."""
+        found: list[tuple[Call, Place, int | None]] = []
+        for call, place, position, argument in self._possible_handovers(path, index):
+            values = map(unwrapped, self.inference.infer(argument, place))
+            if any(x.kind == v.FUNCTION and v.comes_from(x, path, index) for x in values):
+                found.append((call, place, position))
+        return found
+
+    def _possible_handovers(
+        self, path: str, index: int
+    ) -> list[tuple[Call, Place, int | None, Expr]]:
+        """Return the calls whose arguments have the function's name, and these arguments."""
+        found = self._handovers.get((path, index))
+        if found is not None:
+            return found
+        found = self._handovers[path, index] = []
         summary = self.inference.modules.summary(path)
         if summary is None:
-            return []
+            return found
         scope = summary.scopes[index]
         named = scope.kind == "function"
-        found: list[tuple[Call, Place, int | None]] = []
         for other in self._callable_from(path, scope):
             aliases = self.aliases(other).get(scope.name if named else index, set())
             for word in sorted({scope.name if named else "", *aliases}):
                 for call, position, argument in self._arguments_named(other).get(word, ()):
-                    place = Place(other, call.scope, call.path)
-                    values = map(unwrapped, self.inference.infer(argument, place))
-                    if any(x.kind == v.FUNCTION and v.comes_from(x, path, index) for x in values):
-                        found.append((call, place, position))
+                    found.append((call, Place(other, call.scope, call.path), position, argument))
         return found
 
     def aliases(self, path: str) -> dict[str | int, set[str]]:
-        """Other names that a module gives to functions and classes, by name; a lambda's by scope.
+        """Return a module's aliases of functions and classes, by name; of lambdas, by scope.
 
-        ``later = partial(f)`` and ``from module import f as later`` are told here by their names
-        only; whoever asks looks what they mean.
+        ``later = partial(f)`` and ``from module import f as later`` are matched by name only; the
+        caller infers what they mean.
         """
         found = self._aliases.get(path)
         if found is None:
@@ -206,7 +206,7 @@ class Calling:
         return found
 
     def _arguments_named(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
-        """A module's arguments that can be a function, by its name; a lambda's is empty."""
+        """Return a module's arguments that can be functions, by name; a lambda's is empty."""
         found = self._arguments.get(path)
         if found is None:
             found = self._arguments[path] = {}
@@ -223,13 +223,13 @@ class Calling:
         return found
 
     def _callable_from(self, path: str, scope: Scope) -> list[str]:
-        """The files that can call a function by name: those that mention it and can have it."""
+        """Return the files that mention a function's name and can import the function."""
         if scope.kind != "function" and scope.kind != "class":
             return [path]
         modules = self.inference.modules
         if modules.is_frugal:
             return [path]
-        tests = modules.is_test(path)  # they call the service with mocks, and one another
+        tests = modules.is_test(path)  # tests call the service with mocks
         naming = list(islice(self._naming(scope.name, tests), _RARE + 1))
         if len(naming) <= _RARE:
             return naming
@@ -244,7 +244,7 @@ class Calling:
         return naming
 
     def _naming(self, word: str, tests: bool, among: set[str] | None = None) -> Iterator[str]:
-        """The files that write a name as if to call it, to hand it over or to rename it."""
+        """Return the files in which a name appears as a call, an argument or an assigned value."""
         for path in self.inference.modules.mentioning(word, tests=tests, whole=True):
             if (among is None or path in among) and self._names(word, path):
                 yield path
@@ -252,17 +252,11 @@ class Calling:
     def _names(self, word: str, path: str) -> bool:
         known = self._named.setdefault(word, {})
         if path not in known:
-            if word not in self._written:
-                name = re.escape(word.encode())
-                # Literal first characters, and what stands before them later: see `triage`.
-                used = rb"(?:\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$)"
-                pattern = re.compile(rb"%s(?<!\w%s)%s" % (name, name, used), re.MULTILINE)
-                self._written[word] = pattern.search
-            known[path] = self._written[word](self.inference.modules.data(path)) is not None
+            known[path] = _uses(word.encode(), self.inference.modules.data(path))
         return known[path]
 
     def calls_by_name(self, path: str) -> dict[str, list[Call]]:
-        """A module's calls by the last name of what is called."""
+        """Return a module's calls, by the last identifier of the callee."""
         found = self._calls.get(path)
         if found is None:
             found = self._calls[path] = {}
@@ -271,3 +265,17 @@ class Calling:
                 if call.node == "call":
                     found.setdefault(last_name(call.expression.callee), []).append(call)
         return found
+
+
+def _uses(name: bytes, data: bytes) -> bool:
+    """Return whether a name is called, an argument or an assigned value somewhere in a text.
+
+    A search for the name and a look around it: compiling a pattern for each name takes longer.
+    """
+    at = data.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if _USED.match(data, end) and not (at and _LETTER.match(data, at - 1)):
+            return True
+        at = data.find(name, end)
+    return False

@@ -1,17 +1,23 @@
-"""What the attributes of classes and of their instances can be."""
+"""Attributes of classes and instances, inherited ones included."""
 
 from __future__ import annotations
 
 from gblock.project.names import values as v
 from gblock.project.names.definitions import END
-from gblock.project.names.expressions import Place, dotted, read_dotted
-from gblock.project.names.values import NOTHING, Value, Values
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import (
-    Binding,
-    ModuleSummary,
-    Scope,
+from gblock.project.names.places import Place
+from gblock.project.names.values import (
+    NOTHING,
+    FunctionValue,
+    ScopeValue,
+    SymbolValue,
+    Value,
+    Values,
 )
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding
+from gblock.project.reading.expressions import dotted, read_dotted
+from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,13 +41,13 @@ class Classes:
         self._attributes: dict[tuple[str, int], dict[str, list[Binding]]] = {}
         self._set_on_others: dict[str, dict[str, list[tuple[str, list[Binding]]]]] = {}
 
-    def attribute(self, value: Value, name: str) -> Values:
-        """What an attribute of a class, or of an instance, can be."""
+    def attribute(self, value: ScopeValue, name: str) -> Values:
+        """Return the values of an attribute of a class or of an instance."""
         return self.inference.solved(
             ("attribute", value, name), lambda: self._find_class_attribute(value, name)
         )
 
-    def _find_class_attribute(self, value: Value, name: str) -> Values:
+    def _find_class_attribute(self, value: ScopeValue, name: str) -> Values:
         found = self._own_attribute(value, name, value)
         if not v.informative(found):
             found |= self.inherited(name, value)
@@ -55,8 +61,8 @@ class Classes:
             found |= self.inference.outside.attribute(value, name)
         return found
 
-    def _delegated(self, value: Value, name: str) -> Values:
-        """What ``def __getattr__(self, name): return getattr(self.client, name)`` gives."""
+    def _delegated(self, value: ScopeValue, name: str) -> Values:
+        """Return the values from ``def __getattr__(self, name): return getattr(self.x, name)``."""
         if name.startswith("__"):
             return NOTHING
         found: set[Value] = set()
@@ -77,13 +83,13 @@ class Classes:
                             found |= self.inference.attribute(delegate, name)
         return frozenset(found)
 
-    def _own_attribute(self, value: Value, name: str, receiver: Value) -> Values:
-        """What an attribute is given by a class itself.
+    def _own_attribute(self, value: ScopeValue, name: str, receiver: ScopeValue) -> Values:
+        """Return the values that a class itself, without its bases, sets an attribute to.
 
         Args:
             value: The class, or an object of it.
             name: The attribute.
-            receiver: What it is an attribute of: `value`, or what is derived from it.
+            receiver: The owner of the attribute: `value`, or an object of a derived class.
         """
         derived = self.derived(receiver, value.path, value.scope)
         path, index = value.path, value.scope
@@ -100,15 +106,37 @@ class Classes:
         bindings = self._attribute_bindings(summary, index).get(name, [])
         bindings = [*bindings, *self._set_from_outside(summary, index, name)]
         for binding in bindings:
-            if binding.kind != tags.ELEMENT:
+            if binding.kind != kinds.ELEMENT:
                 found |= self.inference.bound(binding, path, derived)
-        stored = [b for b in bindings if b.kind == tags.ELEMENT]
+        stored = [b for b in bindings if b.kind == kinds.ELEMENT]
         return frozenset(found) | self.inference.stored(stored, path, derived)
+
+    def definitions(
+        self, value: ScopeValue, name: str
+    ) -> list[tuple[Binding, str, ScopeValue | None]]:
+        """Return the bindings that set an attribute, in the nearest class that has any.
+
+        Each has its module and, in a base class, the object of the derived class.
+        """
+        for base in self.ancestry(value.path, value.scope):
+            if base.kind != v.CLASS:
+                continue
+            summary = self.inference.modules.summary(base.path)
+            if summary is None:
+                continue
+            found = self._attribute_bindings(summary, base.scope).get(name, [])
+            found = [*found, *self._set_from_outside(summary, base.scope, name)]
+            if name in summary.scopes[base.scope].bindings:
+                found += self.inference.definitions.reaching(summary, base.scope, name, END)
+            if found:
+                derived = self.derived(value, base.path, base.scope)
+                return [(binding, base.path, derived) for binding in found]
+        return []
 
     def _set_from_outside(
         self, summary: ModuleSummary, class_index: int, name: str
     ) -> list[Binding]:
-        """What the module sets on objects of a class that are not ``self``."""
+        """Return the attributes that the module sets on objects of a class other than ``self``."""
         path = summary.filename
         by_name = self._set_on_others.get(path)
         if by_name is None:
@@ -136,7 +164,7 @@ class Classes:
             index = scope.parent
         return 0, None
 
-    def _bound_method(self, function: Value, receiver: Value) -> Values:
+    def _bound_method(self, function: FunctionValue, receiver: ScopeValue) -> Values:
         path, index = function.path, function.scope
         summary = self.inference.modules.summary(path)
         if summary is None:
@@ -157,7 +185,7 @@ class Classes:
     def _attribute_bindings(
         self, summary: ModuleSummary, class_index: int
     ) -> dict[str, list[Binding]]:
-        """What the methods of a class, and its module, set on the class and its instances."""
+        """Return the bindings of attributes in the methods of a class and in its module."""
         key = (summary.filename, class_index)
         found = self._attributes.get(key)
         if found is not None:
@@ -175,56 +203,55 @@ class Classes:
         self._attributes[key] = found
         return found
 
-    def bases(self, path: str, index: int) -> list[Value]:
-        """A class's bases: classes of the project, and EXTERNAL ones."""
+    def bases(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
+        """Return a class's bases: classes of the project, and EXTERNAL ones."""
         summary = self.inference.modules.summary(path)
         if summary is None:
             return []
         scope = summary.scopes[index]
         place = Place(path, scope.parent, scope.path)
-        found: list[Value] = []
+        found: list[ScopeValue | SymbolValue] = []
         for base in scope.bases:
             for value in self.inference.infer(base, place):
                 if value.kind in (v.CLASS, v.EXTERNAL) and not v.comes_from(value, path, index):
                     found.append(value)
         return found
 
-    def ancestry(self, path: str, index: int) -> list[Value]:
-        """A class and all its bases, nearest first, each once."""
-        order: list[Value] = [v.ScopeValue(v.CLASS, path, index)]
+    def ancestry(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
+        """Return a class and all its bases, nearest first, each once."""
+        order: list[ScopeValue | SymbolValue] = [v.ScopeValue(v.CLASS, path, index)]
         for value in order:
             if value.kind == v.CLASS:
                 order.extend(b for b in self.bases(value.path, value.scope) if b not in order)
         return order
 
-    def inherited(self, name: str, receiver: Value) -> Values:
-        """What an attribute of a class, or of an instance, is in the bases of the class."""
+    def inherited(self, name: str, receiver: ScopeValue) -> Values:
+        """Return the values of an attribute in the bases of a class."""
         found: set[Value] = set()
         for base in self.ancestry(receiver.path, receiver.scope)[1:]:
             if base.kind == v.CLASS:
                 found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
-            else:
-                held = self.inference.external_attribute(v.instance(base.symbol), name)
-                found |= held
+            elif base.kind == v.EXTERNAL:
+                found |= self.inference.external_attribute(v.instance(base.symbol), name)
             if v.informative(frozenset(found)):
                 break
         return frozenset(found)
 
-    def derived(self, receiver: Value | None, path: str, index: int) -> Value | None:
-        """Return the object that a method of a class is called on, if its class is another one."""
+    def derived(self, receiver: ScopeValue | None, path: str, index: int) -> ScopeValue | None:
+        """Return the receiver of a method if its class is derived from the method's class."""
         if receiver is None or v.comes_from(receiver, path, index):
             return None
         return v.ScopeValue(v.OBJECT, receiver.path, receiver.scope)
 
     def _field(self, path: str, index: int, name: str) -> Values:
-        """What is passed for a field of a class whose ``__init__`` is generated."""
+        """Return the arguments for a field of a class whose ``__init__`` is generated."""
         summary = self.inference.modules.summary(path)
         if summary is None or "__init__" in summary.scopes[index].bindings:
             return NOTHING
         fields = [
             field
             for field, bindings in summary.scopes[index].bindings.items()
-            if any(b.kind == tags.ANNOTATED for b in bindings)
+            if any(b.kind == kinds.ANNOTATED for b in bindings)
         ]
         if name not in fields:
             return NOTHING
@@ -234,8 +261,8 @@ class Classes:
             found |= self.inference.parameters.given(call.expression, position, name, place)
         return frozenset(found)
 
-    def _set_in_subclasses(self, value: Value, name: str) -> Values:
-        """An attribute that only subclasses set: the base class is a template."""
+    def _set_in_subclasses(self, value: ScopeValue, name: str) -> Values:
+        """Return the values of an attribute that only subclasses set, as for an abstract class."""
         summary = self.inference.modules.summary(value.path)
         if summary is None or name.startswith("__"):
             return NOTHING
@@ -245,11 +272,13 @@ class Classes:
             found |= self._own_attribute(one, name, one)
         return frozenset(found)
 
-    def constructors(self, value: Value) -> set[str]:
-        """The compiled class whose constructor a class of the project inherits."""
+    def constructors(self, value: ScopeValue) -> set[str]:
+        """Return the compiled class whose constructor a class of the project inherits."""
         for base in self.ancestry(value.path, value.scope):
             if base.kind == v.EXTERNAL:
                 return {base.symbol}
+            if base.kind != v.CLASS:
+                continue
             summary = self.inference.modules.summary(base.path)
             if summary is not None and "__init__" in summary.scopes[base.scope].bindings:
                 return set()

@@ -1,13 +1,14 @@
-"""Whether the arguments of a call meet a condition of the catalog."""
+"""Evaluation of the catalog's conditions on the arguments of a call."""
 
 from __future__ import annotations
 
-from gblock.catalog import Condition
+from gblock.catalog.blockers import Condition
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, flags_of, is_passed, passed, same
-from gblock.project.names.values import Value
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr, NameExpr
+from gblock.project.names.places import Place
+from gblock.project.names.values import Value, flags_of
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import CallExpr, Expr, NameExpr, is_passed, passed, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,27 +16,34 @@ if TYPE_CHECKING:
 
 
 class Conditions:
-    """Reads flags and constants."""
+    """Evaluates conditions on flags and constants."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
-    def holds(self, condition: Condition, expression: Expr, place: Place) -> bool:
-        """Whether a call's arguments meet a condition for sure."""
-        _, _, positional, keywords = expression
+    def holds(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
+        """Return whether a call's arguments meet a condition for sure."""
         argument = passed(expression, condition.position, condition.keyword)
         if argument is None:
-            open_ended = any(name is None for name, _ in keywords) or any(
-                one is not None and one.tag == tags.STAR for one in positional
+            open_ended = any(name is None for name, _ in expression.keywords) or any(
+                one is not None and one.tag == tags.STAR for one in expression.positional
             )
             given = is_passed(expression, condition.position, condition.keyword)
             return not open_ended and not given and condition.default in condition.values
         if condition.flags and self.has_flag(argument, condition.flags, place, condition.mask):
             return True
         if condition.given:
-            return bool(argument != tags.NONE)
+            return argument != tags.NONE
         found = self.inference.infer(argument, place)
-        return bool(found) and all(
+        if not found or not self.inference.certainty.is_complete(argument, place):
+            return False
+        if condition.types:
+            lineage = self.inference.catalog.lineage
+            return all(
+                x.kind == v.INSTANCE and any(one in condition.types for one in lineage(x.symbol))
+                for x in found
+            )
+        return all(
             x.kind == v.LITERAL
             and (
                 any(same(x.value, one) for one in condition.values)
@@ -46,12 +54,12 @@ class Conditions:
         )
 
     def has_flag(self, argument: Expr, flags: tuple[str, ...], place: Place, mask: int = 0) -> bool:
-        """Return whether a flag surely stands in an argument: alone, in a ``|``, or tested.
+        """Return whether an argument surely contains a flag: alone, in a ``|``, or tested.
 
         Args:
             argument: The argument, or a part of it.
             flags: The flags' symbols.
-            place: Where the argument stands.
+            place: The place of the argument.
             mask: The flags' bits; an integer with one of them holds a flag, too.
         """
         if argument is None:
@@ -61,21 +69,35 @@ class Conditions:
                 self.has_flag(part, flags, place, mask) for part in (argument.left, argument.right)
             )
         names = {self.inference.catalog.canonical(flag) for flag in flags}
+        if self._is_written(argument, names, place):
+            return True
         found = self.inference.infer(argument, place)
         if found and all(flags_of(x) & names or _has_bit(x, mask) for x in found):
-            return True
+            return self.inference.certainty.is_complete(argument, place)
         if argument.tag == tags.NAME:
             return self._flag_in_variable(argument.identifier, flags, place)
         return False
 
+    def _is_written(self, argument: Expr, names: set[str], place: Place) -> bool:
+        """Return whether an argument is written as a flag of a module of the standard library.
+
+        Where the module lacks the flag, the project may assign its number: the name still means it.
+        """
+        if argument is None or argument.tag != tags.ATTRIBUTE:
+            return False
+        owners = self.inference.infer(argument.base, place)
+        return bool(owners) and all(
+            one.kind == v.EXTERNAL and f"{one.symbol}.{argument.name}" in names for one in owners
+        )
+
     def _flag_in_variable(self, name: str, flags: tuple[str, ...], place: Place) -> bool:
-        """``flags |= NOBLOCK`` further up, or ``if flags & NOBLOCK`` around."""
+        """Return whether a variable has a flag: ``flags |= F`` before, ``if flags & F`` around."""
         summary = self.inference.modules.summary(place.path)
         if summary is None:
             return False
         scope = summary.scopes[place.scope]
         for binding in scope.bindings.get(name, ()):
-            if binding.kind == tags.AUGMENTED and binding.path < place.at:
+            if binding.kind == kinds.AUGMENTED and binding.path < place.at:
                 if place.at[: len(binding.path) - 1] == binding.path[:-1]:
                     if self.has_flag(binding.value, flags, place._replace(at=binding.path)):
                         return True

@@ -1,33 +1,24 @@
-"""Reaching definitions: which of the places that bind a name a use of it can see.
+"""Reaching definitions: the bindings of a name that a use of it can see.
 
-Python has no ``goto``: the nesting of blocks tells which statement runs before which. A binding
-reaches a use unless another binding in between always runs, the two stand in branches that exclude
+Python has no ``goto``, so the nesting of blocks determines the order of statements. A binding
+reaches a use unless another binding in between always runs, the two are in branches that exclude
 each other, or the binding's block ends in ``return`` or ``raise``. In a loop a binding further
-down reaches the next turn.
+down reaches the next iteration.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from gblock.project.reading.summary import (
-    ANNOTATED,
-    AUGMENTED,
-    ELEMENT,
-    ENTERED,
-    LOOPS,
-    Binding,
-    ModuleSummary,
-    Path,
-    Scope,
-)
+from gblock.project.reading.bindings import ANNOTATED, AUGMENTED, ELEMENT, ENTERED, Binding, Path
+from gblock.project.reading.summary import LOOPS, ModuleSummary, Scope
 
 END: Path = (1 << 30,)
 """A path behind every statement: what a name means once its scope has run."""
 
 
 class _Bindings(NamedTuple):
-    """What binds one name of a scope."""
+    """The bindings of one name in a scope."""
 
     here: list[Binding]
     """In the scope itself, in the order of their paths."""
@@ -39,7 +30,7 @@ class _Bindings(NamedTuple):
 
 
 class Definitions:
-    """Finds reaching definitions; what does not depend on the use is found once for each name."""
+    """Finds reaching definitions; results that do not depend on the use are kept by name."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, str], _Bindings] = {}
@@ -101,7 +92,7 @@ def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
 
 
 def _always(bindings: list[Binding], scope: Scope) -> list[Path]:
-    """Return the statements of which each block, of which one always runs, binds or leaves."""
+    """Return the statements whose blocks, of which one always runs, all bind or leave."""
     binding_blocks = {binding.path[:-1] for binding in bindings if len(binding.path) % 2}
     statements = {
         binding.path[:depth] for binding in bindings for depth in range(1, len(binding.path) - 1, 2)
@@ -126,20 +117,20 @@ def _precedes(binding: Binding, use: Path) -> bool:
 
 
 def _frame(summary: ModuleSummary, scope: int) -> int:
-    """The scope in which a comprehension's names are bound to statements."""
+    """Return the scope whose statements hold a comprehension."""
     while summary.scopes[scope].kind == "comprehension":
         scope = summary.scopes[scope].parent
     return scope
 
 
 def _dominates(binding: Path, use: Path) -> bool:
-    """Whether the use's block, or one around it, has passed the binding."""
+    """Return whether the use's block, or one around it, has passed the binding."""
     depth = len(binding) - 1
     return use[:depth] == binding[:depth] and len(use) > depth and use[depth] >= binding[depth]
 
 
 def _fork(one: Path, other: Path) -> int:
-    """How many members two paths share."""
+    """Return the length of two paths' common prefix."""
     shared = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -149,7 +140,7 @@ def _fork(one: Path, other: Path) -> int:
 
 
 def _excluded(binding: Path, use: Path, scope: Scope) -> bool:
-    """Whether the two stand in branches of one statement of which only one runs."""
+    """Return whether the two are in branches of one statement of which only one runs."""
     shared = _fork(binding, use)
     if shared % 2 == 0 or shared >= min(len(binding), len(use)):
         return False  # they part in a block, not between blocks
@@ -173,7 +164,7 @@ def _both_handlers(statement: Path, one: int, other: int, scope: Scope) -> bool:
 
 
 def _lost(binding: Path, use: Path, scope: Scope) -> bool:
-    """Whether a block around the binding, but not around the use, ends in return or raise."""
+    """Return whether a block around the binding, but not the use, ends in return or raise."""
     shared = _fork(binding, use)
     depth = len(binding) - 1
     while depth > shared:
@@ -184,7 +175,7 @@ def _lost(binding: Path, use: Path, scope: Scope) -> bool:
 
 
 def _common_loop(one: Path, other: Path, scope: Scope) -> Path | None:
-    """The innermost loop that both stand in."""
+    """Return the innermost loop around both."""
     shared = _fork(one, other)
     for depth in range(shared if shared % 2 else shared - 1, 0, -2):
         if scope.branches.get(one[:depth]) in LOOPS and len(one) > depth and len(other) > depth:

@@ -1,43 +1,64 @@
-"""Type inference on demand: what an expression can be, over all modules of the project.
+"""Demand-driven, interprocedural type inference over all modules of the project.
 
 Inference starts from one expression and follows declarations: names to their reaching definitions,
-attributes to what sets them, parameters to the calls that fill them, calls to what is returned.
-The catalog says what compiled packages return. The answers are sets over the abstract domain of
-`values`, found as a memoised fixed point: a question that leads back to itself adds nothing. A set
-that grows wide is widened to the empty set, which means that nothing is known. No answer is
+attributes to their assignments, parameters to the calls that pass arguments, calls to returned
+values. The catalog lists the types that compiled packages return. The results are sets over the
+abstract domain of `values`, computed as a memoised fixed point: a query that leads back to itself
+adds nothing. A set that grows wide is widened to the empty set, which means unknown. No type is
 guessed from a name alone.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 
-from gblock.catalog import Blocker, Catalog
+from gblock.catalog.blockers import Blocker
+from gblock.catalog.lookup import Catalog
 from gblock.project.names import values as v
 from gblock.project.names.annotations import Annotations
+from gblock.project.names.budget import Budget
 from gblock.project.names.calling import Calling
+from gblock.project.names.certainty import Certainty
 from gblock.project.names.classes import Classes
 from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
-from gblock.project.names.expressions import Place, constant, dotted, flags_of, unwrapped
+from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
+from gblock.project.names.places import Place
 from gblock.project.names.results import PASS_THROUGH, Results
-from gblock.project.names.values import NOTHING, Value, Values
-from gblock.project.reading import summary as tags
+from gblock.project.names.values import (
+    NOTHING,
+    FunctionValue,
+    ScopeValue,
+    SymbolValue,
+    Value,
+    Values,
+    flags_of,
+    unwrapped,
+)
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
+    Expr,
+    NameExpr,
+    OperatorExpr,
+    SubscriptExpr,
+    constant_of,
+    dotted,
+    without_arguments,
+)
 from gblock.project.reading.generated import GRPC_MODULE, GRPC_STUB
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr, Path
+from gblock.project.reading.summary import Call, ModuleSummary
 
-_LONGEST_CHAIN = 40
-"""How many declarations in a row are followed."""
-_WIDEST = 12
-"""How many values an answer may hold before it is widened to nothing: a wide set is a guess."""
-_NEVER = 1 << 30
 _RPC = "grpc.UnaryUnaryMultiCallable"
-"""What the methods of a gRPC service are, of whose generated module there is only the name."""
+"""The type of a gRPC service's methods, if only the name of its module is known."""
 _SUPER = NameExpr(tags.NAME, "super")
 _BUILTINS = frozenset(dir(builtins))
 _TAKERS = {
@@ -55,17 +76,16 @@ _TAKERS = {
 
 
 class Inference:
-    """Answers about one project; remembers what it found out."""
+    """Infers the types of one project's expressions, and caches the results."""
 
     def __init__(self, modules: Modules, catalog: Catalog) -> None:
         self.modules = modules
         self.catalog = catalog
-        self._known: dict[Hashable, Values] = {}
-        self._assumed: dict[Hashable, tuple[Values, int]] = {}
-        self._active: dict[Hashable, int] = {}
-        self._open_since = _NEVER
+        self.solved = FixedPoint().solved
         self.annotations = Annotations(self)
+        self.budget = Budget(modules)
         self.calling = Calling(self)
+        self.certainty = Certainty(self)
         self.classes = Classes(self)
         self.conditions = Conditions(self)
         self.definitions = Definitions()
@@ -77,86 +97,48 @@ class Inference:
     # -- expressions
 
     def infer(self, expression: Expr, place: Place) -> Values:
-        """What an expression can be."""
+        """Return the values that an expression can have."""
         if expression is None:
             return NOTHING
         if expression.tag == tags.CONSTANT:
             return frozenset([v.LiteralValue(v.LITERAL, expression.type, expression.value)])
         return self.solved((expression, place), lambda: self._expression(expression, place))
 
-    def solved(self, key: Hashable, solve: Callable[[], Values]) -> Values:
-        """What `solve` gives, remembered; a question that leads back to itself adds nothing.
-
-        What was found while such a question was open may lack something. It holds until the
-        question is answered, and is then forgotten.
-        """
-        found = self._known.get(key)
-        if found is not None:
-            return found
-        assumed = self._assumed.get(key)
-        if assumed is not None:
-            self._open_since = min(self._open_since, assumed[1])
-            return assumed[0]
-        if key in self._active:
-            self._open_since = min(self._open_since, self._active[key])
-            return NOTHING
-        depth = len(self._active)
-        if depth > _LONGEST_CHAIN:
-            self._open_since = 0
-            return NOTHING
-        outer, self._open_since = self._open_since, _NEVER
-        self._active[key] = depth
-        try:
-            found = solve()
-        finally:
-            del self._active[key]
-        if len(found) > _WIDEST:
-            found = NOTHING
-        if self._open_since >= depth:
-            self._known[key] = found
-            if self._open_since != _NEVER:
-                for other in [k for k, (_, since) in self._assumed.items() if since >= depth]:
-                    del self._assumed[other]
-            self._open_since = outer
-        else:
-            self._assumed[key] = (found, self._open_since)
-            self._open_since = min(outer, self._open_since)
-        return found
-
     def _expression(self, expression: Expr, place: Place) -> Values:
-        tag = expression.tag
-        if tag == tags.NAME:
+        if expression is None:
+            return NOTHING
+        if expression.tag == tags.NAME:
             found = self.name(expression.identifier, place)
             return self.narrowing.narrowed(expression, found, place)
-        if tag == tags.ATTRIBUTE:
+        if expression.tag == tags.ATTRIBUTE:
             found = self._attribute_expression(expression, place)
             return self.narrowing.narrowed(expression, found, place)
-        if tag == tags.CALL:
+        if expression.tag == tags.CALL:
             return self._call_expression(expression, place)
-        if tag == tags.TUPLE:
+        if expression.tag == tags.TUPLE:
             return frozenset(
                 [v.TupleValue(v.TUPLE, tuple(self.infer(e, place) for e in expression.elements))]
             )
-        if tag == tags.SEQUENCE:
+        if expression.tag == tags.SEQUENCE:
             return v.holding(self.any_of(expression.elements, place))
-        if tag == tags.MAPPING:
+        if expression.tag == tags.MAPPING:
             return frozenset([self._mapping(expression.items, place)])
-        if tag == tags.SUBSCRIPT:
+        if expression.tag == tags.SUBSCRIPT:
             return self._subscript(expression, place)
-        if tag in (tags.EITHER, tags.BOTH):
+        if expression.tag in (tags.EITHER, tags.BOTH):
             return self.any_of(expression.elements, place)
-        if tag == tags.BIT_OR:
+        if expression.tag == tags.BIT_OR:
             return self._combined(expression, place)
-        if tag == tags.AWAIT or tag == tags.STAR:
+        if expression.tag in (tags.AWAIT, tags.STAR):
             return self.infer(expression.value, place)
-        if tag == tags.LAMBDA:
+        if expression.tag == tags.LAMBDA:
             return frozenset([v.function(place.path, expression.scope)])
-        if tag == tags.COMPREHENSION:
+        if expression.tag == tags.COMPREHENSION:
             elements = self.infer(expression.element, place._replace(scope=expression.scope))
             if expression.is_mapping:
                 return frozenset([v.MappingValue(v.MAPPING, (), elements)])
             return v.holding(elements)
-        if tag == tags.NEGATED:
+        if expression.tag == tags.NEGATED:
             return frozenset(
                 v.literal(-value.value)
                 for value in self.infer(expression.value, place)
@@ -165,7 +147,7 @@ class Inference:
         return NOTHING
 
     def any_of(self, expressions: Iterable[Expr], place: Place) -> Values:
-        """What any of several expressions can be; ``*other`` stands for its elements."""
+        """Return the union of several expressions' values; ``*other`` stands for its elements."""
         found: set[Value] = set()
         for expression in expressions:
             if expression is not None and expression.tag == tags.STAR:
@@ -175,7 +157,7 @@ class Inference:
         return frozenset(found)
 
     def _mapping(self, items: tuple[tuple[Expr, Expr], ...], place: Place) -> Value:
-        """A dict display, or what several stores make of a dict."""
+        """Return the mapping of a dict display, or of several stores into a dict."""
         known: dict[Hashable, Values] = {}
         others: set[Value] = set()
         for key, value in items:
@@ -192,8 +174,8 @@ class Inference:
                 others |= self.infer(value, place)
         return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
 
-    def _combined(self, expression: Expr, place: Place) -> Values:
-        """``left | right``: flags, else anything that either side can be."""
+    def _combined(self, expression: OperatorExpr, place: Place) -> Values:
+        """Return the values of ``left | right``: flags, else the union of both sides."""
         left, right = self.infer(expression.left, place), self.infer(expression.right, place)
         if not left | right or any(
             value.kind not in (v.EXTERNAL, v.LITERAL, v.COMBINED) for value in left | right
@@ -205,11 +187,11 @@ class Inference:
             for other in right or [v.literal(0)]
         )
 
-    def _attribute_expression(self, expression: Expr, place: Place) -> Values:
+    def _attribute_expression(self, expression: AttributeExpr, place: Place) -> Values:
         set_here = self._set_on_name(expression.base, expression.name, place)
         found = set(set_here)
         for value in self.infer(expression.base, place):
-            # Two objects of a package's class are one value: what is set on this one is known.
+            # All objects of a package's class are one value, so look at this object's name.
             if value.kind == v.INSTANCE and v.informative(set_here):
                 known = self.external_attribute(value, expression.name)
                 found |= known if self._are_catalogued(known) else NOTHING
@@ -218,7 +200,7 @@ class Inference:
         return frozenset(found)
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
-        """What the same module sets on an object that has a name: ``app.db = connect()``."""
+        """Return an attribute that the same module sets on a named object: ``app.db = x``."""
         owner = dotted(base)
         summary = self.modules.summary(place.path)
         if owner is None or summary is None:
@@ -238,7 +220,7 @@ class Inference:
     def _set_in_functions(
         self, summary: ModuleSummary, owner: str, name: str, place: Place
     ) -> Values:
-        """What functions set on an object of the module, such as a ``threading.local()``."""
+        """Return an attribute that functions set on an object of the module."""
         found: set[Value] = set()
         first = owner.partition(".")[0]
         for index, scope in enumerate(summary.scopes):
@@ -247,10 +229,10 @@ class Inference:
                     found |= self.bound(binding, place.path)
         return frozenset(found)
 
-    def _subscript(self, expression: Expr, place: Place) -> Values:
+    def _subscript(self, expression: SubscriptExpr, place: Place) -> Values:
         if expression.key is not None and expression.key.tag == tags.SLICE:
             return v.holding(self.results.elements(self.infer(expression.base, place)))
-        wanted = constant(expression.key)
+        wanted = constant_of(expression.key)
         found: set[Value] = set()
         for value in self.infer(expression.base, place):
             if value.kind == v.TUPLE and isinstance(wanted, int):
@@ -271,35 +253,48 @@ class Inference:
                 found |= self.results.external_elements(value.symbol)
         return frozenset(found)
 
-    def under(self, mapping: Value, key: Expr) -> Values:
-        """What a dict holds under a key."""
+    def under(self, mapping: v.MappingValue, key: Expr) -> Values:
+        """Return the values of a dict under a key."""
         if key is None or key.tag != tags.CONSTANT:
             return v.contents(mapping)
-        known: dict[Hashable, Values] = dict(mapping.known)
-        others: Values = mapping.others
-        return known.get(key.value, others)
+        return dict(mapping.known).get(key.value, mapping.others)
 
     # -- names
 
     def name(self, name: str, place: Place) -> Values:
-        """What a name can be where it stands."""
+        """Return the values of a name at a place."""
         summary = self.modules.summary(place.path)
         if summary is None:
             return NOTHING
-        scope, innermost = place.scope, True
-        while scope >= 0:
-            entry = summary.scopes[scope]
-            if name in entry.bindings and (innermost or entry.kind != "class"):
-                use = place.at if innermost else END
-                found = self.binding_values(summary, scope, name, use, place.receiver)
-                if found is not None:
-                    return found
-            innermost = innermost and entry.kind == "comprehension"
-            scope = entry.parent
+        for scope, use in self._scopes_of(summary, name, place):
+            found = self.binding_values(summary, scope, name, use, place.receiver)
+            if found is not None:
+                return found
         found = self._star_imported(summary, name)
         if not found and name in _BUILTINS:
             return frozenset([v.external(f"builtins.{name}")])
         return found
+
+    def scope_of(self, name: str, place: Place) -> tuple[ModuleSummary, int, Path] | None:
+        """Return the scope that binds a name for a use, and the use's path in that scope."""
+        summary = self.modules.summary(place.path)
+        if summary is None:
+            return None
+        return next(
+            ((summary, scope, use) for scope, use in self._scopes_of(summary, name, place)), None
+        )
+
+    def _scopes_of(
+        self, summary: ModuleSummary, name: str, place: Place
+    ) -> Iterator[tuple[int, Path]]:
+        """Yield the scopes in which a name of a place is looked up and bound, inner ones first."""
+        scope, innermost = place.scope, True
+        while scope >= 0:
+            entry = summary.scopes[scope]
+            if name in entry.bindings and (innermost or entry.kind != "class"):
+                yield scope, place.at if innermost else END
+            innermost = innermost and entry.kind == "comprehension"
+            scope = entry.parent
 
     def binding_values(
         self,
@@ -307,25 +302,27 @@ class Inference:
         scope: int,
         name: str,
         use: Path,
-        receiver: Value | None = None,
+        receiver: ScopeValue | None = None,
     ) -> Values | None:
-        """The values of a name's bindings in one scope; None where nothing binds it there."""
+        """Return the values of a name's bindings in one scope; None where it is not bound."""
         if scope == 0:
             receiver = None
         bindings = self.definitions.reaching(summary, scope, name, use)
-        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
+        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == kinds.ELEMENT]
         if not bindings and not stored:
             return None
         if any(not b.fallback for b in bindings):
-            second = (tags.IMPORTED, tags.ANNOTATED)
+            second = (kinds.IMPORTED, kinds.ANNOTATED)
             bindings = [b for b in bindings if not b.fallback or b.kind not in second]
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, summary.filename, receiver)
         return frozenset(found) | self.stored(stored, summary.filename, receiver)
 
-    def stored(self, bindings: list[Binding], path: str, receiver: Value | None = None) -> Values:
-        """The containers that hold what is stored under a name."""
+    def stored(
+        self, bindings: list[Binding], path: str, receiver: ScopeValue | None = None
+    ) -> Values:
+        """Return the containers of the values that are stored under a name."""
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:
@@ -357,30 +354,33 @@ class Inference:
         return NOTHING
 
     def _exports(self, path: str, name: str) -> bool:
-        """Whether ``from module import *`` gives a name."""
+        """Return whether ``from module import *`` gives a name."""
         summary = self.modules.summary(path) if self.modules.is_module(path) else None
         if summary is None:
             return False
         declared = summary.scopes[0].bindings.get("__all__", ())
         if not declared:
             return not name.startswith("_")
-        # What is put together step by step is taken to hold every name.
+        # An ``__all__`` that is built in steps is assumed to hold every name.
         return summary.exports is None or len(declared) > 1 or name in summary.exports
 
     def _once(self, key: Hashable, path: str, name: str) -> Values:
-        """A module's name, unless that is what is being asked already."""
+        """Return the values of a module's name, none in a cyclic query."""
         return self.solved(key, lambda: self.module_name(path, name))
 
     def _are_catalogued(self, values: Values) -> bool:
         """Return whether the catalog knows an attribute of an object."""
-        return any(one.kind == v.INSTANCE or self._is_catalogued(one.symbol) for one in values)
+        return any(
+            one.kind == v.INSTANCE or (one.kind == v.EXTERNAL and self._is_catalogued(one.symbol))
+            for one in values
+        )
 
     def _is_catalogued(self, symbol: str) -> bool:
         catalog = self.catalog
         return symbol in catalog.by_symbol or symbol in catalog.returns or symbol in catalog.classes
 
     def module_name(self, path: str, name: str) -> Values:
-        """What a module's attribute can be, seen from outside."""
+        """Return the values of a module's attribute, as seen from outside."""
         summary = self.modules.summary(path)
         if summary is None:
             return NOTHING
@@ -398,29 +398,30 @@ class Inference:
         return self._module(path) if path is not None else NOTHING
 
     def _module(self, path: str) -> Values:
-        kind = v.MODULE if self.modules.is_module(path) else v.PACKAGE
-        return frozenset([v.FileValue(kind, path)])
+        if self.modules.is_module(path):
+            return frozenset([v.FileValue(v.MODULE, path)])
+        return frozenset([v.FileValue(v.PACKAGE, path)])
 
-    def bound(self, binding: Binding, path: str, receiver: Value | None = None) -> Values:
-        """What one binding gives its name, in an object of a derived class if one is named."""
+    def bound(self, binding: Binding, path: str, receiver: ScopeValue | None = None) -> Values:
+        """Return the values of one binding, for a receiver of a derived class if one is given."""
         place = Place(path, binding.scope, binding.path, receiver)
         kind, value = binding.kind, binding.value
-        if kind in (tags.ASSIGNED, tags.ELEMENT):
+        if kind in (kinds.ASSIGNED, kinds.ELEMENT):
             return self.infer(value, place)
-        if kind == tags.UNPACKED:
+        if kind == kinds.UNPACKED:
             return self._unpacked(self.infer(value, place), binding.detail)
-        if kind == tags.LOOPED:
+        if kind == kinds.LOOPED:
             return self._unpacked(self.results.elements(self.infer(value, place)), binding.detail)
-        if kind == tags.ENTERED:
+        if kind == kinds.ENTERED:
             return self._unpacked(self.results.entered(self.infer(value, place)), binding.detail)
-        if kind == tags.IMPORTED:
+        if kind == kinds.IMPORTED:
             module, imported, level = value
             return self.imported(module, imported, level, path)
-        if kind == tags.DEFINED:
+        if kind == kinds.DEFINED:
             return self._defined(path, value)
-        if kind == tags.ANNOTATED:
+        if kind == kinds.ANNOTATED:
             return self.annotations.annotated(value, place)
-        if kind == tags.PARAMETER:
+        if kind == kinds.PARAMETER:
             return self.parameters.parameter(path, binding.scope, binding.detail, receiver)
         return NOTHING
 
@@ -437,7 +438,7 @@ class Inference:
         return values
 
     def imported(self, module: str, name: str | None, level: int, importer: str) -> Values:
-        """What an import binds: ``import module``, or ``from module import name``."""
+        """Return the values that ``import module`` or ``from module import name`` binds."""
         path = self.modules.resolve(module, level, importer)
         if path is not None and self.modules.is_frugal:
             return NOTHING
@@ -462,7 +463,7 @@ class Inference:
         return found or self._missing(module, name)
 
     def _missing(self, module: str, name: str) -> Values:
-        """A module that gRPC's compiler writes when the project is built."""
+        """Return the name in a module that gRPC's compiler generates when the project is built."""
         if name.endswith(GRPC_MODULE):
             return frozenset([v.external(f"{module}.{name}" if module else name)])
         return NOTHING
@@ -478,33 +479,32 @@ class Inference:
     # -- attributes
 
     def attribute(self, value: Value, name: str) -> Values:
-        """What a value's attribute can be."""
-        kind = value.kind
-        if kind == v.EXTERNAL or kind == v.INSTANCE:
+        """Return the values of an attribute."""
+        if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external_attribute(value, name)
-            if kind == v.INSTANCE and not self._are_catalogued(found):
+            if value.kind == v.INSTANCE and not self._are_catalogued(found):
                 given = self.outside.attribute(value, name)
                 return given if v.informative(given) else found
             return found
-        if kind == v.MODULE:
+        if value.kind == v.MODULE:
             return self._once(("name", value.path, name), value.path, name)
-        if kind == v.PACKAGE:
+        if value.kind == v.PACKAGE:
             return self._submodule(value.path, name)
-        if kind in (v.OBJECT, v.CLASS):
+        if value.kind in (v.OBJECT, v.CLASS):
             return self.classes.attribute(value, name)
-        if kind == v.PARENT:
+        if value.kind == v.PARENT:
             found = self.classes.inherited(name, value._replace(kind=v.OBJECT))
             if not found and name == "__new__":
                 return frozenset([v.PartialValue(v.PARTIAL, value._replace(kind=v.CLASS))])
             return found
-        if kind == v.FUNCTION and self.catalog.decorates:
+        if value.kind == v.FUNCTION and self.catalog.decorates:
             return self._decorated_attribute(value, name)
-        if kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
+        if value.kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
             return frozenset([v.TakerValue(v.TAKER, value, name)])
         return NOTHING
 
-    def _decorated_attribute(self, function: Value, name: str) -> Values:
-        """What an attribute is of a function that a decorator has made an object: a task."""
+    def _decorated_attribute(self, function: FunctionValue, name: str) -> Values:
+        """Return an attribute of a function that a decorator turned into an object: a task."""
         summary = self.modules.summary(function.path)
         if summary is None:
             return NOTHING
@@ -512,9 +512,7 @@ class Inference:
         place = Place(function.path, scope.parent, scope.path)
         found: set[Value] = set()
         for decorator in scope.decorators:
-            is_called = decorator is not None and decorator.tag == tags.CALL
-            callee = decorator.callee if is_called else decorator
-            for symbol in self.callee_symbols(callee, place):
+            for symbol in self.callee_symbols(without_arguments(decorator), place):
                 owner, _, last = symbol.rpartition(".")
                 for base in self.catalog.lineage(owner):
                     given = self.catalog.decorates.get(f"{base}.{last}")
@@ -522,8 +520,8 @@ class Inference:
                         found |= self.external_attribute(v.instance(given), name)
         return frozenset(found)
 
-    def external_attribute(self, value: Value, name: str) -> Values:
-        """An attribute of what is not the project's."""
+    def external_attribute(self, value: SymbolValue, name: str) -> Values:
+        """Return an attribute of an object outside the project."""
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
@@ -536,7 +534,7 @@ class Inference:
         return frozenset([v.external(self.catalog.canonical(f"{owner}.{name}"))])
 
     def decorators(self, summary: ModuleSummary, index: int) -> set[str]:
-        """The dotted names of a function's decorators that are not the project's."""
+        """Return the dotted names of a function's decorators from outside the project."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         return {
@@ -548,7 +546,7 @@ class Inference:
 
     # -- calls
 
-    def _call_expression(self, expression: Expr, place: Place) -> Values:
+    def _call_expression(self, expression: CallExpr, place: Place) -> Values:
         callee = expression.callee
         if callee == _SUPER:
             return self._parent(place)
@@ -566,10 +564,10 @@ class Inference:
             scope = summary.scopes[scope].parent
         return NOTHING
 
-    # -- what a call calls
+    # -- callees
 
     def symbols(self, call: Call, place: Place) -> list[str]:
-        """The dotted names, in the catalog's spelling, of what a call can call."""
+        """Return the dotted names, in the catalog's spelling, of a call's possible callees."""
         if call.node == "with":
             return sorted(self._entering(call.expression, place))
         if call.node == "for":
@@ -579,27 +577,27 @@ class Inference:
         return sorted(self.callee_symbols(call.expression.callee, place))
 
     def _entering(self, expression: Expr, place: Place) -> set[str]:
-        """What ``with`` calls: where the block begins, and where it ends."""
+        """Return the methods that ``with`` calls at the start and at the end of the block."""
         values = self.infer(expression, place)
-        wrappers = set()
-        if expression.tag == tags.CALL:
+        wrappers: set[str] = set()
+        if expression is not None and expression.tag == tags.CALL:
             wrappers = self.callee_symbols(expression.callee, place) & PASS_THROUGH
         if wrappers:
             return self._methods(values, "close") if "contextlib.closing" in wrappers else set()
         return self._methods(values, "__enter__") | self._methods(values, "__exit__")
 
     def _methods(self, values: Values, name: str) -> set[str]:
-        """The dotted names of a method of some objects, where it is not the project's."""
+        """Return the dotted names of a method of some objects, if it is outside the project."""
         return {
             method.symbol
             for value in values
-            if value.kind in v.instance(v.OBJECT)
+            if value.kind in (v.INSTANCE, v.OBJECT)
             for method in self.attribute(value, name)
             if method.kind == v.EXTERNAL
         }
 
     def callee_symbols(self, callee: Expr, place: Place) -> set[str]:
-        """The dotted names of what an expression is, if it is called."""
+        """Return the dotted names of the functions that calling an expression runs."""
         found: set[str] = set()
         for value in self.infer(callee, place):
             inner = unwrapped(value)
@@ -616,7 +614,7 @@ class Inference:
         return found
 
     def blockers(self, symbols: Iterable[str]) -> list[tuple[str, Blocker]]:
-        """The blockers among some symbols; none where one of them is a cooperative twin."""
+        """Return the blockers among some symbols; none if one of them is cooperative."""
         found: list[tuple[str, Blocker]] = []
         for symbol in symbols:
             if self._is_cooperative(symbol):

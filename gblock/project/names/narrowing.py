@@ -1,16 +1,18 @@
-"""Narrowing: what a test that has been passed says of a name, or of an attribute.
+"""Type narrowing of names and attributes by the tests that control flow has passed.
 
-``isinstance(x, T)``, ``type(x) is T``, ``x is None`` and a function of the project that returns
-what it tests, in ``if``, ``while``, ``assert``, ``case`` and before an early return.
+The tests are ``isinstance(x, T)``, ``type(x) is T``, ``x is None`` and functions of the project
+that return such a test, in ``if``, ``while``, ``assert``, ``case`` and before an early return.
 """
 
 from __future__ import annotations
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, dotted, last_name
-from gblock.project.names.values import Value, Values
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import ANNOTATED, ELEMENT, Expr, Fact, Scope
+from gblock.project.names.places import Place
+from gblock.project.names.values import FunctionValue, Value, Values
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import ANNOTATED, ELEMENT
+from gblock.project.reading.expressions import Expr, dotted, last_name
+from gblock.project.reading.summary import Fact, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +22,13 @@ _CONTAINERS = (v.TUPLE, v.ELEMENTS, v.MAPPING, v.LITERAL, v.COMBINED)
 
 
 class Narrowing:
-    """Applies the facts of a scope to what its names can be."""
+    """Narrows the values of names by the tests of their scope."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
     def narrowed(self, expression: Expr, values: Values, place: Place) -> Values:
-        """Return what is left of a name's or an attribute's values where it stands."""
+        """Return the values of a name or an attribute that remain possible at a place."""
         summary = self.inference.modules.summary(place.path)
         if summary is None:
             return values
@@ -43,7 +45,7 @@ class Narrowing:
         return values
 
     def _is_rebound(self, scope: Scope, name: str, fact: Fact, place: Place) -> bool:
-        """Return whether something may bind the name anew between a test and a use."""
+        """Return whether the name may be rebound between a test and a use."""
         owner, _, attribute = name.rpartition(".")
         bindings = scope.attributes.get((owner, attribute), ()) if owner else ()
         first = name.partition(".")[0]
@@ -70,7 +72,9 @@ class Narrowing:
         return frozenset(kept) or self._instances(types)
 
     def _types(self, test: Expr, place: Place) -> Values | None:
-        """Return the classes that a test tests for; None where that is not known."""
+        """Return the classes that a test tests for; None if they are unknown."""
+        if test is None or test.tag != tags.CALL:
+            return None
         called = last_name(test.callee)
         if called == "isinstance" and len(test.positional) == 2:
             return self._classes(self.inference.infer(test.positional[1], place))
@@ -79,8 +83,8 @@ class Narrowing:
                 return self._tested_by(function)
         return None
 
-    def _tested_by(self, function: Value) -> Values | None:
-        """Return what ``def is_client(x): return isinstance(x, Client)`` tests for."""
+    def _tested_by(self, function: FunctionValue) -> Values | None:
+        """Return the test in a function such as ``return isinstance(x, Client)``."""
         summary = self.inference.modules.summary(function.path)
         scope = summary.scopes[function.scope] if summary is not None else None
         if scope is None or len(scope.returns) != 1 or not scope.parameters:
@@ -109,7 +113,7 @@ class Narrowing:
         return frozenset(found) or None
 
     def _may_be(self, value: Value, types: Values) -> bool:
-        """Return whether a type is a package's of which no class hierarchy is known."""
+        """Return whether a value may be of a type: a package's class hierarchy is unknown."""
         return value.kind in (v.OBJECT, v.INSTANCE) and any(
             one.kind == v.EXTERNAL
             and not _is_builtin(one)
@@ -125,17 +129,18 @@ class Narrowing:
         if value.kind == v.INSTANCE:
             lineage = self.inference.catalog.lineage(value.symbol)
             return any(v.external(symbol) in types for symbol in lineage)
-        builtin = any(one.kind == v.EXTERNAL and _is_builtin(one) for one in types)
+        builtin = any(_is_builtin(one) for one in types)
         return builtin and value.kind in _CONTAINERS
 
     def _instances(self, types: Values) -> Values:
         return frozenset(
-            v.instance(one.symbol) if one.kind == v.EXTERNAL else one._replace(kind=v.OBJECT)
+            one._replace(kind=v.OBJECT) if one.kind == v.CLASS else v.instance(one.symbol)
             for one in types
-            if one.kind == v.CLASS or not _is_builtin(one)
+            if one.kind == v.CLASS or (one.kind == v.EXTERNAL and not _is_builtin(one))
         )
 
 
 def _is_builtin(value: Value) -> bool:
-    symbol: str = value.symbol
-    return symbol.startswith(("builtins.", "typing.", "collections.", "numbers."))
+    return value.kind == v.EXTERNAL and value.symbol.startswith(
+        ("builtins.", "typing.", "collections.", "numbers.")
+    )

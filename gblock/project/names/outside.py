@@ -1,14 +1,16 @@
-"""Attributes that code sets on objects of others: ``app.db = connect()``, in any module."""
+"""Attributes that code outside the class sets: ``app.db = connect()``, in any module."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, read_dotted
-from gblock.project.names.values import NOTHING, Value, Values
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding
+from gblock.project.names.places import Place
+from gblock.project.names.values import NOTHING, ScopeValue, SymbolValue, Value, Values
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading.bindings import Binding
+from gblock.project.reading.expressions import read_dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +21,13 @@ else:
     from gblock.lean import NamedTuple
 
 _MOST_FILES = 8
-"""In more files than this an attribute's name is set on so much that it says nothing."""
+"""An attribute that is set in more files than this is too common to follow."""
 _MOST_OWNERS = 40
-"""So many objects of which an attribute is set are asked for what they are."""
+"""At most this many owners of an attribute are inferred."""
 
 
 class _Set(NamedTuple):
-    """Where an attribute is set on something that has a name."""
+    """An assignment to an attribute of a named object."""
 
     path: str
     owner: str
@@ -33,14 +35,14 @@ class _Set(NamedTuple):
 
 
 class Outside:
-    """Finds what sets an attribute from outside of the class."""
+    """Finds the assignments to an attribute from outside the class."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._known: dict[str, list[_Set]] = {}
 
-    def attribute(self, value: Value, name: str) -> Values:
-        """Return what the project sets as an attribute on objects like this one.
+    def attribute(self, value: ScopeValue | SymbolValue, name: str) -> Values:
+        """Return the values that the project assigns to an attribute of objects like this one.
 
         Args:
             value: An object, or a class, of the project or of a package.
@@ -50,7 +52,7 @@ class Outside:
             return NOTHING
         return self.inference.solved(("outside", value, name), lambda: self._attribute(value, name))
 
-    def _attribute(self, value: Value, name: str) -> Values:
+    def _attribute(self, value: ScopeValue | SymbolValue, name: str) -> Values:
         found: set[Value] = set()
         for one in self._sets(name):
             first = one.bindings[0]
@@ -58,7 +60,7 @@ class Outside:
             owners = self.inference.infer(read_dotted(one.owner), place)
             if any(_is_like(owner, value) for owner in owners):
                 for binding in one.bindings:
-                    if binding.kind != tags.ELEMENT:
+                    if binding.kind != kinds.ELEMENT:
                         found |= self.inference.bound(binding, one.path)
         return frozenset(found)
 
@@ -75,13 +77,14 @@ class Outside:
             rb"%s(?:(?<=\.%s)[ \t]*(?::[^=\n]+)?=(?!=)|(?<=[\"']%s)[\"'][ \t]*[,\]])"
             % ((word,) * 3)
         )
-        paths = [
+        setting = (
             path
             for path in modules.mentioning(name, whole=True)
             if written.search(modules.data(path))
-        ]
+        )
+        paths = list(islice(setting, _MOST_FILES + 1))
         found: list[_Set] = []
-        for path in self.inference.calling.affordable(paths) if len(paths) <= _MOST_FILES else ():
+        for path in self.inference.budget.permitted(paths) if len(paths) <= _MOST_FILES else ():
             summary = modules.summary(path)
             for scope in summary.scopes if summary is not None else ():
                 for (owner, attribute), bindings in scope.attributes.items():
@@ -90,8 +93,8 @@ class Outside:
         return found if len(found) <= _MOST_OWNERS else []
 
 
-def _is_like(owner: Value, value: Value) -> bool:
-    """Return whether two values are, or are objects of, the same class or the same thing."""
-    if value.kind in (v.EXTERNAL, v.INSTANCE):
-        return bool(owner == value)
+def _is_like(owner: Value, value: ScopeValue | SymbolValue) -> bool:
+    """Return whether two values are equal, or are objects of the same class."""
+    if isinstance(value, v.SymbolValue):
+        return owner == value
     return owner.kind != v.FUNCTION and v.comes_from(owner, value.path, value.scope)

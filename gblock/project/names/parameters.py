@@ -1,21 +1,25 @@
-"""What a parameter can be: who fills it, and with what."""
+"""Values of parameters, from the arguments that callers pass."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Literal
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, as_keywords, last_name, passed
-from gblock.project.names.values import NOTHING, Value, Values
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import (
-    Call,
+from gblock.project.names.places import Place
+from gblock.project.names.values import NOTHING, ScopeValue, Value, Values
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
-    ModuleSummary,
     SubscriptExpr,
+    as_keywords,
     call_of,
+    last_name,
+    passed,
 )
+from gblock.project.reading.summary import Call, ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap"}
 
 
 def _member(value: Value, number: int) -> Values:
-    """What ``*value`` passes at a position of its own."""
+    """Return the argument that ``*value`` passes at one of its positions."""
     if value.kind == v.TUPLE:
         members: tuple[Values, ...] = value.members
         return members[number] if number < len(members) else NOTHING
@@ -35,28 +39,30 @@ def _member(value: Value, number: int) -> Values:
 
 
 class Parameters:
-    """Follows parameters to the calls that fill them."""
+    """Follows parameters to the arguments of the function's calls."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
     def parameter(
-        self, path: str, index: int, position: int, receiver: Value | None = None
+        self, path: str, index: int, position: int, receiver: ScopeValue | None = None
     ) -> Values:
-        """What a parameter can be: its annotation, else what callers pass, and its default.
+        """Return a parameter's values: its annotation, else callers' arguments and its default.
 
         Args:
             path: The module.
             index: The function.
-            position: Which parameter.
-            receiver: For a method, the object of a derived class on which it is called.
+            position: The position of the parameter.
+            receiver: For a method, the object of a derived class that it is called on.
         """
         return self.inference.solved(
             ("parameter", path, index, position, receiver),
             lambda: self._parameter(path, index, position, receiver),
         )
 
-    def _parameter(self, path: str, index: int, position: int, receiver: Value | None) -> Values:
+    def _parameter(
+        self, path: str, index: int, position: int, receiver: ScopeValue | None
+    ) -> Values:
         summary = self.inference.modules.summary(path)
         if summary is None:
             return NOTHING
@@ -72,6 +78,10 @@ class Parameters:
                 return frozenset([self._own(v.CLASS, path, scope.parent, receiver)])
             if "builtins.staticmethod" not in decorators:
                 return frozenset([self._own(v.OBJECT, path, scope.parent, receiver)])
+        if position == 0 and scope.decorators and self.inference.catalog.binds:
+            bound = self._bound(summary, index)
+            if bound:
+                return bound
         declared = self.inference.annotations.annotated(annotation, outside)
         if kind in ("*", "**") and declared:
             if kind == "*":
@@ -94,8 +104,40 @@ class Parameters:
             found |= self.given(expression, position - shift, name, place)
         return frozenset(found)
 
-    def _own(self, kind: str, path: str, index: int, receiver: Value | None) -> Value:
-        """What ``self`` or ``cls`` is."""
+    def _bound(self, summary: ModuleSummary, index: int) -> Values:
+        """Return the object that a decorator makes of a function, if it passes that to itself."""
+        scope = summary.scopes[index]
+        place = Place(summary.filename, scope.parent, scope.path)
+        catalog = self.inference.catalog
+        for decorator in scope.decorators:
+            if decorator is None or decorator.tag != tags.CALL:
+                continue
+            for symbol in self.inference.callee_symbols(decorator.callee, place):
+                given = passed(decorator, None, catalog.binds.get(symbol))
+                if given is not None and given.tag == tags.CONSTANT and given.value is True:
+                    return frozenset([v.instance(catalog.decorates[symbol])])
+        return NOTHING
+
+    def arguments(
+        self, path: str, index: int, position: int, receiver: ScopeValue | None = None
+    ) -> list[tuple[Expr, Place]]:
+        """Return the expressions that the project passes for a parameter, its default left out."""
+        summary = self.inference.modules.summary(path)
+        if summary is None:
+            return []
+        scope = summary.scopes[index]
+        receiver = self.inference.classes.derived(receiver, path, scope.parent)
+        name = scope.parameters[position][0]
+        found = [
+            (passed(call.expression, position - shift, name), place)
+            for call, place, shift in self._calls(summary, index, receiver)
+        ]
+        return [(argument, place) for argument, place in found if argument is not None]
+
+    def _own(
+        self, kind: Literal["class", "object"], path: str, index: int, receiver: ScopeValue | None
+    ) -> Value:
+        """Return the values of ``self`` or ``cls``."""
         if receiver is not None:
             return v.ScopeValue(kind, receiver.path, receiver.scope)
         return v.ScopeValue(kind, path, index)
@@ -103,7 +145,7 @@ class Parameters:
     def given(
         self, expression: CallExpr, position: int | None, name: str | None, place: Place
     ) -> Values:
-        """What a call passes for a parameter, in ``*`` and ``**`` too."""
+        """Return a call's argument for a parameter, ``*`` and ``**`` included."""
         argument = passed(expression, position, name)
         if argument is not None:
             return self.inference.infer(argument, place)
@@ -123,18 +165,18 @@ class Parameters:
         return frozenset(found)
 
     def _calls(
-        self, summary: ModuleSummary, index: int, receiver: Value | None
+        self, summary: ModuleSummary, index: int, receiver: ScopeValue | None
     ) -> list[tuple[Call, Place, int]]:
-        """The calls of a function, with how many parameters each does not pass itself."""
+        """Return a function's calls, each with the number of implicit parameters."""
         if receiver is not None and summary.scopes[index].name == "__init__":
             return self._constructing(summary, index, receiver)
         callers = self.inference.calling.callers(summary.filename, index)
         return [(call, place, self._shift(summary, index, call, place)) for call, place in callers]
 
     def _constructing(
-        self, summary: ModuleSummary, index: int, receiver: Value
+        self, summary: ModuleSummary, index: int, receiver: ScopeValue
     ) -> list[tuple[Call, Place, int]]:
-        """The calls that run an inherited constructor on objects of a derived class."""
+        """Return the calls that run an inherited constructor on objects of a derived class."""
         owner = v.ScopeValue(v.CLASS, summary.filename, summary.scopes[index].parent)
         for cls in self.inference.classes.ancestry(receiver.path, receiver.scope):
             if cls == owner:
@@ -144,15 +186,15 @@ class Parameters:
             derived = self.inference.modules.summary(cls.path)
             bindings = derived.scopes[cls.scope].bindings if derived is not None else {}
             for binding in bindings.get("__init__", ()):
-                if binding.kind == tags.DEFINED:
+                if binding.kind == kinds.DEFINED:
                     return self._forwarding(cls.path, binding.value, summary, index, receiver)
         callers = self.inference.calling.callers(receiver.path, receiver.scope)
         return [(call, place, 1) for call, place in callers]
 
     def _forwarding(
-        self, path: str, constructor: int, summary: ModuleSummary, index: int, receiver: Value
+        self, path: str, constructor: int, summary: ModuleSummary, index: int, receiver: ScopeValue
     ) -> list[tuple[Call, Place, int]]:
-        """The calls of an inherited constructor in the constructor of a derived class."""
+        """Return the calls of an inherited constructor in the constructor of a derived class."""
         found = []
         for call in self.inference.calling.calls_by_name(path).get("__init__", ()):
             if call.scope == constructor:
@@ -165,7 +207,7 @@ class Parameters:
         return found
 
     def _collected(self, calls: list[tuple[Call, Place, int]], position: int) -> Values:
-        """What ``*args`` holds."""
+        """Return the values in ``*args``."""
         members: list[Values] = []
         others: Values = NOTHING
         for call, place, shift in calls:
@@ -188,7 +230,7 @@ class Parameters:
         return others | {v.TupleValue(v.TUPLE, tuple(members))}
 
     def _collected_by_name(self, calls: list[tuple[Call, Place, int]], taken: set[str]) -> Values:
-        """What ``**kwargs`` holds."""
+        """Return the values in ``**kwargs``."""
         known: dict[Hashable, Values] = {}
         for call, place, _ in calls:
             for name, one in call.expression.keywords:
@@ -205,7 +247,7 @@ class Parameters:
         return frozenset([v.MappingValue(v.MAPPING, tuple(known.items()), NOTHING)])
 
     def _shift(self, summary: ModuleSummary, index: int, call: Call, place: Place) -> int:
-        """How many parameters a call does not pass itself: 1 for a bound method."""
+        """Return the number of a call's implicit parameters: 1 for a bound method."""
         scope = summary.scopes[index]
         if summary.scopes[scope.parent].kind != "class":
             return 0
@@ -218,9 +260,9 @@ class Parameters:
                 return 0 if on_class and not of_class else 1
         return 1
 
-    def _handed(self, path: str, index: int) -> list[tuple[Expr, Place]]:
-        """What is passed along where the function itself is an argument: ``spawn(f, x)``."""
-        found: list[tuple[Expr, Place]] = []
+    def _handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:
+        """Return the arguments beside the function itself: ``x`` in ``spawn(f, x)``."""
+        found: list[tuple[CallExpr, Place]] = []
         for call, place, position in self.inference.calling.handovers(path, index):
             _, _, positional, keywords = call.expression
             if position is not None:

@@ -1,14 +1,15 @@
-"""What calling, entering and looping give."""
+"""Results of calls, of ``with`` and of iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place
-from gblock.project.names.values import NOTHING, Value, Values
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr, Scope, SubscriptExpr, call_of
+from gblock.project.names.places import Place
+from gblock.project.names.values import NOTHING, FunctionValue, ScopeValue, Value, Values
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import CallExpr, Expr, SubscriptExpr, call_of
+from gblock.project.reading.summary import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,38 +29,39 @@ _TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "rever
 
 
 def _is_abstract(scope: Scope, decorators: set[str]) -> bool:
-    """Return whether a method is there to be overridden: it raises, and gives nothing."""
+    """Return whether a method is abstract: it raises, and returns nothing."""
     raises = () in scope.dead_ends and not scope.returns
     return raises or "abc.abstractmethod" in decorators
 
 
 class Results:
-    """Follows calls to what they return."""
+    """Follows calls to returned values."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
-    def called(self, value: Value, expression: Expr, place: Place) -> Values:
-        """What calling a value gives."""
-        kind = value.kind
-        if kind == v.EXTERNAL:
+    def called(self, value: Value, expression: CallExpr, place: Place) -> Values:
+        """Return the results of calling a value."""
+        if value.kind == v.EXTERNAL:
             return self._external_result(value.symbol, expression, place)
-        if kind == v.FUNCTION:
+        if value.kind == v.FUNCTION:
             return self._function_result(value, expression, place)
-        if kind == v.CLASS:
+        if value.kind == v.CLASS:
             return frozenset([value._replace(kind=v.OBJECT)])
-        if kind == v.OBJECT:
+        if value.kind == v.OBJECT:
             return self.method_result(value, "__call__")
-        if kind == v.INSTANCE:
+        if value.kind == v.INSTANCE:
             return self._external_result(f"{value.symbol}.__call__", expression, place)
-        if kind == v.PARTIAL:
+        if value.kind == v.PARTIAL:
             return self.called(value.callee, expression, place)
-        if kind == v.TAKER:
+        if value.kind == v.TAKER:
             return self._taken(value.container, value.name, expression, place)
         return NOTHING
 
-    def _taken(self, container: Value, name: str, expression: Expr, place: Place) -> Values:
-        """What a container's method gives."""
+    def _taken(
+        self, container: v.Container, name: str, expression: CallExpr, place: Place
+    ) -> Values:
+        """Return the result of a container's method."""
         elements = v.contents(container)
         if name == "copy":
             return frozenset([container])
@@ -74,8 +76,8 @@ class Results:
             return frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))])
         return elements
 
-    def method_result(self, receiver: Value, name: str) -> Values:
-        """What calling a method of a value gives."""
+    def method_result(self, receiver: ScopeValue, name: str) -> Values:
+        """Return the results of calling a method of a value."""
         found: set[Value] = set()
         for value in self.inference.attribute(receiver, name):
             if value.kind == v.FUNCTION:
@@ -84,22 +86,23 @@ class Results:
                 found |= self._returned(value.symbol)
         return frozenset(found)
 
-    def _external_result(self, symbol: str, expression: Expr, place: Place) -> Values:
+    def _external_result(self, symbol: str, expression: CallExpr, place: Place) -> Values:
         if symbol == "builtins.dict" and expression.keywords:
             return frozenset([self._dict(expression, place)])
         special = self._known_callable(symbol, expression, place)
         if special is not None:
             return special
+        holds = self.inference.conditions.holds
+        for variant in self.inference.catalog.variants.get(symbol, ()):
+            if holds(variant, expression, place):
+                return frozenset([v.instance(variant.returns)])
         conditions = self.inference.catalog.conditions.get(symbol, ())
-        if any(
-            self.inference.conditions.holds(condition, expression, place)
-            for condition in conditions
-        ):
-            return NOTHING  # what this call gives is not what the catalog knows
+        if any(holds(condition, expression, place) for condition in conditions):
+            return NOTHING  # the catalog's type does not apply to this call
         return self._chosen(symbol, expression, place) or self._returned(symbol)
 
-    def _chosen(self, symbol: str, expression: Expr, place: Place) -> Values:
-        """What a call gives whose argument names a class, or is a factory."""
+    def _chosen(self, symbol: str, expression: CallExpr, place: Place) -> Values:
+        """Return the result of a call whose argument names a class or is a factory."""
         chosen = self.inference.catalog.chosen
         owner, _, name = symbol.rpartition(".")
         bases = self.inference.catalog.lineage(owner) if chosen else ()
@@ -126,8 +129,8 @@ class Results:
             return frozenset([v.instance(symbol)])
         return NOTHING
 
-    def _known_callable(self, symbol: str, expression: Expr, place: Place) -> Values | None:
-        """The standard library's functions that hand on what they are given."""
+    def _known_callable(self, symbol: str, expression: CallExpr, place: Place) -> Values | None:
+        """Return the result of a function of the standard library that passes its argument on."""
         positional = expression.positional
         first = positional[0] if positional else None
         if symbol == "builtins.object.__new__":
@@ -166,7 +169,7 @@ class Results:
         return None
 
     def _originals(self, module: Expr, names: Expr) -> Values:
-        """What gevent has replaced: one thing, or a list of several."""
+        """Return the originals that gevent replaced: one, or a list of several."""
         if module is None or names is None or module.tag != tags.CONSTANT:
             return NOTHING
         if names.tag == tags.CONSTANT:
@@ -179,7 +182,7 @@ class Results:
     def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
         first = positional[0] if positional else None
         if name == "staticmethod" or name == "classmethod":
-            # What a class gives its objects as it is: no receiver is bound to it.
+            # A class attribute that is no method: no receiver is bound.
             return frozenset(
                 v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
             )
@@ -214,7 +217,7 @@ class Results:
         return None
 
     def _mapped(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values:
-        """What ``map`` and ``filter`` can be looped over for."""
+        """Return the iterable that ``map`` or ``filter`` returns."""
         if len(positional) < 2:
             return NOTHING
         if name == "filter":
@@ -228,8 +231,8 @@ class Results:
             found |= self.called(value, call_of(None, given), place)
         return v.holding(frozenset(found))
 
-    def _dict(self, expression: Expr, place: Place) -> Value:
-        """What ``dict(key=value)`` makes."""
+    def _dict(self, expression: CallExpr, place: Place) -> Value:
+        """Return the mapping that ``dict(key=value)`` makes."""
         known: dict[Hashable, Values] = {}
         others: set[Value] = set()
         for name, value in expression.keywords:
@@ -240,8 +243,10 @@ class Results:
                     others |= v.contents(merged) if merged.kind == v.MAPPING else NOTHING
         return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
 
-    def _function_result(self, function: Value, expression: Expr, place: Place) -> Values:
-        """What a call of a function of the project gives; a returned parameter is this call's."""
+    def _function_result(
+        self, function: FunctionValue, expression: CallExpr, place: Place
+    ) -> Values:
+        """Return the result of calling a project function, with this call's arguments."""
         _, path, index, receiver = function
         summary = self.inference.modules.summary(path)
         if summary is None:
@@ -258,7 +263,7 @@ class Results:
         return self.inference.parameters.given(expression, position, name, place)
 
     def _returned_parameter(self, scope: Scope) -> tuple[int, str] | None:
-        """The parameter that a function does nothing but return."""
+        """Return the parameter that a function only returns, None if it does anything else."""
         if len(scope.returns) != 1 or scope.yields:
             return None
         value = scope.returns[0][0]
@@ -269,14 +274,14 @@ class Results:
                 return position, name
         return None
 
-    def result(self, function: Value) -> Values:
-        """What a function of the project returns, whoever calls it."""
+    def result(self, function: FunctionValue) -> Values:
+        """Return a project function's results, independent of the caller."""
         _, path, index, receiver = function
         return self.inference.solved(
             ("result", path, index, receiver), lambda: self._result(path, index, receiver)
         )
 
-    def _result(self, path: str, index: int, receiver: Value | None) -> Values:
+    def _result(self, path: str, index: int, receiver: ScopeValue | None) -> Values:
         summary = self.inference.modules.summary(path)
         if summary is None:
             return NOTHING
@@ -314,14 +319,14 @@ class Results:
             found |= self._overridden(receiver, scope.name)
         return frozenset(found)
 
-    def _overridden(self, receiver: Value, name: str) -> Values:
-        """What the methods give that derived classes have for an abstract one."""
+    def _overridden(self, receiver: ScopeValue, name: str) -> Values:
+        """Return the results of the methods that override an abstract one."""
         found: set[Value] = set()
         for cls in self.inference.calling.subclasses(receiver.path, receiver.scope):
             found |= self.method_result(cls._replace(kind=v.OBJECT), name)
         return frozenset(found)
 
-    def _yielded(self, path: str, index: int, scope: Scope, derived: Value | None) -> Values:
+    def _yielded(self, path: str, index: int, scope: Scope, derived: ScopeValue | None) -> Values:
         return self._all_at([(one, Place(path, index, at, derived)) for one, at in scope.yields])
 
     def _all_at(self, pairs: list[tuple[Expr, Place]]) -> Values:
@@ -331,7 +336,7 @@ class Results:
         return frozenset(found)
 
     def entered(self, values: Values) -> Values:
-        """What ``with`` gives its target."""
+        """Return the values that ``with`` binds to its target."""
         found: set[Value] = set()
         for value in values:
             if value.kind == v.MANAGER:
@@ -343,7 +348,7 @@ class Results:
         return frozenset(found)
 
     def elements(self, values: Values) -> Values:
-        """What looping over any of the values gives."""
+        """Return the elements of any of the values."""
         found: set[Value] = set()
         for value in values:
             if value.kind == v.ELEMENTS:
@@ -356,8 +361,8 @@ class Results:
                 found |= self._iterated(value)
         return frozenset(found)
 
-    def _iterated(self, value: Value) -> Values:
-        """What looping over an object of the project gives; its ``__iter__`` may return itself."""
+    def _iterated(self, value: ScopeValue) -> Values:
+        """Return the elements of a project's object; its ``__iter__`` may return itself."""
         return self.inference.solved(
             ("iterated", value),
             lambda: (
@@ -367,7 +372,7 @@ class Results:
         )
 
     def external_elements(self, owner: str) -> Values:
-        """What looping over an instance of a class gives, as the catalog tells."""
+        """Return the elements of an instance of a class, according to the catalog."""
         for base in self.inference.catalog.lineage(owner):
             held = self.inference.catalog.elements.get(base)
             if held is not None:

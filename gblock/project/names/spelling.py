@@ -1,6 +1,6 @@
-"""The command lines that a file's own code spells: lists and texts, as far as the file tells.
+"""Constant evaluation of command lines: lists and texts that one file's code builds.
 
-An f-string or a variable of another file leaves a hole: ``$x``, as a shell's unknown variable does.
+An unknown part, such as a variable of another file, becomes ``$x``, like a variable of a shell.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-import warnings
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeAlias
+
+from gblock.project.reading.parsing import UNPARSABLE, parse
 
 Words: TypeAlias = str | tuple[str, ...]
 """A text, or the words of a list."""
@@ -19,16 +21,16 @@ HOLE = "$x"
 _FORMATTED = re.compile(r"%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[sdrif]|\{[^{}]*\}")
 _DEFAULTS = frozenset(("get", "getenv", "env", "setdefault"))
 _MOST_VALUES = 16
-"""How many values of one expression are followed."""
+"""At most this many values of one expression are followed."""
 _LONGEST_CHAIN = 12
-"""How many expressions in a row are followed."""
+"""At most this many expressions in a row are followed."""
 _MOST_STEPS = 1000
-"""How many expressions are evaluated for one answer."""
+"""At most this many expressions are evaluated for one result."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-class Wording:
-    """What the expressions of one file spell.
+class Spelling:
+    """The texts and lists that expressions of one file can evaluate to.
 
     Args:
         tree: The file.
@@ -36,9 +38,9 @@ class Wording:
 
     def __init__(self, tree: ast.Module) -> None:
         self.calls: list[tuple[ast.Call, int]] = []
-        """Every call, and the function that it stands in, the module being 0."""
+        """All calls, each with its function; 0 is the module."""
         self.assigned: list[tuple[ast.expr, ast.expr, int]] = []
-        """What is assigned to anything that is no name: target, value, function."""
+        """Assignments to targets other than names: target, value, function."""
         self.mappings: list[tuple[ast.Dict, int]] = []
         self._values: dict[tuple[int, str], list[ast.expr]] = {}
         self._added: dict[tuple[int, str], list[ast.expr]] = {}
@@ -48,20 +50,18 @@ class Wording:
         self._read(tree)
 
     @classmethod
-    def of_file(cls, data: bytes, path: str) -> Wording | None:
-        """Read a file; None where this interpreter cannot parse it."""
+    def of_file(cls, data: bytes, path: str) -> Spelling | None:
+        """Return the spelling of a file, None if this interpreter cannot parse it."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return cls(ast.parse(data, path))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return cls(parse(data, path))
+        except UNPARSABLE:
             return None
 
     def given(self, name: str) -> Iterator[tuple[ast.expr, int]]:
-        """What an option is given: in a dict, as a keyword, under a key, by ``set(name, …)``.
+        """Yield an option's values: in a dict, a keyword, a subscript, or ``set(name, …)``.
 
         Args:
-            name: The option's.
+            name: The option.
         """
         for mapping, function in self.mappings:
             for key, value in zip(mapping.keys, mapping.values, strict=True):
@@ -81,12 +81,12 @@ class Wording:
                 yield value, function
 
     def of(self, node: ast.expr, function: int, depth: int = 0) -> list[Words]:
-        """What an expression can spell, an empty list where nobody can tell.
+        """Return the texts that an expression can evaluate to, an empty list if unknown.
 
         Args:
             node: The expression.
-            function: Where it stands.
-            depth: How deep the question already is.
+            function: The function around it.
+            depth: The depth of the recursion.
         """
         if not depth:
             self._allowance = _MOST_STEPS
@@ -136,7 +136,7 @@ class Wording:
             self.assigned.append((target, value, function))
 
     def _store(self, node: ast.Call, function: int) -> None:
-        """``words.append(x)`` and ``words.extend(xs)``."""
+        """Record ``words.append(x)`` and ``words.extend(xs)``."""
         callee = node.func
         if isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and node.args:
             added = self._added.setdefault((function, callee.value.id), [])
@@ -154,7 +154,7 @@ class Wording:
             return self._joined(node, function, depth)
         if isinstance(node, ast.List | ast.Tuple):
             return self._listed(node.elts, function, depth)
-        if isinstance(node, ast.Starred):  # what a loop takes out of it
+        if isinstance(node, ast.Starred):  # the elements that a loop takes
             lists = self.of(node.value, function, depth)
             return [word for words in lists if isinstance(words, tuple) for word in words]
         if isinstance(node, ast.BinOp):
@@ -166,13 +166,31 @@ class Wording:
         if isinstance(node, ast.Name):
             return self._name(node.id, function, depth)
         if isinstance(node, ast.Attribute):
-            dotted = ast.unparse(node)
-            return ["python" if dotted == "sys.executable" else self._imported_from(dotted)]
+            return self._attribute(ast.unparse(node), depth)
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.argv":
             return [()] if isinstance(node.slice, ast.Slice) else [HOLE]
         if isinstance(node, ast.Call):
             return self._called(node, function, depth)
         return []
+
+    def _attribute(self, dotted: str, depth: int) -> list[Words]:
+        if dotted == "sys.executable":
+            return ["python"]
+        found = [
+            one
+            for value, function in self._attributes.get(dotted, ())
+            for one in self.of(value, function, depth)
+        ]
+        return found or [self._imported_from(dotted)]
+
+    @cached_property
+    def _attributes(self) -> dict[str, list[tuple[ast.expr, int]]]:
+        """The values of attributes, by the attributes' dotted names."""
+        found: dict[str, list[tuple[ast.expr, int]]] = {}
+        for target, value, function in self.assigned:
+            if isinstance(target, ast.Attribute):
+                found.setdefault(ast.unparse(target), []).append((value, function))
+        return found
 
     def _imported_from(self, dotted: str) -> str:
         first, _, rest = dotted.partition(".")
@@ -220,7 +238,7 @@ class Wording:
     def _formatted(
         self, texts: list[Words], given: list[ast.expr], function: int, depth: int
     ) -> list[Words]:
-        """Texts with their holes filled, one after the other; what is not known stays a hole."""
+        """Return texts with their holes filled in order; an unknown value stays a hole."""
         found = [one for one in texts if isinstance(one, str)]
         for node in given:
             values = [one for one in self.of(node, function, depth) if isinstance(one, str)]
@@ -230,6 +248,19 @@ class Wording:
                 for one in values or [HOLE]
             ][:_MOST_VALUES]
         return [_FORMATTED.sub(HOLE, text) for text in found]
+
+    def _named(
+        self, texts: list[Words], given: list[ast.keyword], function: int, depth: int
+    ) -> list[Words]:
+        """Return texts with the holes ``{name}`` filled for which a keyword has a known value."""
+        found = [one for one in texts if isinstance(one, str)]
+        for keyword in given:
+            hole = f"{{{keyword.arg}}}"
+            if keyword.arg is None or not any(hole in text for text in found):
+                continue
+            values = [o for o in self.of(keyword.value, function, depth) if isinstance(o, str)]
+            found = [text.replace(hole, one) for text in found for one in values or [HOLE]]
+        return list(found[:_MOST_VALUES])
 
     def _name(self, name: str, function: int, depth: int) -> list[Words]:
         while True:
@@ -261,6 +292,7 @@ class Wording:
             ]
         if name == "format" and isinstance(callee, ast.Attribute):
             texts = self.of(callee.value, function, depth)
+            texts = self._named(texts, node.keywords, function, depth)
             return self._formatted(texts, node.args, function, depth)
         if name == "join" and isinstance(callee, ast.Attribute) and node.args:
             lists = self.of(node.args[0], function, depth)

@@ -1,4 +1,4 @@
-"""The abstract domain of inference: what an expression can be, as small comparable tuples.
+"""The abstract domain of inference: values of expressions as small comparable tuples.
 
 A set of them is the answer of ``inference``; the empty set means that nothing is known.
 """
@@ -6,46 +6,49 @@ A set of them is the answer of ``inference``; the empty set means that nothing i
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-Value: TypeAlias = Any
-"""One of the classes below; ``kind`` is one of these names."""
-Values: TypeAlias = frozenset[Value]
+Value: TypeAlias = (
+    "FileValue | SymbolValue | ScopeValue | FunctionValue | LiteralValue | TupleValue | HolderValue"
+    "| MappingValue | TakerValue | FlagsValue | PartialValue"
+)
+"""One of the classes below, distinguished by ``kind``."""
+Values: TypeAlias = "frozenset[Value]"
 
 NOTHING: Values = frozenset()
 
-MODULE = "module"
-PACKAGE = "package"
-EXTERNAL = "external"
-INSTANCE = "instance"
-CLASS = "class"
-OBJECT = "object"
-FUNCTION = "function"
-LITERAL = "literal"
-TUPLE = "tuple"
-ELEMENTS = "elements"
-MANAGER = "manager"
-MAPPING = "mapping"
-TAKER = "taker"
-COMBINED = "combined"
-PARTIAL = "partial"
-PARENT = "parent"
+MODULE: Final = "module"
+PACKAGE: Final = "package"
+EXTERNAL: Final = "external"
+INSTANCE: Final = "instance"
+CLASS: Final = "class"
+OBJECT: Final = "object"
+FUNCTION: Final = "function"
+LITERAL: Final = "literal"
+TUPLE: Final = "tuple"
+ELEMENTS: Final = "elements"
+MANAGER: Final = "manager"
+MAPPING: Final = "mapping"
+TAKER: Final = "taker"
+COMBINED: Final = "combined"
+PARTIAL: Final = "partial"
+PARENT: Final = "parent"
 
 
 class FileValue(NamedTuple):
     """A ``MODULE`` of the project, or a ``PACKAGE``: a directory without ``__init__.py``."""
 
-    kind: str
+    kind: Literal["module", "package"]
     path: str
 
 
 class SymbolValue(NamedTuple):
-    """What is not the project's.
+    """A symbol outside the project.
 
     ``EXTERNAL`` is a module, function or class; ``INSTANCE`` an object of a class.
     """
 
-    kind: str
+    kind: Literal["external", "instance"]
     symbol: str
     """A dotted name in the catalog's spelling."""
 
@@ -53,10 +56,10 @@ class SymbolValue(NamedTuple):
 class ScopeValue(NamedTuple):
     """A class of the project.
 
-    ``CLASS`` is the class, ``OBJECT`` an instance, ``PARENT`` what ``super()`` gives in it.
+    ``CLASS`` is the class, ``OBJECT`` an instance, ``PARENT`` the result of ``super()`` in it.
     """
 
-    kind: str
+    kind: Literal["class", "object", "parent"]
     path: str
     scope: int
 
@@ -64,16 +67,16 @@ class ScopeValue(NamedTuple):
 class FunctionValue(NamedTuple):
     """A ``FUNCTION`` of the project, or a method bound to a receiver."""
 
-    kind: str
+    kind: Literal["function"]
     path: str
     scope: int
-    receiver: Value | None
+    receiver: ScopeValue | None
 
 
 class LiteralValue(NamedTuple):
     """A ``LITERAL``: ``1``, ``1.0`` and ``True`` are different values."""
 
-    kind: str
+    kind: Literal["literal"]
     type: str
     value: Any
 
@@ -81,92 +84,160 @@ class LiteralValue(NamedTuple):
 class TupleValue(NamedTuple):
     """A ``TUPLE``."""
 
-    kind: str
+    kind: Literal["tuple"]
     members: tuple[Values, ...]
 
 
 class HolderValue(NamedTuple):
-    """``ELEMENTS`` is a container, or what can be looped over; ``MANAGER`` what ``with`` enters."""
+    """``ELEMENTS`` is a container or another iterable; ``MANAGER`` a context manager."""
 
-    kind: str
+    kind: Literal["elements", "manager"]
     held: Values
 
 
 class MappingValue(NamedTuple):
     """A ``MAPPING``."""
 
-    kind: str
+    kind: Literal["mapping"]
     known: tuple[tuple[Hashable, Values], ...]
     others: Values
-    """What is held under keys that are not known."""
+    """The values under unknown keys."""
 
 
 class TakerValue(NamedTuple):
     """A ``TAKER``: a container's method."""
 
-    kind: str
-    container: Value
+    kind: Literal["taker"]
+    container: Container
     name: str
 
 
 class FlagsValue(NamedTuple):
     """A ``COMBINED`` value: flags in a ``|``."""
 
-    kind: str
+    kind: Literal["combined"]
     flags: frozenset[str]
 
 
 class PartialValue(NamedTuple):
     """A ``PARTIAL``."""
 
-    kind: str
+    kind: Literal["partial"]
     callee: Value
 
 
-_DEFINED = (CLASS, OBJECT, FUNCTION)
+_NESTING = (TUPLE, ELEMENTS, MANAGER, MAPPING, TAKER, PARTIAL)
 NONE = LiteralValue(LITERAL, "NoneType", None)
 
 
 def literal(value: object) -> LiteralValue:
-    """A constant as a value."""
+    """Return a constant as a value."""
     return LiteralValue(LITERAL, type(value).__name__, value)
 
 
 def external(symbol: str) -> SymbolValue:
-    """A module, function or class that is not the project's."""
+    """Return a module, function or class outside the project as a value."""
     return SymbolValue(EXTERNAL, symbol)
 
 
 def instance(symbol: str) -> SymbolValue:
-    """An object of a class that is not the project's."""
+    """Return an object of a class outside the project as a value."""
     return SymbolValue(INSTANCE, symbol)
 
 
-def function(path: str, scope: int, receiver: Value | None = None) -> FunctionValue:
-    """A function of the project."""
+def function(path: str, scope: int, receiver: ScopeValue | None = None) -> FunctionValue:
+    """Return a function of the project as a value."""
     return FunctionValue(FUNCTION, path, scope, receiver)
 
 
 def comes_from(value: Value, path: str, scope: int) -> bool:
-    """Return whether a value is what a scope of the project defines, or an instance of it."""
-    return value.kind in _DEFINED and value.path == path and value.scope == scope
+    """Return whether a value is the function or class of a scope, or an instance of it."""
+    return value.kind in (CLASS, OBJECT, FUNCTION) and value.path == path and value.scope == scope
 
 
 def holding(elements: Values) -> Values:
-    """A container of such elements."""
+    """Return a container of such elements as a value."""
     return frozenset([HolderValue(ELEMENTS, elements)])
 
 
-def contents(value: Value) -> Values:
-    """What a container holds, under any key."""
+Container: TypeAlias = "TupleValue | HolderValue | MappingValue"
+
+
+def contents(value: Container) -> Values:
+    """Return the elements of a container, under any key."""
     if value.kind == MAPPING:
         return NOTHING.union(value.others, *(held for _, held in value.known))
     if value.kind == TUPLE:
         return NOTHING.union(*value.members)
-    held: Values = value.held
-    return held
+    return value.held
 
 
 def informative(values: Values) -> bool:
-    """Return whether the set says anything besides None."""
+    """Return whether the set contains any value besides None."""
     return any(value != NONE for value in values)
+
+
+def bounded(values: Values, depth: int = 3) -> Values:
+    """Return values whose containers nest no deeper than this; deeper elements are unknown."""
+    for value in values:
+        if value.kind in _NESTING and _is_deeper(value, depth):
+            return frozenset(_cut(value, depth) for value in values)
+    return values
+
+
+def _is_deeper(value: Value, depth: int) -> bool:
+    """Return whether the containers of a value, which is one, nest deeper than this."""
+    if not depth:
+        return value.kind != ELEMENTS or bool(value.held)
+    if value.kind == TUPLE:
+        return any(_has_deeper(one, depth - 1) for one in value.members)
+    if value.kind == MAPPING:
+        if _has_deeper(value.others, depth - 1):
+            return True
+        return any(_has_deeper(held, depth - 1) for _, held in value.known)
+    if value.kind == PARTIAL:
+        return value.callee.kind in _NESTING and _is_deeper(value.callee, depth - 1)
+    if value.kind == TAKER:
+        return _is_deeper(value.container, depth - 1)
+    return value.kind in (ELEMENTS, MANAGER) and _has_deeper(value.held, depth - 1)
+
+
+def _has_deeper(values: Values, depth: int) -> bool:
+    return any(value.kind in _NESTING and _is_deeper(value, depth) for value in values)
+
+
+def _cut(value: Value, depth: int) -> Value:
+    if value.kind in (TUPLE, ELEMENTS, MANAGER, MAPPING):
+        return _cut_container(value, depth)
+    if value.kind not in (PARTIAL, TAKER):
+        return value
+    if not depth:
+        return HolderValue(ELEMENTS, NOTHING)
+    if value.kind == PARTIAL:
+        return PartialValue(PARTIAL, _cut(value.callee, depth - 1))
+    return value._replace(container=_cut_container(value.container, depth - 1))
+
+
+def _cut_container(value: Container, depth: int) -> Container:
+    if not depth:
+        return HolderValue(ELEMENTS, NOTHING)
+    if value.kind == TUPLE:
+        return TupleValue(TUPLE, tuple(bounded(one, depth - 1) for one in value.members))
+    if value.kind == MAPPING:
+        known = tuple((key, bounded(held, depth - 1)) for key, held in value.known)
+        return MappingValue(MAPPING, known, bounded(value.others, depth - 1))
+    return HolderValue(value.kind, bounded(value.held, depth - 1))
+
+
+def unwrapped(value: Value) -> Value:
+    """Return the function that a partial, or a partial of one, calls."""
+    while value.kind == PARTIAL:
+        value = value.callee
+    return value
+
+
+def flags_of(value: Value) -> frozenset[str]:
+    """Return the dotted names of the flags that a value surely has."""
+    if value.kind == EXTERNAL:
+        return frozenset([value.symbol])
+    return value.flags if value.kind == COMBINED else frozenset()

@@ -39,12 +39,29 @@ _IMPORTS_BY_NAME = (
     b"_modules(",
     b"walk_packages",
 )
+_APPS = re.compile(rb"""_APPS[ \t]*\+?=[ \t]*[\[(]([^\])]*)[\])]""")
+_LISTED = re.compile(rb"""(?:\b(?:include|imports)|_IMPORTS)[ \t]*\+?=[ \t]*[\[(]([^\])]*)[\])]""")
+"""The modules that a Celery application loads: ``include=["tasks"]``"""
+_ALONE = re.compile(
+    rb"""(?:URLCONF[ \t]*=|\b(?:include|import_module|import_string|__import__|find_spec)\()"""
+    rb"""\s*["']([A-Za-z_]\w*)["']"""
+)
+"""A module without a package, where a string can only be a module: ``ROOT_URLCONF = "urls"``"""
+_OF_HANDLER = re.compile(rb"""(?:URLCONF|[AW]SGI_APPLICATION)[ \t]*=[ \t]*["']\Z""")
+_QUOTED_WORD = re.compile(rb"""["']([A-Za-z_]\w*)["']""")
+_LOADING = (*_IMPORTS_BY_NAME, b"_APPS", b"DJANGO_SETTINGS", b"URLCONF", b"iter_entry_points")
+"""Marks of a file whose strings name modules that the file or its framework imports."""
 _LOADER = re.compile(rb"""(?:import|load|plugin)\w*\(\s*["'](\w+(?:\.\w+)+)["']\s*,""")
 """``import_plugin("package.plugins", name)``"""
 _SIBLINGS = re.compile(
     rb"""import_module\([^)]*(?:package\s*=\s*)?(?:__name__|__package__)"""
     rb"""|(?:iter_modules|walk_packages)\("""
 )
+_BELOW = re.compile(
+    rb"""\b__(?:name|package)__[ \t]*\+[ \t]*["']\.([A-Za-z_][\w.]*)(?::[\w.]+)?["']"""
+    rb"""|\{__(?:name|package)__\}\.([A-Za-z_][\w.]*)"""
+)
+"""``__name__ + ".green:run"``: a module of the same package."""
 _OF_PACKAGE = re.compile(rb"""import_module\([^)]*package\s*=\s*["']([\w.]+)["']""")
 _WORD = re.compile(rb"\w+")
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -57,20 +74,25 @@ _OF_APPS = ("apps", "models", "admin", "templatetags")
 _BLOCKS = (b"try", b"if", b"elif", b"else", b"except", b"finally", b"with", b"for", b"while")
 
 
-class Import(NamedTuple):
-    """One import, or a string that names a module."""
+class Edge(NamedTuple):
+    """An edge of the graph: one import, or a string that names a module."""
 
     target: str
     """The file."""
     row: int
     later: bool
-    """Whether importing the module is not enough to run it."""
+    """True if importing the module is not enough to run it."""
     main: bool = False
-    """Whether it runs only in the module that is started: it is below
+    """True if it runs only in the module that is started: it is below
     ``if __name__ == "__main__"``."""
     depth: int | None = None
     """The number of packages in which the name is looked up: they run before it. None, if unknown,
     means all packages around the file."""
+    is_data: bool = False
+    """True for a string that names a module of another package in a file that imports nothing by
+    name: it may be data for another program."""
+    of_handler: bool = False
+    """True for what Django's settings name for its handler: the table of URLs, the application."""
 
 
 class ImportGraph:
@@ -86,7 +108,7 @@ class ImportGraph:
     def __init__(
         self,
         modules: Modules,
-        known: dict[str, tuple[Import, ...]] | None = None,
+        known: dict[str, tuple[Edge, ...]] | None = None,
         plugins: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.modules = modules
@@ -96,10 +118,10 @@ class ImportGraph:
         }
         self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._steps: dict[tuple[str, bool, bool], frozenset[str]] = {}
+        self._steps: dict[tuple[str, bool, bool, bool, bool], frozenset[str]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
-    def imports(self, path: str) -> tuple[Import, ...]:
+    def imports(self, path: str) -> tuple[Edge, ...]:
         """Return the imports of one file, in order, packages included."""
         found = self._imports.get(path)
         if found is None:
@@ -113,15 +135,19 @@ class ImportGraph:
         eager: bool = False,
         main: str | None = "",
         as_file: bool = False,
+        data: bool = True,
+        handler: bool = True,
     ) -> frozenset[str]:
         """Return the files that running some files can lead to, these included.
 
         Args:
             entries: The files to start from.
-            eager: Whether to follow only the imports that importing a module runs.
-            main: The entry that is started, not imported, so that its main guard runs. None for any
-                of them.
-            as_file: Whether it is started by its path: then its packages do not run.
+            eager: True to follow only the imports that importing a module runs.
+            main: The entry that is started, not imported, so that its main guard runs; None for
+                all of them.
+            as_file: True if it is started by its path, so that its packages do not run.
+            data: True to follow strings that may be data for another program, too.
+            handler: True to follow what Django's settings name for its handler, too.
         """
         begun = frozenset(path for path in entries if self.modules.is_module(path))
         found: set[str] = set(begun)
@@ -132,14 +158,17 @@ class ImportGraph:
         while waiting:
             path = waiting.pop()
             is_main = path == main or (main is None and path in begun)
-            new = self._next(path, eager, is_main) - found
+            new = self._next(path, eager, is_main, data, handler) - found
             found |= new
             waiting += new
         return frozenset(found)
 
-    def _next(self, path: str, eager: bool, is_main: bool) -> frozenset[str]:
+    def _next(
+        self, path: str, eager: bool, is_main: bool, data: bool, handler: bool
+    ) -> frozenset[str]:
         """Return the files that one file leads to directly."""
-        found = self._steps.get((path, eager, is_main))
+        key = (path, eager, is_main, data, handler)
+        found = self._steps.get(key)
         if found is None:
             steps: set[str] = set()
             for one in self.imports(path):
@@ -147,14 +176,16 @@ class ImportGraph:
                     not is_main if one.main else eager and one.later
                 ):
                     continue
+                if (one.is_data and not data) or (one.of_handler and not handler):
+                    continue
                 steps.add(one.target)
                 steps.update(self.packages(one.target)[: one.depth])
-            found = self._steps[path, eager, is_main] = frozenset(steps)
+            found = self._steps[key] = frozenset(steps)
         return found
 
     @cached_property
     def importers(self) -> dict[str, set[str]]:
-        """For each file the files that import it, without tests."""
+        """The importers of each file, without tests."""
         found: dict[str, set[str]] = {}
         for path in self.modules.serving:
             for one in self.imports(path):
@@ -180,7 +211,7 @@ class ImportGraph:
         Args:
             written: The dotted name.
             importer: The file that names it.
-            short: Whether a module outside a package may be meant, too.
+            short: True if a module outside a package may be meant too.
         """
         key = (written, os.path.dirname(importer), short)
         if key not in self._named:
@@ -214,9 +245,9 @@ class ImportGraph:
 
     # -- one file
 
-    def _read(self, path: str) -> list[Import]:
+    def _read(self, path: str) -> list[Edge]:
         data = self.modules.data(path)
-        found: list[Import] = []
+        found: list[Edge] = []
         rows = _Rows(data)
         matches = [*_IMPORT.finditer(data)]
         if any(mark in data for mark in (b": import", b"; import", b": from", b"; from")):
@@ -231,12 +262,25 @@ class ImportGraph:
                 place = match.start(2) if match[2] is not None else match.start(4)
                 when = rows.when(match.start(1), len(match[1])) if match[1] else _NOW
                 row, later, main = rows.of(place), when == _LATER, when == _MAIN
-                found += [Import(one, row, later, main, depth) for one, depth in targets]
+                found += [Edge(one, row, later, main, depth) for one, depth in targets]
+        imports_by_name = any(mark in data for mark in _LOADING)
         for target, place in self._strings(data, path):
-            found.append(Import(target, rows.of(place), True))
+            is_data = not imports_by_name and self._is_apart(target, path)
+            of_handler = _OF_HANDLER.search(data, data.rfind(b"\n", 0, place) + 1, place)
+            edge = Edge(target, rows.of(place), True, is_data=is_data)
+            found.append(edge._replace(of_handler=True) if of_handler else edge)
         for target in self._computed(data, path):
-            found.append(Import(target, 1, True))
+            found.append(Edge(target, 1, True))
         return found
+
+    def _is_apart(self, target: str, path: str) -> bool:
+        """Return whether two files lie in different packages, neither within the other."""
+        theirs, ours = self.packages(target)[-1:], self.packages(path)[-1:]
+        if os.path.basename(path) == "__init__.py" and not ours:
+            ours = (path,)
+        if os.path.basename(target) == "__init__.py" and not theirs:
+            theirs = (target,)
+        return bool(theirs) and bool(ours) and theirs != ours
 
     def _from(self, module: bytes, names: bytes, path: str) -> list[tuple[str, int | None]]:
         """Return the imports of ``from module import names``, each with its depth."""
@@ -277,7 +321,7 @@ class ImportGraph:
         """The first parts of the project's dotted names."""
         names: set[str] = set()
         for path in self.modules.files:
-            relative = path[len(self.modules.root) :].strip("/")
+            relative = path[len(self.modules.top) :].strip("/")
             *directories, name = relative.split("/")
             names.update(directories)
             names.add(name.removesuffix(".py"))
@@ -291,6 +335,8 @@ class ImportGraph:
             for match in pattern.finditer(data):
                 if match[1].partition(b".")[0] not in self._first_names:
                     continue
+                if _in_comment(data, match.start()):
+                    continue
                 written = match[1].decode(errors="replace")
                 if written.rpartition(".")[2] in _FILE_ENDINGS and not match[2]:
                     continue
@@ -303,6 +349,17 @@ class ImportGraph:
                 if apps:
                     for one in self._application(os.path.dirname(target)):
                         found.setdefault(one, match.start(1))
+        for word, place in [*_words_of(_LISTED, data), *_modules_alone(data)]:
+            target = self.named(word, path)
+            if target is not None and target != path:
+                found.setdefault(target, place)
+        for word, place in _words_of(_APPS, data) if apps else ():
+            directory = self.modules.resolve(word, 0, path)
+            if directory is not None and self.modules.is_module(directory):
+                found.setdefault(directory, place)
+                directory = os.path.dirname(directory)
+            for one in self._application(directory) if directory is not None else ():
+                found.setdefault(one, place)
         for group, names in self._plugins.items():
             named = group.search(data)
             if named is None:
@@ -378,9 +435,40 @@ class ImportGraph:
             if target is not None:
                 is_file = self.modules.is_module(target)
                 found += self.below(os.path.dirname(target) if is_file else target)
+        for match in _BELOW.finditer(data):
+            name = (match[1] or match[2]).decode(errors="replace")
+            inner = self.modules.inside(os.path.dirname(path), name)
+            if inner is not None and self.modules.is_module(inner):
+                found.append(inner)
         if by_name and _SIBLINGS.search(data):
             found += self.below(os.path.dirname(path))
         return [one for one in found if one != path]
+
+
+def _words_of(lists: re.Pattern[bytes], data: bytes) -> list[tuple[str, int]]:
+    """Return the strings of one word in some lists of a text, with their places."""
+    found = []
+    for listed in lists.finditer(data):
+        for word in _QUOTED_WORD.finditer(data, listed.start(1), listed.end(1)):
+            if not _in_comment(data, word.start()):
+                found.append((word[1].decode(), word.start(1)))
+    return found
+
+
+def _modules_alone(data: bytes) -> list[tuple[str, int]]:
+    """Return the modules of one word that a text names where only a module can stand."""
+    return [
+        (match[1].decode(), match.start(1))
+        for match in _ALONE.finditer(data)
+        if not _in_comment(data, match.start())
+    ]
+
+
+def _in_comment(data: bytes, place: int) -> bool:
+    """Return whether a place lies in a comment, judged by its line alone."""
+    before = data[data.rfind(b"\n", 0, place) + 1 : place]
+    sign = before.find(b"#")
+    return sign >= 0 and not (before.count(b'"', 0, sign) % 2 or before.count(b"'", 0, sign) % 2)
 
 
 class _Rows:
@@ -404,7 +492,7 @@ class _Rows:
 
         Returns:
             `_LATER` in a function, a class or below ``TYPE_CHECKING``; `_MAIN` below the main
-            guard; `_NOW` in nothing but an ``if``, a ``try`` and the like.
+            guard; `_NOW` at module level, inside an ``if``, a ``try`` and the like included.
         """
         end = start
         while indentation and end > 0:

@@ -6,6 +6,8 @@ import ast
 import re
 from typing import NamedTuple
 
+from gblock.project.reading.parsing import parse
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +18,7 @@ _LINE = rb"(?:from|import)[ \t]+([^\n#;]+)"
 _WORD = rb"\w+"
 
 
-class Import(NamedTuple):
+class ImportLine(NamedTuple):
     """The first line of a file that imports from a package."""
 
     path: str
@@ -27,7 +29,7 @@ class Import(NamedTuple):
 
 
 class Imports:
-    """Find import statements of packages, except of the project's own modules of that name.
+    """Finds import statements of packages, except of the project's own modules of that name.
 
     Args:
         modules: The project.
@@ -38,7 +40,7 @@ class Imports:
         self.modules = modules
         self.paths = tuple(paths)
 
-    def of(self, packages: Iterable[str]) -> dict[str, list[Import]]:
+    def of(self, packages: Iterable[str]) -> dict[str, list[ImportLine]]:
         """Return the files that import each of some packages, by dotted name, with the line.
 
         Unparsable files are omitted and recorded as problems of `modules`.
@@ -47,7 +49,7 @@ class Imports:
         for package in packages:
             by_root.setdefault(package.partition(".")[0], []).append(package)
         roots = {root.encode() for root in by_root}
-        found: dict[str, list[Import]] = {}
+        found: dict[str, list[ImportLine]] = {}
         for path in self.paths:
             if not roots.isdisjoint(self._words(path)):
                 for package, place in self._in(path, by_root).items():
@@ -59,11 +61,11 @@ class Imports:
         words: list[bytes] = re.findall(_WORD, lines)
         return words
 
-    def _in(self, path: str, by_root: dict[str, list[str]]) -> dict[str, Import]:
+    def _in(self, path: str, by_root: dict[str, list[str]]) -> dict[str, ImportLine]:
         if not self.modules.compiles(path):
             return {}
-        found: dict[str, Import] = {}
-        tree = ast.parse(self.modules.data(path))
+        found: dict[str, ImportLine] = {}
+        tree = parse(self.modules.data(path))
         for node in ast.walk(tree):
             if not isinstance(node, (ast.Import, ast.ImportFrom)):
                 continue
@@ -75,7 +77,7 @@ class Imports:
                     if earlier is not None and earlier.row <= node.lineno:
                         continue
                     if self.modules.resolve(name, 0, path) is None:
-                        found[package] = Import(path, node.lineno, node.col_offset + 1)
+                        found[package] = ImportLine(path, node.lineno, node.col_offset + 1)
         return found
 
 

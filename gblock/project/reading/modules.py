@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import cached_property
 
+from gblock import opened
 from gblock.decoding import decode, encoded
+from gblock.project.reading.parsing import UNPARSABLE, quiet
 from gblock.project.reading.testcode import is_test
 from gblock.project.reading.word_index import SPACED, WordIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
     from typing import NamedTuple
 
     from gblock.project.reading.summary import ModuleSummary
@@ -30,11 +34,18 @@ class Trouble(NamedTuple):
     Python, but exceeds a limit of gblock."""
 
 
+class Kept(NamedTuple):
+    """The files of a project that a run has read."""
+
+    data: Mapping[str, bytes]
+    """The bytes of files, by path."""
+    summaries: Mapping[str, ModuleSummary]
+
+
 WORDS = ("gevent", "locust", "flask_sockets")
 """Words; every way to run a process on gevent contains one of them."""
 _HUGE = 10_000_000
 """Bytes above which a project is read frugally, unless it mentions gevent."""
-_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes to read of a file of unknown size."""
@@ -59,6 +70,8 @@ class Modules:
 
     def __init__(self, root: str, files: list[str], sources: tuple[str, ...] = ()) -> None:
         self.root = root
+        self.top = root
+        """The directory around `root` that holds the code which it shares with others."""
         self.files = files
         self.sources = sources
         self.service: frozenset[str] = frozenset()
@@ -77,6 +90,7 @@ class Modules:
         self._words: dict[bool, WordIndex] = {}
         """Indexes of all files, and of all except tests."""
         self._resolved: dict[tuple[str, str], str | None] = {}
+        self._starts: dict[str, str | None] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._directories: set[str] = set()
         self._packages: set[str] = set()
@@ -104,6 +118,7 @@ class Modules:
         """Return a file's bytes; for an unreadable file, record a problem and return nothing."""
         found = self._data.get(path)
         if found is None:
+            opened.note(path)
             try:
                 found = _read(path)
             except OSError as error:
@@ -112,6 +127,10 @@ class Modules:
                 found = b""
             self._data[path] = found
         return found
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file's bytes if it has been read, else None."""
+        return self._data.get(path)
 
     @property
     def size(self) -> int:
@@ -122,6 +141,7 @@ class Modules:
         if path in self._data:
             return len(self._data[path])
         if path not in self._sizes:
+            opened.note(path)
             try:
                 self._sizes[path] = os.path.getsize(path)
             except OSError:
@@ -130,7 +150,7 @@ class Modules:
 
     @cached_property
     def is_frugal(self) -> bool:
-        """Whether objects are followed only within their own file.
+        """Return whether objects are followed only within their own file.
 
         This applies to a tree above ten megabytes in which only tests mention gevent: reading all
         of it would take long, and there is nothing to report.
@@ -148,7 +168,7 @@ class Modules:
 
         Args:
             sizes: The files, with the size of each in bytes.
-            speaking: Those of them for which `speaks` is true.
+            speaking: The files for which `speaks` is true.
         """
         self._sizes.update(sizes)
         self._surveyed.update(sizes)
@@ -158,6 +178,42 @@ class Modules:
         """Use these bytes for a file, such as an editor's unsaved text."""
         self._data[path] = data
         self.add(path)
+
+    def change(self, path: str, data: bytes) -> None:
+        """Use other bytes for a file of the project, and forget what was read from the old ones."""
+        self._data[path] = data
+        for known in (self._summaries, self.problems, self._ahead):
+            known.pop(path, None)
+        words = set(data.translate(SPACED).split())
+        for (word, _, whole), found in self._mentions.items():
+            is_in = encoded(word) in (words if whole else data)
+            if is_in and path not in found:
+                found.append(path)
+            elif not is_in and path in found:
+                found.remove(path)
+
+    def kept(self) -> Kept:
+        """Return what has been read so far, for a later run over the same project."""
+        summaries = {path: one for path, one in self._summaries.items() if one is not None}
+        return Kept(dict(self._data), summaries)
+
+    def inherit(self, kept: Kept, changed: Collection[str]) -> None:
+        """Use what an earlier run over the project has read.
+
+        Args:
+            kept: What that run returned.
+            changed: The files whose bytes are no longer the same.
+        """
+        for path, data in kept.data.items():
+            if path not in changed:
+                self._data.setdefault(path, data)
+        for path, summary in kept.summaries.items():
+            if path not in changed:
+                self._summaries[path] = summary
+
+    def replace(self, given: Mapping[str, bytes]) -> None:
+        """Use these bytes for files, whether or not they belong to the project."""
+        self._data.update(given)
 
     def add(self, path: str) -> None:
         """Add a file to the project."""
@@ -193,12 +249,12 @@ class Modules:
         self._ahead.update(summaries)
 
     def give_up(self, path: str) -> None:
-        """Note that a file nests too deep to be understood; it has no summary from now on."""
+        """Record that a file nests too deep; it has no summary from now on."""
         self._summaries[path] = None
         self.problems[path] = TOO_DEEP
 
     def is_read(self, path: str) -> bool:
-        """Whether a file has been summarized."""
+        """Return whether a file has been summarized."""
         return path in self._summaries
 
     def _summarize(self, path: str) -> ModuleSummary | None:
@@ -208,9 +264,7 @@ class Modules:
 
             known: ModuleSummary = pickle.loads(ahead)  # noqa: S301 - our own
             return known
-        from gblock.project.reading.summary import (
-            summarize,  # a run that reads no module does without
-        )
+        from gblock.project.reading.summarizing import summarize
 
         data = self.data(path)
         if b"\0" in data:
@@ -218,12 +272,12 @@ class Modules:
             return None
         try:
             return summarize(path, data)
-        except _UNPARSABLE as error:
+        except UNPARSABLE as error:
             self.problems[path] = _explained(error)
         return None
 
     def compiles(self, path: str) -> bool:
-        """Return whether a file's syntax is right; if not, it is noted as a problem."""
+        """Return whether a file's syntax is valid; if not, record a problem."""
         trouble = self.syntax_error(path)
         if trouble is not None:
             self.problems[path] = trouble
@@ -235,8 +289,9 @@ class Modules:
         if b"\0" in data:
             return _NULL
         try:
-            compile(data, path, "exec", _ONLY_PARSE, dont_inherit=True)
-        except _UNPARSABLE as error:
+            with quiet():
+                compile(data, path, "exec", _ONLY_PARSE, dont_inherit=True)
+        except UNPARSABLE as error:
             return _explained(error)
         return None
 
@@ -249,7 +304,7 @@ class Modules:
         return None
 
     def text(self, path: str) -> str | None:
-        """Return a file's text, None where it is not in its declared encoding, which is noted."""
+        """Return a file's text; if it is not in its declared encoding, record a problem."""
         try:
             return decode(self.data(path))
         except (SyntaxError, UnicodeDecodeError) as error:
@@ -257,14 +312,12 @@ class Modules:
         return None
 
     def mentioning(self, word: str, *, tests: bool = False, whole: bool = False) -> list[str]:
-        """Return the files in whose bytes a word stands: the service's, or all with tests.
-
-        In a project that is read frugally there are none.
+        """Return the files whose bytes contain a word, an empty list in a frugal project.
 
         Args:
             word: The word.
-            tests: Whether tests count, too.
-            whole: Whether parts of longer words do not.
+            tests: True to include tests.
+            whole: True to exclude parts of longer words.
         """
         if self.is_frugal:
             return []
@@ -288,18 +341,18 @@ class Modules:
         return index.whole(word) if whole else index.part(word)
 
     def is_test(self, path: str) -> bool:
-        """Whether a file is a test and no part of the service."""
+        """Return whether a file is a test and no part of the service."""
         return path not in self.service and is_test(path, self.root, self.data)
 
     @cached_property
     def serving(self) -> list[str]:
-        """The files that are no tests."""
+        """The files other than tests."""
         return [path for path in self.files if not self.is_test(path)]
 
     # -- imports
 
     def resolve(self, module: str, level: int, importer: str) -> str | None:
-        """The file, or the directory without ``__init__.py``, that an import means.
+        """Return the file, or the directory without ``__init__.py``, that an import means.
 
         Args:
             module: The dotted name behind ``from`` or ``import``.
@@ -322,7 +375,7 @@ class Modules:
         return self._resolved[key]
 
     def inside(self, directory: str, module: str) -> str | None:
-        """A dotted name below a directory."""
+        """Return the file or directory of a dotted name below a directory."""
         base = os.path.join(directory, *module.split(".")) if module else directory
         for path in (os.path.join(base, "__init__.py"), base + ".py"):
             if path in self._known:
@@ -330,38 +383,92 @@ class Modules:
         return base if base in self._directories else None
 
     def is_module(self, path: str) -> bool:
-        """Whether a path that `resolve` gave is a file."""
+        """Return whether a path that `resolve` returned is a file."""
         return path in self._known
 
     def _absolute(self, module: str, directory: str) -> str | None:
+        first = module.partition(".")[0]
+        is_other = first in sys.stdlib_module_names
         for root in self._roots(directory):
             found = self.inside(root, module)
             if found is not None and (self.is_module(found) or self._is_namespace(found)):
                 return found
-        first = module.partition(".")[0]
-        if first in sys.stdlib_module_names:
+            # What a package does not have is not in another program's package of the same name.
+            is_other = is_other or os.path.join(root, first, "__init__.py") in self._known
+        if is_other:
             return None
+        beside = self.inside(directory, module)  # a program may start inside of a package
+        if beside is not None and self.is_module(beside) and not self._wraps(directory, first):
+            return beside
+        start = self._start(directory)
+        at_start = self.inside(start, module) if start is not None else None
+        if at_start is not None and self.is_module(at_start):
+            return at_start
         return self._unique(module)
 
+    def _start(self, directory: str) -> str | None:
+        """Return the directory around a package in which a program starts, despite ``__init__.py``.
+
+        It is the outermost package around it, if no import or string names that as a package.
+        """
+        if directory not in self._starts:
+            outermost = None
+            current = directory
+            while current in self._packages and len(current) > len(self.top):
+                outermost, current = current, os.path.dirname(current)
+            is_start = outermost not in (None, directory) and not self._is_named(outermost)
+            self._starts[directory] = outermost if is_start else None
+        return self._starts[directory]
+
+    def _is_named(self, package: str) -> bool:
+        """Return whether an import or a string names a package, or its modules import it."""
+        name = re.escape(os.path.basename(package).encode())
+        named = re.compile(
+            rb"""^[ \t]*(?:from|import)[ \t]+%s\b|["']%s\.(\w+)""" % (name, name), re.MULTILINE
+        )
+        for path in self.mentioning(os.path.basename(package), tests=True, whole=True):
+            for match in named.finditer(self.data(path)):
+                inner = match[1] and self.inside(package, match[1].decode(errors="replace"))
+                if inner or not match[1]:
+                    return True
+        relative = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
+        return any(
+            os.path.dirname(path) == package and relative.search(self.data(path))
+            for path in self.files
+        )
+
+    def _wraps(self, directory: str, name: str) -> bool:
+        """Return whether a module of a package imports another one of the same name.
+
+        ``auth/ldap.py`` that says ``import ldap`` means the library: no module imports itself. A
+        package does, ``from orders.views import place`` in ``orders/__init__.py``.
+        """
+        path = os.path.join(directory, name + ".py")
+        if path not in self._known:
+            return False
+        written = rb"^[ \t]*(?:import|from)[ \t]+%s\b" % re.escape(name.encode())
+        return re.search(written, self.data(path), re.MULTILINE) is not None
+
     def _roots(self, directory: str) -> list[str]:
-        """Where an import of a file in this directory looks, nearest first."""
+        """Return the directories that an import from this directory searches, nearest first."""
         roots = [] if directory in self._packages else [directory]
         current = directory
-        while len(current) > len(self.root):
+        while len(current) > len(self.top):
             current = os.path.dirname(current)
             if current not in self._packages:
                 roots.append(current)
-        if self.root not in roots:
-            roots.append(self.root)
-        roots += [os.path.join(self.root, source) for source in (*self.sources, "src", "lib")]
+        for root in dict.fromkeys((self.root, self.top)):
+            if root not in roots:
+                roots.append(root)
+            roots += [os.path.join(root, source) for source in (*self.sources, "src", "lib")]
         return roots
 
     def _is_namespace(self, directory: str) -> bool:
-        """Whether a directory without ``__init__.py`` is likely meant as a package."""
+        """Return whether a directory without ``__init__.py`` is likely a package."""
         return directory != self.root and "." not in os.path.basename(directory)
 
     def _unique(self, module: str) -> str | None:
-        """The one file whose path ends in a dotted name and whose packages start there."""
+        """Return the only file whose path ends in a dotted name and whose packages start there."""
         parts = module.split(".")
         tail = os.sep + os.path.join(*parts)
         found = [
@@ -381,12 +488,12 @@ class Modules:
 
 
 def _read(path: str) -> bytes:
-    """A file's bytes; for thousands of files this takes half as long as ``open`` and ``read``."""
+    """Return a file's bytes; for thousands of files this takes half the time of ``open``."""
     descriptor = os.open(path, _READING)
     try:
         size = os.fstat(descriptor).st_size
         found = os.read(descriptor, size + 1)
-        if len(found) != size:  # it grows, or the system has no size for it
+        if len(found) != size:  # it grows, or has no size
             parts = [found]
             while parts[-1]:
                 parts.append(os.read(descriptor, _AT_ONCE))

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from functools import cached_property
+from itertools import chain
 
-from gblock.distribution import normalized
+from gblock import opened
+from gblock.distribution import normalized, required
 from gblock.project.reading.tree import Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _LISTS = re.compile(
     r"(?:.*requirements?.*|constraints?.*)\.(?:txt|in|pip)|.*\.(?:requirements|reqs)"
@@ -18,7 +25,15 @@ _LOCKS = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "pyloc
 _LARGEST = 10_000_000
 """Bytes: a larger file lists no requirements."""
 _COMMENT = re.compile(r"(?:^|\s)#[^\n]*")
-_WORD = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?")
+_CONTINUED = re.compile(r"\\\r?\n")
+_OPTION = re.compile(r"(?:^|\s)--[a-z-]+(?:[= ]\S+)?")
+_EDITABLE = re.compile(r"(?:-e|--editable)[= ]\s*")
+_ITEM = re.compile(r"-\s+")
+_QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
+_KEY = re.compile(r"^\w+[ \t]*=(?!=)", re.MULTILINE)
+_TABLES = re.compile(r"(?:.*-)?dependencies|dependency-groups")
+"""The tables and lists of ``pyproject.toml`` that hold requirements, of all tools."""
+_TABLES_OF_PIPENV = re.compile(r"(?:.*-)?packages")
 _LOCKED = re.compile(r"""^name = ["']([\w.-]+)["']|^        ["']([\w.-]+)["']: \{""", re.MULTILINE)
 
 
@@ -35,30 +50,105 @@ class Requirements:
     def __contains__(self, distribution: object) -> bool:
         return isinstance(distribution, str) and normalized(distribution) in self._names
 
-    @property
+    @cached_property
     def is_listed(self) -> bool:
-        """Whether the project lists any requirement."""
-        return bool(self._names)
+        """Return whether the project has a file that lists requirements and is not empty."""
+        return any(_text(path).strip() for path, _ in self._files())
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """Every word that may be a distribution's name; in lock files only the locked ones."""
-        found: set[str] = set()
+        """The names that are required; in lock files only the locked ones."""
+        found: set[str | None] = set()
+        for path, name in self._files():
+            text = _text(path)
+            if name in _LOCKS:
+                locked = (one or other for one, other in _LOCKED.findall(text))
+                found.update(map(normalized, locked))
+            else:
+                found.update(map(required, dict.fromkeys(_requirements(text, name))))
+        return frozenset(name for name in found if name)
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        """Yield the dependency files, and their names in lower case."""
         for path in self.tree.files:
             name = os.path.basename(path).lower()
-            in_folder = os.path.basename(os.path.dirname(path)).lower() == "requirements"
-            if name in _LOCKS:
-                found.update(one or other for one, other in _LOCKED.findall(_text(path)))
-            elif _LISTS.fullmatch(name) or (in_folder and name.endswith((".txt", ".in", ".pip"))):
-                found.update(_WORD.findall(_COMMENT.sub("", _text(path))))
-        return frozenset(map(normalized, found))
+            folder = os.path.basename(os.path.dirname(path)).lower()
+            is_part = folder == "requirements" and name.endswith((".txt", ".in", ".pip"))
+            if is_part or name in _LOCKS or _LISTS.fullmatch(name):
+                yield path, name
 
 
 def _text(path: str) -> str:
+    opened.note(path)
     try:
         if os.path.getsize(path) > _LARGEST:
             return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
             return file.read()
     except OSError:
         return ""
+
+
+def _requirements(text: str, name: str) -> Iterator[str]:
+    """Yield the texts of a file that may be requirements.
+
+    Args:
+        text: The file's text.
+        name: The file's name in lower case.
+    """
+    if name.endswith(".toml"):
+        return _in_toml(text, _TABLES)
+    if name == "pipfile":
+        return _in_toml(text, _TABLES_OF_PIPENV)
+    if "dockerfile" in name:
+        return iter(re.split(r"[\s\"']+", _COMMENT.sub("", text)))
+    if name.endswith(".py"):
+        return _quoted(text)
+    if name.endswith(".cfg"):
+        return chain(_quoted(text), _in_lines(_KEY.sub("", text)))
+    return chain(_quoted(text), _in_lines(text))
+
+
+def _quoted(text: str) -> Iterator[str]:
+    return (match[1] for match in _QUOTED.finditer(_COMMENT.sub("", text)))
+
+
+def _in_lines(text: str) -> Iterator[str]:
+    """Yield the requirements of pip's format; a list of YAML or of setup.cfg is close to it."""
+    for line in _COMMENT.sub("", _CONTINUED.sub(" ", text)).splitlines():
+        line = _EDITABLE.sub("", _ITEM.sub("", line.strip(), count=1), count=1)
+        line = _OPTION.sub("", line).strip()
+        if line and not line.startswith("-"):
+            yield line
+
+
+def _in_toml(text: str, tables: re.Pattern[str]) -> Iterator[str]:
+    """Yield the requirements of each table and list that has one of some names."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return _below(tomllib.loads(text), tables)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return chain(_quoted(text), _in_lines(text))
+
+
+def _below(value: object, tables: re.Pattern[str]) -> Iterator[str]:
+    for key, below in value.items() if isinstance(value, dict) else ():
+        if tables.fullmatch(key):
+            yield from _listed(below)
+        else:
+            yield from _below(below, tables)
+
+
+def _listed(value: object) -> Iterator[str]:
+    """Yield the requirements of a list, of a table of groups, or of a table of versions."""
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, str))
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            if isinstance(below, list) and any(isinstance(item, str) for item in below):
+                yield from _listed(below)
+            else:
+                yield key

@@ -1,14 +1,22 @@
-"""Recognize tests: files that run under a test runner, not in the service."""
+"""Recognition of tests: files that run under a test runner, not in the service."""
 
 from __future__ import annotations
 
 import os
+import re
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DIRECTORIES = {"test", "tests", "testing"}
+_STAND_IN = (
+    r"(?:.*[^a-z])?(?:tests?|testing|ci|dev|devel|develop|development|local|localhost|acceptance"
+    r"|e2e|travis|vagrant)(?:[^a-z].*)?|tests?\w*"
+)
+"""The part of a path that marks settings for tests or development."""
+_OF_SETTINGS = {"settings", "config", "conf", "configs", "environments", "envs"}
 
 
 def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
@@ -20,7 +28,7 @@ def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
         read: Returns a file's bytes. A name such as ``load_test.py`` alone proves nothing.
     """
     relative = path[len(root) :].lstrip(os.sep) if path.startswith(root) else path
-    if "test" not in relative:  # nearly always
+    if "test" not in relative:  # fast path
         return False
     *directories, name = relative.split(os.sep)
     stem = name.rpartition(".")[0]
@@ -34,3 +42,24 @@ def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
 
 def _names_runner(data: bytes) -> bool:
     return b"pytest" in data or b"unittest" in data
+
+
+def is_stand_in(path: str, root: str) -> bool:
+    """Return whether a file's name marks it as the settings of tests or of local development.
+
+    Args:
+        path: The file: ``settings/test_mysql.py``, ``settings_local.py``, ``compose.ci.yml``.
+        root: The directory to check; its own name does not count.
+    """
+    relative = path[len(root) :].lstrip(os.sep) if path.startswith(root) else path
+    *directories, name = relative.lower().split(os.sep)
+    parts = [name.partition(".")[0] if name.endswith(".py") else name]
+    if len(directories) > 1 and directories[-2] in _OF_SETTINGS:
+        parts.append(directories[-1])
+    return not _DIRECTORIES.isdisjoint(directories) or any(map(_stand_in().fullmatch, parts))
+
+
+@cache
+def _stand_in() -> re.Pattern[str]:
+    # Compiled on demand: it takes longer than to check a clean file.
+    return re.compile(_STAND_IN)

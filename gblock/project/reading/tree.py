@@ -8,6 +8,7 @@ import os
 import re
 from functools import cached_property
 
+from gblock import opened
 from gblock.boundary import is_regular, leads_out, repository
 from gblock.files import ALWAYS_EXCLUDED, shared_ending
 from gblock.patterns import Patterns
@@ -26,19 +27,20 @@ LARGEST = 1_000_000
 class Tree:
     """The files below a directory, except those that git ignores or the configuration excludes.
 
-    So are links out of the repository.
+    Links out of the repository are excluded too.
 
     Args:
         root: The directory.
         exclude: Patterns as in `.gitignore`.
+        base: The directory that they are relative to; by default `root`.
     """
 
-    def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
+    def __init__(self, root: str, exclude: tuple[str, ...] = (), base: str = "") -> None:
         self.root = root
         self.files: list[str] = []
         self.outside: list[str] = []
         """Links that lead out of the repository; they are no files of it."""
-        rules = (Patterns(root, exclude),) if exclude else ()
+        rules = (Patterns(base or root, exclude),) if exclude else ()
         self._walk(rules)
 
     def _walk(self, rules: tuple[Patterns, ...]) -> None:
@@ -46,6 +48,7 @@ class Tree:
         found, border = self.files, ""
         while waiting and len(found) < _MANY:
             directory, above = waiting.pop()
+            opened.note(directory)
             try:
                 with os.scandir(directory) as scan:
                     entries = sorted(scan, key=_NAME)
@@ -71,7 +74,7 @@ class Tree:
                     found.append(path)
 
     def __getstate__(self) -> tuple[str, str, list[str]]:
-        """One text is handed to another process far faster than many."""
+        """Return the state for pickling: one joined text is far faster than many."""
         return self.root, "\0".join(self.files), self.outside
 
     def __setstate__(self, state: tuple[str, str, list[str]]) -> None:
@@ -162,7 +165,7 @@ class Tree:
 
     @cached_property
     def _directories(self) -> dict[str, list[str]]:
-        """Every directory that contains files, directly or below, by its name."""
+        """All directories that contain files, directly or below, by name."""
         seen: set[str] = set()
         found: dict[str, list[str]] = {}
         for path in self.files:
@@ -179,7 +182,7 @@ def _parts(written: str) -> list[str]:
 
 
 def _near(directory: str, path: str) -> int:
-    """Return how many characters of its directory a file shares with another directory."""
+    """Return the number of leading characters that a file's directory shares with another."""
     return len(os.path.commonpath([directory, path])) if os.path.isabs(directory) else 0
 
 
@@ -192,6 +195,7 @@ def _ignored(directory: str, border: str) -> tuple[Patterns, ...]:
     filename = os.path.join(directory, ".gitignore")
     if not is_regular(filename) or leads_out(filename, border):
         return ()
+    opened.note(filename)
     try:
         with open(filename, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read(LARGEST).split("\n")

@@ -1,6 +1,6 @@
-"""What there is to report of processes and not of single calls: places, each with its facts.
+"""Remarks: findings about processes rather than single calls, each a place with its facts.
 
-The rules of the same names find the places and word them; neither needs a syntax tree of libcst's.
+The rules about processes find the places and word the messages; neither needs libcst.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gblock.project.remarks.service import Service
 
     class Finder(Protocol):
-        """A rule about processes, as far as it finds places."""
+        """The part of a rule about processes that finds places."""
 
         @property
         def name(self) -> str:
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
         @property
         def marks(self) -> re.Pattern[bytes]:
-            """A file without them holds nothing that the rule reports."""
+            """Matches every file in which the rule can report something."""
 
         @property
         def scattered(self) -> bool:
-            """Whether one file with the marks is enough for any file to be reported."""
+            """True if a match in one file means that any file may be reported."""
 
         @property
         def in_processes(self) -> bool:
-            """Whether there is nothing to report where no process is known to run on gevent."""
+            """True if the rule reports nothing unless some process is known to run on gevent."""
 
         def find(self, service: Service, paths: Collection[str], /) -> Iterable[Remark]:
-            """Yield the remarks on some files, each of which holds the marks, and on others."""
+            """Yield the remarks on files that match `marks`, and on files related to them."""
 
 
 class Remarks:
-    """What the rules about processes find, before it is worded.
+    """The places that the rules about processes find, without messages.
 
     Args:
         finders: The rules that run.
@@ -55,15 +55,15 @@ class Remarks:
 
     @cached_property
     def scattered(self) -> re.Pattern[bytes] | None:
-        """What some file must hold, where that is enough for any file to hold something."""
+        """Matches in some file if a scattered rule may report something in any file."""
         return _any(one for one in self._finders if one.scattered)
 
     def may_be_in(self, data: bytes) -> bool:
-        """Return whether a file may hold something by itself, as far as its bytes say."""
+        """Return whether a file's bytes match the marks of a rule that is not scattered."""
         return self._marks is not None and self._marks.search(data) is not None
 
     def of(self, service: Service, paths: Collection[str]) -> dict[str, list[tuple[str, Remark]]]:
-        """Return, for each file that has any, the rules' names and their remarks.
+        """Return the rules' names and remarks of each file that has any.
 
         Args:
             service: The project, its processes and their order.

@@ -1,4 +1,4 @@
-"""Loops in plain Python that compute for long where a task or a request waits for them."""
+"""Long loops in plain Python in functions that run once for each task or request."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gblock.project.calls.repetition import handled, targets, turns_of
-from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Binding, Call, ModuleSummary, Path
+from gblock.project.names.places import Place
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.expressions import last_name
+from gblock.project.reading.summary import Call, ModuleSummary
 
 _MANY = 1_000_000
-"""So many turns take 0.05 s and more: what else is measured counts as blocking from there."""
+"""This many iterations take at least 0.05 s, the limit above which calls count as blocking."""
 _COMPUTING = frozenset(
     "builtins math random itertools operator functools collections string re json struct "
     "binascii hashlib decimal fractions statistics time.time time.perf_counter "
     "time.monotonic".split()
 )
-"""What computes and never yields to the hub: modules, and functions of others."""
+"""Modules, and functions of other modules, that compute and never yield to the hub."""
 _OF_CONTAINERS = frozenset(
     "append add extend insert pop get update items keys values setdefault discard remove index "
     "count join format split strip replace startswith endswith lower upper encode decode "
@@ -28,7 +30,7 @@ _OF_CONTAINERS = frozenset(
 
 
 class LongLoop(NamedTuple):
-    """A loop, and what waits for it."""
+    """A loop, and the task or request that runs it."""
 
     row: int
     turns: int
@@ -37,7 +39,7 @@ class LongLoop(NamedTuple):
 
 
 def long_loops(summary: ModuleSummary, inference: Inference) -> Iterator[LongLoop]:
-    """Yield the loops of at least a million turns that compute and nothing else."""
+    """Yield the loops of at least a million iterations that only compute."""
     reported: set[int] = set()
     for index in range(len(summary.scopes)):
         for loop in targets(summary.scopes[index]):
@@ -76,7 +78,7 @@ def _judged(
     outer = first.path[:-2] if first.path[-1:] == (-1,) else first.path
     if not _only_computes(summary, scope, outer, inference):
         return None
-    call = Call((), scope, outer, first.row, 0, first.row, 0, first.row, (0, 0), False)
+    call = Call((), scope, outer, first.row, 0, first.row, 0, first.row, (0, 0))
     runs = handled(summary, call, inference)
     return LongLoop(first.row, total, runs) if runs else None
 

@@ -1,9 +1,9 @@
-"""In which order a process executes imports, keeps what will be patched, and patches.
+"""Order of start-up: an abstract interpretation of imports, bindings of originals, and patches.
 
-A module runs once, where it is first imported, after the packages around it. Followed is what
-importing runs by itself: module and class bodies, and the functions that these call as far as
-names tell. What stands in an ``if`` of which nobody knows whether it is taken is left out, and so
-is an ``except``; a patch is taken to happen wherever it stands.
+A module runs once, where it is first imported, after its packages. The interpretation covers the
+code that an import runs: module and class bodies, and the functions that these call, if plain names
+resolve them. An ``if`` with an unknown outcome and every ``except`` are skipped, but a patch is
+assumed to run wherever it is.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gblock.project.names.calling import ALLOWANCE
-from gblock.project.names.expressions import Place, dotted, last_name
+from gblock.project.names.budget import ALLOWANCE
+from gblock.project.names.places import Place
 from gblock.project.processes.patching import PATCHED, Patch
-from gblock.project.reading import summary as tags
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.expressions import Expr, NameExpr, dotted, last_name
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import Binding, Call, Expr, ModuleSummary, NameExpr
+from gblock.project.reading.summary import Call, ModuleSummary
 
 if TYPE_CHECKING:
     from gblock.project.processes.processes import Process, Processes
@@ -30,7 +33,7 @@ _BY_NAME = ("importlib.import_module", "import_module", "__import__")
 
 
 class Step(NamedTuple):
-    """One thing that happens while a process starts."""
+    """One event of a process's start-up."""
 
     kind: Literal["imported", "kept", "made", "patches"]
     """``imported``: a module that is not the project's and keeps originals; ``kept`` and ``made``:
@@ -44,15 +47,19 @@ class Step(NamedTuple):
     replaces: frozenset[str] = frozenset()
     """For a patch: which of `PATCHED`."""
     patch: Patch | None = None
-    """For a patch: where it stands; None where the server patches."""
+    """The place of a patch; None if the server patches."""
     chain: tuple[tuple[str, int], ...] = ()
     """The imports and calls that led here, the first one first."""
     name: str = ""
     """The identifier to point at."""
 
+    def happens_in(self, path: str, row: int) -> bool:
+        """Return whether it happens while the rows of a file above one are executed."""
+        return any(p == path and r < row for p, r in (*self.chain, (self.path, self.row)))
+
 
 class Order:
-    """Answers what processes execute before they patch.
+    """Finds the code that processes execute before they patch.
 
     Args:
         processes: The processes of the project.
@@ -69,12 +76,12 @@ class Order:
         """The identifiers with which an original can be written."""
 
     def of(self, process: Process) -> tuple[tuple[Step, ...], ...]:
-        """What a process executes until all is patched.
+        """Return the steps that a process executes until everything is patched.
 
         Returns:
-            Runs, each in the order in which it happens. There are several where a process begins
-            in one of several ways, and where nobody knows when a function that patches is called:
-            then what its module needs comes before it.
+            Runs, each a list of steps in order. There are several if a process can start in
+            several ways, or if it is unknown when a patching function is called: then only the
+            imports of its module come before it.
         """
         key = (process.entries, process.before, process.by_server, process.kind, process.name)
         found = self._runs.get(key)
@@ -83,7 +90,7 @@ class Order:
         return found
 
     def late(self, process: Process) -> Iterator[tuple[Step, Step]]:
-        """Each step that keeps an original, with the patch that comes too late for it."""
+        """Return the steps that bind an original, each with the later patch."""
         for steps in self.of(process):
             kept: list[Step] = []
             patched: frozenset[str] = frozenset()
@@ -123,7 +130,7 @@ class Order:
         return [process.entries]
 
     def statements(self, summary: ModuleSummary) -> dict[int, list[_Statement]]:
-        """For each scope the imports, calls, values and inner bodies, in source order."""
+        """Return the imports, calls, values and inner bodies of each scope, in source order."""
         found = self._statements.get(summary.filename)
         if found is None:
             found = self._statements[summary.filename] = _in_order(summary, self.last_names)
@@ -131,26 +138,26 @@ class Order:
 
 
 class _Value(NamedTuple):
-    """What a name is given, or a parameter's default."""
+    """The value of an assignment, or a parameter's default."""
 
     expression: Expr
     row: int
 
 
 class _Statement(NamedTuple):
-    """One thing of interest in a scope."""
+    """One relevant import, call, value or body in a scope."""
 
-    path: tags.Path
+    path: Path
     what: Binding | Call | _Value | int
     """An import, a call, a value that a name is given, or the scope of an inner body."""
 
 
 class _CompleteError(Exception):
-    """Everything is patched: what comes later is fine."""
+    """Everything is patched, so the rest of the run is irrelevant."""
 
 
 class _Run:
-    """One process that starts."""
+    """One interpretation of a process's start-up."""
 
     def __init__(self, order: Order, process: Process) -> None:
         self.order = order
@@ -163,7 +170,7 @@ class _Run:
         self._chain: list[tuple[str, int]] = []
 
     def start(self, entries: tuple[str, ...]) -> None:
-        """Begin in some files, one after the other."""
+        """Run the entry files, one after the other."""
         before = self.process.before
         try:
             for path in before:
@@ -176,7 +183,7 @@ class _Run:
             pass
 
     def stand_alone(self, patch: Patch) -> None:
-        """What surely comes before a patch in a function: what its module itself imports."""
+        """Run what surely precedes a patch in a function: the imports of its module."""
         summary = self.modules.summary(patch.path)
         try:
             self._module(patch.path)
@@ -192,7 +199,7 @@ class _Run:
         self._module(path, is_main=is_main, depth=0 if is_main and self.process.as_file else None)
 
     def _module(self, path: str, *, is_main: bool = False, depth: int | None = None) -> None:
-        """Run a module, after so many of the packages around it; all of them for None."""
+        """Run a module after some of the packages around it; None for all of them."""
         if path in self._done or len(self._chain) > _DEEPEST:
             return
         for package in reversed(self.order.processes.graph.packages(path)[:depth]):
@@ -209,7 +216,7 @@ class _Run:
 
     def _body(self, summary: ModuleSummary, scope: int, *, is_main: bool = False) -> None:
         path = summary.filename
-        patches: dict[tags.Path, list[Patch]] = {}
+        patches: dict[Path, list[Patch]] = {}
         for patch in self.order.processes.patching.of(path):
             if patch.scope == scope and not patch.of_driver:
                 patches.setdefault(patch.at, []).append(patch)
@@ -234,11 +241,11 @@ class _Run:
         self,
         summary: ModuleSummary,
         scope: int,
-        at: tags.Path,
+        at: Path,
         is_main: bool,
-        taken: set[tags.Path],
+        taken: set[Path],
     ) -> bool:
-        """Whether a statement surely runs when its body does."""
+        """Return whether a statement surely runs when its body does."""
         entry = summary.scopes[scope]
         for depth in range(1, len(at), 2):
             kind, block = entry.branches.get(at[:depth]), at[depth]
@@ -261,7 +268,7 @@ class _Run:
         row = summary.scopes[0].statements[index][0]
         return row_is_main_guard(self.modules.data(summary.filename), row)
 
-    # -- what statements do
+    # -- effects of statements
 
     def _patch(self, step: Step) -> None:
         self.steps.append(step._replace(chain=tuple(self._chain)))
@@ -317,7 +324,7 @@ class _Run:
         self._chain.pop()
 
     def _import_other(self, module: str, name: str | None, place: tuple[str, int]) -> None:
-        """A module that is not the project's."""
+        """Run the import of a module outside the project."""
         written = f"{module}.{name}" if name else module
         original = self.order.catalog.originals.get(written) if name else None
         if original is not None:
@@ -337,14 +344,14 @@ class _Run:
             head = head.rpartition(".")[0]
 
     def _value(self, expression: Expr, row: int, place: Place) -> None:
-        """``_sleep = time.sleep``, or a parameter's default."""
+        """Record an original that is bound: ``_sleep = time.sleep``, or a parameter's default."""
         for symbol in self._symbols(expression, place):
             original = self.order.catalog.originals.get(symbol)
             if original is not None and original.kept:
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
     def _symbols(self, expression: Expr, place: Place) -> list[str]:
-        with self.order.inference.calling.budget(ALLOWANCE):
+        with self.order.inference.budget.limited(ALLOWANCE):
             return sorted(self.order.inference.callee_symbols(expression, place))
 
     def _call(self, call: Call, summary: ModuleSummary) -> None:
@@ -354,7 +361,7 @@ class _Run:
         if dotted(callee) in _BY_NAME:
             self._import_by_name(call.expression.positional, place)
             return
-        if name in self.order.last_names and callee.tag == tags.ATTRIBUTE:
+        if name in self.order.last_names:
             self._made(call, summary)
         function = self._function(callee, summary, call.scope)
         if function is None or function in self._done or len(self._chain) > _DEEPEST:
@@ -377,13 +384,16 @@ class _Run:
                     self._import_own(target, None, place, written.count("."))
 
     def _made(self, call: Call, summary: ModuleSummary) -> None:
-        """``lock = threading.Lock()`` in the body of a module or a class."""
+        """Record an object that is made early: ``lock = threading.Lock()``."""
         if summary.scopes[call.scope].kind not in ("module", "class"):
             return
         where = Place(summary.filename, call.scope, call.path)
-        for symbol in self._symbols(call.expression.callee, where):
+        callee = call.expression.callee
+        for symbol in self._symbols(callee, where):
             original = self.order.catalog.originals.get(symbol)
-            if original is not None and original.made:
+            if original is None or not original.made or _is_given_up(summary, call):
+                continue
+            if callee.tag == tags.ATTRIBUTE or not original.kept:  # else its import is reported
                 self._keep(
                     "made",
                     (summary.filename, call.name_row),
@@ -395,21 +405,21 @@ class _Run:
     def _function(
         self, callee: Expr, summary: ModuleSummary, scope: int, depth: int = 0
     ) -> tuple[str, int] | None:
-        """The function of the project that a plain name, or a module's, means."""
+        """Return the project function that a plain name, or a module's attribute, means."""
         name = dotted(callee)
         if name is None or depth > 5:
             return None
         head, _, rest = name.partition(".")
-        while scope > 0:  # names of the functions around it
+        while scope > 0:  # names of enclosing functions
             entry = summary.scopes[scope]
             if head in entry.bindings and entry.kind != "class":
                 break
             scope = entry.parent
         for binding in reversed(summary.scopes[scope].bindings.get(head, ())):
-            if binding.kind == tags.DEFINED and not rest:
+            if binding.kind == kinds.DEFINED and not rest:
                 is_function = summary.scopes[binding.value].kind == "function"
                 return (summary.filename, binding.value) if is_function else None
-            if binding.kind != tags.IMPORTED:
+            if binding.kind != kinds.IMPORTED:
                 return None
             module, inner, level = binding.value
             if inner is None and binding.detail and rest:
@@ -424,6 +434,28 @@ class _Run:
                 return None
             return self._function(NameExpr(tags.NAME, last), found, 0, depth + 1)
         return None
+
+
+def _is_given_up(summary: ModuleSummary, call: Call) -> bool:
+    """Return whether a module closes the object that a call makes, or uses it in a ``with``."""
+    names = {
+        name
+        for name, bindings in summary.scopes[call.scope].bindings.items()
+        for one in bindings
+        if one.path == call.path and one.scope == call.scope
+    }
+    if any(
+        one.kind == kinds.ENTERED and one.path == call.path
+        for bindings in summary.scopes[call.scope].bindings.values()
+        for one in bindings
+    ):
+        return True
+    closing = (one for one in summary.calls if one.scope == call.scope and one.node == "call")
+    return any(
+        last_name(one.expression.callee) == "close"
+        and last_name(getattr(one.expression.callee, "base", None)) in names
+        for one in closing
+    )
 
 
 def _is_file(run: _Run, path: str) -> bool:
@@ -448,9 +480,9 @@ def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_
             for one in bindings:
                 if one.fallback:
                     continue
-                if one.kind in (tags.IMPORTED, tags.STAR_IMPORTED):
+                if one.kind in (kinds.IMPORTED, kinds.STAR_IMPORTED):
                     add(one.scope, _Statement(one.path, one))
-                elif one.kind == tags.ASSIGNED and _names(one.value, names):
+                elif one.kind == kinds.ASSIGNED and _names(one.value, names):
                     if scope.kind in ("module", "class"):
                         add(one.scope, _Statement(one.path, _Value(one.value, one.row)))
     for call in summary.calls:
@@ -462,5 +494,5 @@ def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_
 
 
 def _names(value: Expr, names: frozenset[str]) -> bool:
-    """Whether a value is an attribute of a name to look for."""
+    """Return whether a value is an attribute with one of some names."""
     return value is not None and value.tag == tags.ATTRIBUTE and value.name in names

@@ -1,7 +1,8 @@
-"""Where a remark points: the span of a call, an import or a statement."""
+"""Places of remarks: the span of a call, an import or a statement."""
 
 from __future__ import annotations
 
+from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import column, excerpt
 from gblock.project.remarks.remark import Span
 
@@ -16,27 +17,26 @@ if TYPE_CHECKING:
 def pointed_at(
     modules: Modules, path: str, row: int, name: str
 ) -> tuple[Span, tuple[int, int] | None]:
-    """The place of what a row says, and the rows of its statement.
+    """Return the span of a name on a row, and the rows of its statement.
 
     Args:
         modules: The project's files.
         path: The file.
-        row: The row on which an import, an assignment or a call begins.
-        name: The identifier to point at: that of the imported name, or what is called.
+        row: The first row of an import, an assignment or a call.
+        name: The identifier to point at: the imported name, or the callee's.
 
     Returns:
-        The imported name or the whole call; else the statement that begins on the row, or its text.
+        The imported name or the whole call; else the statement on the row, or the row's text.
     """
-    import ast  # only where something is to be reported
+    import ast  # needed only for diagnostics
 
     lines = (modules.text(path) or "").split("\n")
     text = lines[row - 1] if 0 < row <= len(lines) else ""
     stripped = text.strip()
     start = len(text) - len(text.lstrip())
     span = Span(row, start + 1, row, start + len(stripped) + 1)
-    try:
-        tree = ast.parse(modules.data(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(modules.data(path))
+    if tree is None:
         return span, None
     best: ast.stmt | None = None
     found: ast.alias | ast.expr | ast.stmt | None = None
@@ -71,7 +71,7 @@ def pointed_at(
 
 
 def _last(node: ast.expr) -> str:
-    """The last identifier of a name or an attribute."""
+    """Return the last identifier of a name or an attribute."""
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
@@ -81,7 +81,7 @@ def _column(lines: list[str], row: int, offset: int) -> int:
 
 
 def written(data: bytes, site: Site) -> tuple[str, Span]:
-    """Return how a call is written, on one line, and where it stands."""
+    """Return a call's code on one line, and its span."""
     call = site.call
     lines = data.splitlines()
     span = Span(

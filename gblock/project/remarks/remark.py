@@ -6,7 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
-    from gblock.project.names.expressions import Place
+    from gblock.project.calls.queries import Sent
+    from gblock.project.names.places import Place
 else:
     from gblock.lean import NamedTuple
 
@@ -26,9 +27,13 @@ class Remark(NamedTuple):
     path: str
     span: Span
     facts: Any
-    """What the rule needs to word it; each rule's module says which type it is."""
+    """The facts for the message, of a type that each rule's module defines."""
     statement: tuple[int, int] | None = None
     """The first and the last row of the statement, whose comments may suppress it; by default
     those of the span."""
     place: Place | None = None
-    """Where the call stands that it is about, if it is about one."""
+    """The place of its call, if it is about one."""
+    calls: tuple[Sent, ...] = ()
+    """The calls that run through it, if it is about a driver."""
+    files: frozenset[str] | None = None
+    """The files that its processes can run; None if it is about no processes."""

@@ -8,6 +8,7 @@ from gblock.project.remarks.order import Order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gblock.project.calls.queries import Queries
     from gblock.project.calls.unpatched import Unpatched
     from gblock.project.processes.patching import Patch
     from gblock.project.processes.processes import Process, Processes
@@ -15,17 +16,24 @@ if TYPE_CHECKING:
 
 
 class Service:
-    """The processes of a project, what each executes at start-up, and the unpatched calls.
+    """The processes of a project, their start-up order, and their unpatched calls.
 
     Args:
         processes: The processes of the project.
-        unpatched: Finds the calls that block only without gevent's patch; None where no rule
-            that runs asks for them.
+        unpatched: Finds the calls that block only without gevent's patch; None if no selected
+            rule needs them.
+        queries: Finds the calls that send statements to a database; None if no rule needs them.
     """
 
-    def __init__(self, processes: Processes, unpatched: Unpatched | None = None) -> None:
+    def __init__(
+        self,
+        processes: Processes,
+        unpatched: Unpatched | None = None,
+        queries: Queries | None = None,
+    ) -> None:
         self.processes = processes
         self.unpatched = unpatched
+        self.queries = queries
 
     @property
     def modules(self) -> Modules:
@@ -44,7 +52,7 @@ class Service:
         """Return the place at which one change completes a process's patching.
 
         Returns:
-            The file and the row of its first patch; without one, the file in which it begins.
+            The path and the row of its first patch; without one, the path of its entry file.
         """
         patch = self.first_patch(process)
         if patch is not None:

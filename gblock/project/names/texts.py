@@ -1,39 +1,51 @@
-"""Where the text of an expression is written: names, settings and functions are followed back.
+"""Evaluates expressions to texts, with the place where each text is written.
 
-What a value can be is `inference`'s business, which forgets where it came from. Here a text is
-followed to the place where it stands in the source, and how it starts is enough: ``f"{a}://{b}"``
-is told as far as its parts are.
+Inference says what a value can be and forgets where it came from. The evaluator follows names,
+settings, parameters and functions back to a constant in the source. It evaluates f-strings, ``%``,
+``format``, ``+`` and defaults of the environment. A text is evaluated from its start to the first
+part that is not known: of ``f"{a}://{b}"`` the start is known where `a` is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from gblock.project.names import values as v
 from gblock.project.names.definitions import END
-from gblock.project.names.expressions import Place, as_keywords, last_name, passed
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import (
-    Binding,
+from gblock.project.names.places import Place
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
     Expr,
     InnerExpr,
     MappingExpr,
-    ModuleSummary,
     NameExpr,
+    SubscriptExpr,
+    as_keywords,
     constant,
+    last_name,
+    passed,
 )
+from gblock.project.reading.summary import ModuleSummary
 
 Rows = tuple[int, int]
 """The first and the last row between which something is written."""
 
 _LONGEST_CHAIN = 25
-"""How many declarations in a row are followed."""
+"""At most this many declarations in a row are followed."""
 _MOST_TEXTS = 40
-"""How many texts an expression may have."""
+"""At most this many texts of an expression are kept."""
 _HOLE = re.compile(r"\{(\w*)[^{}]*\}|%(?:\((\w+)\))?[sr]")
+_NAMES = (tags.NAME, tags.ATTRIBUTE, tags.SUBSCRIPT)
+_LOOK_UPS = frozenset("get getenv get_env getvalue env pop".split())
+"""Functions whose first argument names what is looked up, such as an environment variable."""
 _SAME_START = frozenset(
     ("strip", "rstrip", "lstrip", "encode", "decode", "lower", "copy", "get_secret_value")
 )
@@ -41,55 +53,70 @@ _SAME_START = frozenset(
 
 
 class Text(NamedTuple):
-    """One text that an expression can be."""
+    """One possible text of an expression."""
 
     start: str
-    """How it starts, as far as it is told."""
+    """Its start, as far as it is known."""
     whole: bool
-    """Whether that is all of it."""
+    """True if that is all of it."""
     path: str
     rows: Rows
-    """Where it is written: the rows of a statement, or of something around it."""
+    """The rows of its statement, or of an enclosing statement."""
     written: str
     """The constant in which it starts."""
 
 
 class Part(NamedTuple):
-    """An expression that is no name, and where it stands."""
+    """An expression other than a name, and its place."""
 
     expression: Expr
     place: Place
     rows: Rows
 
 
-class Origins:
-    """Follows expressions back to constants.
+class Texts:
+    """Evaluates expressions to texts.
 
     Args:
-        inference: What the project's expressions can be: whose attribute is meant, what is called.
+        inference: Type inference, which resolves the owners of attributes and the callees.
     """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
-        self._open: set[tuple[Expr, Place]] = set()
+        self._followed: set[tuple[Expr, Place]] = set()
+        self._evaluated: set[tuple[Expr, Place]] = set()
 
-    def texts(self, part: Part) -> list[Text]:
-        """The texts that an expression can be, as far as they can be told."""
+    def of(self, part: Part) -> list[Text]:
+        """Return the possible texts of an expression, as far as they are known."""
+        key = (part.expression, part.place)
+        if key in self._evaluated or len(self._evaluated) > _LONGEST_CHAIN:
+            return []
+        self._evaluated.add(key)
         found: dict[Text, None] = {}
-        for one in self.parts(part):
-            for text in self._texts(one):
-                found[text] = None
+        try:
+            for one in self.parts(part):
+                found.update(dict.fromkeys(islice(self._texts(one), _MOST_TEXTS)))
                 if len(found) >= _MOST_TEXTS:
-                    return list(found)
-        return list(found)
+                    return list(found)[:_MOST_TEXTS]
+        finally:
+            self._evaluated.discard(key)
+        return list(found) or self._inferred(part)
+
+    def _inferred(self, part: Part) -> list[Text]:
+        """Return the constants of an expression by inference alone, such as a loop variable's."""
+        if part.expression is None or part.expression.tag not in _NAMES:
+            return []
+        values = self.inference.infer(part.expression, part.place)
+        texts = sorted(str(one.value) for one in values if one.kind == v.LITERAL)
+        return [Text(one, True, part.place.path, part.rows, one) for one in texts]
 
     def held(self, part: Part, key: str | None) -> list[Part]:
-        """What dicts hold, those inside them too.
+        """Return the contents of dicts, nested ones included.
 
         Args:
             part: A dict.
-            key: Under which key, however deep; None for whatever is no dict.
+            key: The key, at any depth; None for all values that are not dicts.
         """
         return list(self._held(part, key, 4))
 
@@ -111,34 +138,38 @@ class Origins:
 
     # -- names, attributes, elements
 
-    def parts(self, part: Part) -> Iterator[Part]:
-        """What an expression stands for: itself, or what its name was given."""
+    def parts(self, part: Part) -> list[Part]:
+        """Return the expression itself, or the expressions assigned to its name."""
+        key = (part.expression, part.place)
+        if part.expression is None or key in self._followed:
+            return []
+        if len(self._followed) > _LONGEST_CHAIN:
+            return []
+        self._followed.add(key)
+        try:
+            return list(islice(self._parts(part), _MOST_TEXTS))
+        finally:
+            self._followed.discard(key)
+
+    def _parts(self, part: Part) -> Iterator[Part]:
         expression, place, _ = part
         if expression is None:
             return
-        key = (expression, place)
-        if key in self._open or len(self._open) > _LONGEST_CHAIN:
-            return
-        self._open.add(key)
-        try:
-            tag = expression.tag
-            if tag in (tags.EITHER, tags.BOTH):
-                for one in expression.elements:
-                    yield from self.parts(part._replace(expression=one))
-            elif tag == tags.NAME:
-                yield from self._named(expression.identifier, place)
-            elif tag == tags.ATTRIBUTE:
-                yield from self._attribute(expression, place)
-            elif tag == tags.SUBSCRIPT:
-                yield from self._element(part)
-            elif tag == tags.CALL:
-                yield from self._called(part)
-            elif tag == tags.STAR or tag == tags.AWAIT:
-                yield from self.parts(part._replace(expression=expression.value))
-            else:
-                yield part
-        finally:
-            self._open.discard(key)
+        if expression.tag in (tags.EITHER, tags.BOTH):
+            for one in expression.elements:
+                yield from self.parts(part._replace(expression=one))
+        elif expression.tag == tags.NAME:
+            yield from self._named(expression.identifier, place)
+        elif expression.tag == tags.ATTRIBUTE:
+            yield from self._attribute(expression, place)
+        elif expression.tag == tags.SUBSCRIPT:
+            yield from self._element(expression, part)
+        elif expression.tag == tags.CALL:
+            yield from self._called(expression, part)
+        elif expression.tag in (tags.STAR, tags.AWAIT):
+            yield from self.parts(part._replace(expression=expression.value))
+        else:
+            yield part
 
     def _named(self, name: str, place: Place) -> Iterator[Part]:
         summary = self.modules.summary(place.path)
@@ -158,41 +189,39 @@ class Origins:
                     yield from self.of_module(path, name)
 
     def of_module(self, path: str, name: str) -> Iterator[Part]:
-        """What a module's name was given."""
+        """Return the expressions assigned to a module's name."""
         summary = self.modules.summary(path) if self.modules.is_module(path) else None
         if summary is not None and name in summary.scopes[0].bindings:
             yield from self._bound(summary, 0, name, END)
         elif summary is not None and "*" in summary.scopes[0].bindings:
             yield from self._named(name, Place(path, 0, END))
 
-    def _bound(
-        self, summary: ModuleSummary, scope: int, name: str, at: tags.Path
-    ) -> Iterator[Part]:
-        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == tags.ELEMENT]
+    def _bound(self, summary: ModuleSummary, scope: int, name: str, at: Path) -> Iterator[Part]:
+        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == kinds.ELEMENT]
         for binding in (*self.inference.definitions.reaching(summary, scope, name, at), *stored):
             yield from self.binding(binding, summary)
 
     def binding(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
-        """What one binding gives its name."""
+        """Return the expressions that one binding assigns."""
         path = summary.filename
         place = Place(path, binding.scope, binding.path)
         rows = (binding.row, binding.row)
-        if binding.kind == tags.ASSIGNED:
+        if binding.kind == kinds.ASSIGNED:
             yield from self.parts(Part(binding.value, place, rows))
-        elif binding.kind == tags.ELEMENT:
+        elif binding.kind == kinds.ELEMENT:
             if binding.detail is not None:
                 item = (binding.detail, binding.value)
                 yield Part(MappingExpr(tags.MAPPING, (item,)), place, rows)
-        elif binding.kind == tags.IMPORTED:
+        elif binding.kind == kinds.IMPORTED:
             module, imported, level = binding.value
             found = self.modules.resolve(module, level, path)
             if found is not None and imported is not None and found != path:
                 yield from self.of_module(found, imported)
-        elif binding.kind == tags.PARAMETER:
+        elif binding.kind == kinds.PARAMETER:
             yield from self._filled(summary, binding.scope, binding.detail)
 
     def _filled(self, summary: ModuleSummary, index: int, position: int) -> Iterator[Part]:
-        """What a parameter is given: by its default, and where the function is called."""
+        """Return a parameter's default and the arguments of the function's calls."""
         scope = summary.scopes[index]
         name, _, default, kind = scope.parameters[position]
         if kind in ("*", "**"):
@@ -205,7 +234,7 @@ class Origins:
             argument = passed(call.expression, position - shift, name)
             yield from self.parts(Part(argument, place, call.statement))
 
-    def _attribute(self, expression: Expr, place: Place) -> Iterator[Part]:
+    def _attribute(self, expression: AttributeExpr, place: Place) -> Iterator[Part]:
         name = expression.name
         for value in sorted(self.inference.infer(expression.base, place), key=repr):
             if value.kind == v.MODULE:
@@ -232,20 +261,22 @@ class Origins:
                 if base.kind == v.CLASS:
                     yield from self._of_class(base.path, base.scope, name, depth - 1)
 
-    def _element(self, part: Part) -> Iterator[Part]:
-        key = part.expression.key
-        if key is None or key.tag != tags.CONSTANT:
-            return
-        for one in self.parts(part._replace(expression=part.expression.base)):
+    def _element(self, expression: SubscriptExpr, part: Part) -> Iterator[Part]:
+        key = expression.key
+        if key is None or key.tag == tags.CONSTANT:
+            keys = {key}
+        else:  # a key that nothing gives in the project may be any of them
+            keys = {constant(text.written) for text in self.of(part._replace(expression=key))}
+        for one in self.parts(part._replace(expression=expression.base)):
             for name, value in _items(one.expression) or ():
-                if name == key:
+                if name in keys or not keys:
                     yield from self.parts(one._replace(expression=value))
 
     # -- calls
 
-    def _called(self, part: Part) -> Iterator[Part]:
-        """What a call gives: what functions of the project return, what others are handed."""
-        _, callee, positional, keywords = part.expression
+    def _called(self, expression: CallExpr, part: Part) -> Iterator[Part]:
+        """Return a call's results: returned expressions, or the arguments of other functions."""
+        callee, positional = expression.callee, expression.positional
         own = False
         for value in sorted(self.inference.infer(callee, part.place), key=repr):
             if value.kind == v.FUNCTION:
@@ -266,9 +297,11 @@ class Origins:
         if name in ("format", "replace", "dict") or name in _SAME_START:
             yield part
             return
-        for keyword, value in keywords:
+        for keyword, default in expression.keywords:
             if keyword == "default":
-                yield from self.parts(part._replace(expression=value))
+                yield from self.parts(part._replace(expression=default))
+        if len(positional) == 1 and name in _LOOK_UPS:
+            return
         if len(positional) == 1:  # ``str(url)``, ``make_url(url)``, ``Field(url)``
             yield from self.parts(part._replace(expression=positional[0]))
         elif len(positional) > 1:  # ``os.environ.get(name, default)``
@@ -278,32 +311,37 @@ class Origins:
 
     def _texts(self, part: Part) -> Iterator[Text]:
         expression, place, rows = part
-        tag = expression.tag
-        if tag == tags.CONSTANT and isinstance(expression.value, str):
-            yield Text(expression.value, True, place.path, rows, expression.value)
-        elif tag == tags.TEXT:
+        if expression is None:
+            return
+        if expression.tag == tags.CONSTANT:
+            written = str(expression.value)
+            yield Text(written, True, place.path, rows, written)
+        elif expression.tag == tags.TEXT:
             if expression.is_template:
-                yield from self._filled_in(part, *expression.parts)
+                template, arguments = expression.parts
+                yield from self._filled_in(part, template, arguments)
             else:
                 yield from self._joined(part, expression.parts)
-        elif tag == tags.CALL and getattr(expression.callee, "tag", None) == tags.ATTRIBUTE:
-            _, base, method = expression.callee
-            inner = part._replace(expression=base)
-            if method == "format":
-                yield from self._filled_in(part, base, expression)
-            elif method == "replace":
-                yield from self._replaced(part, inner)
-            elif method in _SAME_START:
-                for text in self.texts(inner):
+        elif expression.tag == tags.CALL:
+            method = expression.callee
+            if method is None or method.tag != tags.ATTRIBUTE:
+                return
+            inner = part._replace(expression=method.base)
+            if method.name == "format":
+                yield from self._filled_in(part, method.base, expression)
+            elif method.name == "replace":
+                yield from self._replaced(expression, part, inner)
+            elif method.name in _SAME_START:
+                for text in self.of(inner):
                     yield text._replace(whole=False)
 
     def _joined(self, part: Part, pieces: tuple[Expr, ...]) -> Iterator[Text]:
-        """The texts of several pieces in a row, up to the first that is not known."""
+        """Return the concatenated texts of several pieces, up to the first unknown one."""
         found: list[Text | None] = [None]
         for piece in pieces:
             if not any(text is None or text.whole for text in found):
                 break
-            following = self.texts(part._replace(expression=piece))
+            following = self.of(part._replace(expression=piece))
             longer: list[Text | None] = []
             for text in found:
                 if text is None:
@@ -319,8 +357,8 @@ class Origins:
         yield from (text for text in found if text is not None)
 
     def _filled_in(self, part: Part, template: Expr, arguments: Expr) -> Iterator[Text]:
-        """A template whose holes are filled; if it starts with one, by what fills that."""
-        for text in self.texts(part._replace(expression=template)):
+        """Yield the texts of a filled template; if it starts with a hole, of its argument."""
+        for text in self.of(part._replace(expression=template)):
             hole = _HOLE.search(text.start)
             if hole is None:
                 yield text
@@ -331,29 +369,28 @@ class Origins:
                 following = _HOLE.search(rest)
                 rest = rest[: following.start()] if following else rest
                 filler = _filler(arguments, hole[1] or hole[2] or "")
-                for one in self.texts(part._replace(expression=filler)):
+                for one in self.of(part._replace(expression=filler)):
                     yield one._replace(start=one.start + (rest if one.whole else ""), whole=False)
 
-    def _replaced(self, part: Part, base: Part) -> Iterator[Text]:
-        """``url.replace(old, new)``: what it was, unless it starts with `old`, and `new`."""
-        positional = part.expression.positional
+    def _replaced(self, expression: CallExpr, part: Part, base: Part) -> Iterator[Text]:
+        """Return the texts of ``url.replace(old, new)``: the old ones without `old`, and `new`."""
+        positional = expression.positional
         if len(positional) < 2:
             return
-        olds = {text.start for text in self.texts(part._replace(expression=positional[0]))}
-        for text in self.texts(base):
+        olds = {text.start for text in self.of(part._replace(expression=positional[0]))}
+        for text in self.of(base):
             if not any(old and text.start.startswith(old) for old in olds):
                 yield text._replace(whole=False)
-        for text in self.texts(part._replace(expression=positional[1])):
+        for text in self.of(part._replace(expression=positional[1])):
             yield text._replace(whole=False)
 
 
 def _items(expression: Expr) -> tuple[tuple[Expr, Expr], ...] | None:
-    """The items of a dict display, or of ``dict(key=value)``; None for anything else."""
+    """Return the items of a dict display or of ``dict(key=value)``; None for anything else."""
     if expression is None:
         return None
     if expression.tag == tags.MAPPING:
-        items: tuple[tuple[Expr, Expr], ...] = expression.items
-        return items
+        return expression.items
     if expression.tag == tags.CALL and expression.callee == NameExpr(tags.NAME, "dict"):
         return tuple(
             ((constant(name), value) if name is not None else (None, InnerExpr(tags.STAR, value)))
@@ -363,7 +400,7 @@ def _items(expression: Expr) -> tuple[tuple[Expr, Expr], ...] | None:
 
 
 def _filler(arguments: Expr, name: str) -> Expr:
-    """What fills a template's first hole: the first argument, or the one of its name."""
+    """Return the argument of a template's first hole: the first one, or the one of its name."""
     if arguments is None:
         return None
     if arguments.tag == tags.CALL:

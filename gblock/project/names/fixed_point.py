@@ -1,0 +1,241 @@
+"""The least fixed point of questions about values that lead back to themselves, memoised.
+
+Each question is a key and a function that answers it, which may ask further questions. Questions
+that lead back to one another form a strongly connected component. Its answers are found by
+iteration from below: an open question answers with what is found so far, and when the component's
+first question has an answer, those questions are answered again that were given an answer which
+has changed, inner ones first, until none has. All answers of the component are then known,
+whichever of its questions was asked first.
+
+An answer is a set of values, or a tuple of places, which has no limit of its size.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Hashable
+from typing import Any, TypeVar
+
+from gblock.project.names import values as v
+from gblock.project.names.values import NOTHING
+
+_LONGEST_CHAIN = 400
+"""The number of questions in a row, if Python's stack allows; the first one answers the others."""
+_FRAMES = 16
+"""The number of nested Python calls for one question."""
+_WIDEST = 12
+"""The size above which an answer is widened to nothing: a wide set is a guess."""
+_MOST_LOSSES = 16
+"""The number of times that an answer may lose a value; negations may keep one from settling."""
+_NEVER = 1 << 30
+
+Answer = TypeVar("Answer", bound="Collection[Any]")
+
+
+class _Question:
+    """A question that is being answered, or whose answer is not final yet."""
+
+    __slots__ = (
+        "askers",
+        "found",
+        "head",
+        "index",
+        "is_stale",
+        "is_wide",
+        "key",
+        "losses",
+        "position",
+        "solve",
+    )
+
+    def __init__(self, key: Hashable, solve: Callable[[], Any], position: int) -> None:
+        self.key = key
+        self.solve = solve
+        self.position = position
+        """The position in the chain of questions; negative while it is not being answered."""
+        self.index = -1
+        """The position in the trail; negative until it is answered for the first time."""
+        self.head: _Question = self
+        """One further out that it leads back to."""
+        self.found: Any = NOTHING  # empty, whatever the answer's type
+        self.askers: set[_Question] = set()
+        """The questions that were given what is found so far."""
+        self.is_stale = False
+        """An answer that it was given has changed since."""
+        self.is_wide = False
+        """The answer was too wide once; it stays unknown then."""
+        self.losses = 0
+        """The number of times that the answer lost a value."""
+
+    def keep(self, found: Any) -> bool:
+        """Keep an answer, and return whether it is another one than before."""
+        if self.is_wide:
+            return False
+        bounded = _bounded(found)
+        self.is_wide = bool(found and not bounded)
+        if bounded == self.found or not (bounded or self.found):
+            self.found = bounded
+            return False
+        if not self.is_wide and not set(self.found) <= set(bounded):
+            self.losses += 1
+            if self.losses > _MOST_LOSSES:
+                return False
+        self.found = bounded
+        return True
+
+    def first(self) -> _Question:
+        """Return the question that is being answered which this one leads back to."""
+        passed, head = [], self
+        while head.position < 0:
+            passed.append(head)
+            head = head.head
+        for other in passed:
+            other.head = head
+        return head
+
+
+class FixedPoint:
+    """Answers questions and keeps the answers."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+        """Answers that are final."""
+        self._open: dict[Hashable, _Question] = {}
+        """The other questions."""
+        self._chain: list[_Question] = []
+        """The questions that are being answered, each asked by the one before it."""
+        self._trail: list[_Question] = []
+        """Answered questions of components that are still open, in the order of their answers."""
+        self._waiting: list[int] = []
+        """The positions of those of them that are stale, in order."""
+        self._outermost = _NEVER
+        """The position of the outermost question that the current one leads back to."""
+        self._longest_chain = min(_LONGEST_CHAIN, sys.getrecursionlimit() // _FRAMES)
+
+    def solved(self, key: Hashable, solve: Callable[[], Answer]) -> Answer:
+        """Return the answer to a question.
+
+        Args:
+            key: The question.
+            solve: Computes the answer; what it asks in turn must be asked here, too.
+        """
+        found: Answer = self._answer(key, solve)
+        return found
+
+    def _answer(self, key: Hashable, solve: Callable[[], Any]) -> Any:
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        question = self._open.get(key)
+        if question is not None:
+            return self._given(question, question.first().position)
+        depth = len(self._chain)
+        if depth > self._longest_chain:
+            question = self._open[key] = _Question(key, solve, -1)
+            question.head = self._chain[0]
+            question.is_stale = True
+            self._leave(question)
+            return self._given(question, 0)
+        outer, self._outermost = self._outermost, _NEVER
+        start = len(self._trail)
+        question = self._open[key] = _Question(key, solve, depth)
+        self._chain.append(question)
+        try:
+            found = solve()
+            if self._outermost <= depth:
+                self._keep(question, found)
+                self._settle(question, start)
+                found = question.found
+        except BaseException:
+            self._drop([*self._trail[start:], question])
+            self._outermost = outer
+            raise
+        finally:
+            self._chain.pop()
+        outermost, self._outermost = self._outermost, outer
+        if outermost < depth:
+            question.position = -1
+            question.head = self._chain[outermost]
+            self._leave(question)
+            return self._given(question, outermost)
+        found = self._known[key] = _bounded(found)
+        members = self._trail[start:]
+        for member in members:
+            self._known[member.key] = member.found
+        self._drop([*members, question])
+        return found
+
+    def _leave(self, question: _Question) -> None:
+        """Leave a question for the first one of its component to settle."""
+        question.index = len(self._trail)
+        self._trail.append(question)
+        if question.is_stale:
+            self._waiting.append(question.index)
+
+    def _given(self, question: _Question, outermost: int) -> Any:
+        """Return the answer found so far, and keep who asked for it."""
+        self._outermost = min(self._outermost, outermost)
+        question.askers.add(self._chain[-1])
+        return question.found
+
+    def _settle(self, question: _Question, start: int) -> None:
+        """Answer the questions of a component again until each follows from those it was given.
+
+        One of them may then lead further out: this component becomes a part of that one.
+
+        Args:
+            question: The first one of the component.
+            start: The position in the trail where the others start.
+        """
+        depth = question.position
+        following = start
+        while self._outermost == depth:
+            next_one = bisect_left(self._waiting, following)
+            if next_one < len(self._waiting):
+                following = self._waiting.pop(next_one)
+                self._answer_again(self._trail[following])
+            elif question.is_stale:
+                question.is_stale = False
+                self._keep(question, question.solve())
+                following = start
+            elif following > start:
+                following = start
+            else:
+                break
+
+    def _answer_again(self, question: _Question) -> None:
+        question.is_stale = False
+        question.position = len(self._chain)
+        self._chain.append(question)
+        try:
+            self._keep(question, question.solve())
+        finally:
+            self._chain.pop()
+            question.position = -1
+
+    def _keep(self, question: _Question, found: Any) -> None:
+        """Keep an answer; if it is another than before, those that were given it are stale."""
+        if not question.keep(found):
+            return
+        for asker in question.askers:
+            if not asker.is_stale:
+                asker.is_stale = True
+                if asker.index >= 0:
+                    insort(self._waiting, asker.index)
+        question.askers = set()
+
+    def _drop(self, questions: list[_Question]) -> None:
+        """Remove the last questions of the trail and the one that is being answered."""
+        start = len(self._trail) - len(questions) + 1
+        del self._trail[start:]
+        del self._waiting[bisect_left(self._waiting, start) :]
+        for question in questions:
+            question.index = -1
+            del self._open[question.key]
+
+
+def _bounded(found: Any) -> Any:
+    if isinstance(found, tuple):
+        return found
+    return v.bounded(found) if len(found) <= _WIDEST else NOTHING

@@ -1,0 +1,68 @@
+"""Bindings: the places of a module that give a name a value.
+
+Every statement has a *path*: from the outermost block inwards, the index of each statement in its
+block, and of the block in its statement. Paths sort in source order, and two paths determine
+whether one statement can run before the other (see ``definitions``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from gblock.project.reading.expressions import LAMBDA, functions_named
+
+Path: TypeAlias = tuple[int, ...]
+"""A statement's path."""
+
+ASSIGNED: Final = "assigned"
+UNPACKED: Final = "unpacked"  # detail: the indexes to follow into the value
+LOOPED: Final = "looped"  # detail: the indexes to follow into one element
+ENTERED: Final = "entered"  # ``with value as name``; detail as for UNPACKED
+IMPORTED: Final = "imported"  # value: an ImportedName
+STAR_IMPORTED: Final = "star-imported"
+PARAMETER: Final = "parameter"  # detail: the position, or None for *args and **kwargs
+DEFINED: Final = "defined"  # value: the scope of the function or class
+ANNOTATED: Final = "annotated"  # value: the annotation
+AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
+ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
+OPAQUE: Final = "opaque"  # bound to something of unknown type
+
+
+class ImportedName(NamedTuple):
+    """The module and the name that an import binds."""
+
+    module: str
+    name: str | None
+    """The name that is imported from the module; None for the module itself."""
+    level: int
+    """The number of leading dots."""
+
+
+class Binding(NamedTuple):
+    """One place that binds a name."""
+
+    kind: str
+    value: Any
+    """An expression, but where the comment on the kind names something else."""
+    scope: int
+    """The scope of the value; the name itself may belong to an outer scope (``global``)."""
+    path: Path
+    row: int
+    detail: Any = None
+    fallback: bool = False
+    """True if it is in ``except ImportError`` or ``if TYPE_CHECKING``.
+
+    It is only taken where nothing else binds the name.
+    """
+
+
+def originals(binding: Binding) -> set[str | int]:
+    """Return the functions, by name, and lambdas, by scope, that a binding may alias."""
+    if binding.kind == IMPORTED:
+        return {binding.value.name} if binding.value.name else set()
+    value = binding.value
+    if binding.kind != ASSIGNED or value is None:
+        return set()
+    if value.tag == LAMBDA:
+        return {value.scope}
+    return {name for name in functions_named(value) if name}

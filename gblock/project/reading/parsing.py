@@ -1,0 +1,65 @@
+"""Parsing: the ``ast`` and the comments of a file, without Python's warnings about its code."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+    from tokenize import TokenInfo
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""The errors that Python raises for code that this interpreter cannot parse."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress warnings, and the errors that ``-W error`` makes of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
+    """Return the tree of a file.
+
+    Raises:
+        SyntaxError: if this interpreter cannot parse it.
+        ValueError: if it contains null bytes.
+        RecursionError: if it nests deeper than the interpreter allows.
+        MemoryError: if the parser's own stack overflows.
+    """
+    import ast  # a run without anything to report parses nothing
+
+    with quiet():
+        return ast.parse(text, filename)
+
+
+def parsed(text: str | bytes) -> ast.Module | None:
+    """Return the tree of a file, None if this interpreter cannot parse it."""
+    try:
+        return parse(text)
+    except UNPARSABLE:
+        return None
+
+
+def comments(text: str) -> tuple[list[TokenInfo], bool]:
+    """Return the comments of a text, and whether all of it could be tokenized."""
+    import tokenize
+
+    found = []
+    # All kinds of line ends become one character, as for the parsers.
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
+    with quiet():
+        try:
+            for token in tokenize.generate_tokens(lines.readline):
+                if token.type == tokenize.COMMENT:
+                    found.append(token)
+        except (tokenize.TokenError, SyntaxError, SystemError):
+            # CPython 3.12.1 raises SystemError for null bytes.
+            return found, False
+    return found, True

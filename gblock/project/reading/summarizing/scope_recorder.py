@@ -1,0 +1,134 @@
+"""The recorder of scopes: one module's scopes, and what is bound and stored in them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gblock.project.reading.bindings import ASSIGNED, ELEMENT, LOOPED, UNPACKED, Binding, Path
+from gblock.project.reading.expressions import MAPPING, SEQUENCE, ElementsExpr, Expr, MappingExpr
+from gblock.project.reading.summarizing.nodes import key_of, name_of
+from gblock.project.reading.summary import Call, Guard, Scope
+
+
+class ScopeRecorder:
+    """Writes down one module's scopes and bindings.
+
+    Args:
+        filename: The module's file.
+    """
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.scopes: list[Scope] = []
+        self.calls: list[Call] = []
+        self.exports: list[str] | None = None
+        self.scope = 0
+        self.path: Path = ()
+        self.statement = (0, 0)
+        self.fallback = False
+        self.quoted = False
+        self.guards: tuple[Guard, ...] = ()
+        self.elsewhere: list[dict[str, int]] = []
+        """For each scope the names that ``global`` and ``nonlocal`` bind further out."""
+
+    def _open_scope(self, kind: str, name: str, rows: tuple[int, int]) -> int:
+        index = len(self.scopes)
+        parent = self.scope if index else -1
+        self.scopes.append(
+            Scope(
+                kind,
+                name,
+                parent,
+                rows,
+                self.path,
+                bindings={},
+                attributes={},
+                parameters=[],
+                returns=[],
+                yields=[],
+                decorators=[],
+                bases=[],
+                annotation=[],
+                branches={},
+                tests={},
+                dead_ends=set(),
+                jumps={},
+                tries={},
+                complete={},
+                facts={},
+                statements=[],
+            )
+        )
+        self.elsewhere.append({})
+        return index
+
+    def _bind(self, name: str, kind: str, value: Any, row: int, detail: Any = None) -> None:
+        home = self.elsewhere[self.scope].get(name, self.scope)
+        if home == self.scope and self.scopes[home].kind == "comprehension" and kind != LOOPED:
+            home = self._function_around(home)  # a walrus binds in the function
+        self.scopes[home].bindings.setdefault(name, []).append(
+            Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
+        )
+
+    def _function_around(self, scope: int) -> int:
+        while self.scopes[scope].kind == "comprehension":
+            scope = self.scopes[scope].parent
+        return scope
+
+    def _bind_attribute(self, owner: str, name: str, kind: str, value: Expr, row: int) -> None:
+        home = self._function_around(self.scope)
+        self.scopes[home].attributes.setdefault((owner, name), []).append(
+            Binding(kind, value, self.scope, self.path, row, None, self.fallback)
+        )
+
+    def _bind_unpacked_attribute(
+        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: tuple[int, ...]
+    ) -> None:
+        kind = UNPACKED if kind == ASSIGNED else kind
+        home = self._function_around(self.scope)
+        self.scopes[home].attributes.setdefault((owner, name), []).append(
+            Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
+        )
+
+    def store(self, container: ast.expr, value: Expr, row: int, key: Expr = None) -> None:
+        """Record that a named container holds a value.
+
+        Args:
+            container: The container.
+            value: The value.
+            row: The row.
+            key: For a mapping, the key: ``(CONSTANT, …)``, or another expression.
+        """
+        if value is None:
+            return
+        if isinstance(container, ast.Name):
+            home = self.home_of(container.id)
+            self.scopes[home].bindings.setdefault(container.id, []).append(
+                Binding(ELEMENT, value, self.scope, self.path, row, key)
+            )
+        elif isinstance(container, ast.Attribute):
+            owner = name_of(container.value)
+            if owner is not None:
+                home = self._function_around(self.scope)
+                self.scopes[home].attributes.setdefault((owner, container.attr), []).append(
+                    Binding(ELEMENT, value, self.scope, self.path, row, key)
+                )
+        elif isinstance(container, ast.Subscript):  # a container in a container
+            inner = (
+                ElementsExpr(SEQUENCE, (value,))
+                if key is None
+                else MappingExpr(MAPPING, ((key, value),))
+            )
+            self.store(container.value, inner, row, key_of(container.slice))
+
+    def home_of(self, name: str) -> int:
+        """Return the scope of a container's name: the nearest that has bound it so far."""
+        if name in self.elsewhere[self.scope]:
+            return self.elsewhere[self.scope][name]
+        scope = self.scope
+        while scope > 0:
+            if name in self.scopes[scope].bindings and self.scopes[scope].kind != "class":
+                return scope
+            scope = self.scopes[scope].parent
+        return 0

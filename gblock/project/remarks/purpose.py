@@ -1,0 +1,56 @@
+"""The purpose of settings: production, development or tests."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+
+TESTS, DEVELOPMENT = "tests", "development"
+_OF_TESTS = re.compile(
+    r"(?:^|[^a-zA-Z])[tT]est(?:s|ing|ed)?(?![a-z])|[a-z]Test|\bTEST|_TEST(?:_|\b|ING)"
+)
+_OF_DEVELOPMENT = re.compile(
+    r"\bexample|(?:^|[^a-zA-Z])(?:[dD]ev|[dD]evelop(?:ment)?|[lL]ocal|[dD]ebug)(?![a-z])"
+    r"|[a-z](?:Dev|Development|Local|Debug)(?![a-z])|\b(?:DEV|LOCAL|DEBUG)(?:_|\b)|_(?:DEV|LOCAL)\b"
+)
+_NEGATED = re.compile(r"\bnot\b|!=|\bin\b")
+_EXAMPLE = re.compile(r"(?:^|[._-])(?:examples?|samples?|template|dist)(?:[._-]|$)")
+
+
+def purpose(tree: ast.Module | None, path: str, rows: tuple[int, int]) -> str:
+    """Return the purpose of a statement, by the names of its class, condition and variable.
+
+    Args:
+        tree: The module.
+        path: Its file.
+        rows: The first and the last row of the statement.
+
+    Returns:
+        `TESTS`, `DEVELOPMENT`, or an empty string for production.
+    """
+    found = "example" if _EXAMPLE.search(os.path.basename(path)) else ""
+    for node in ast.walk(tree) if tree is not None else ():
+        row = getattr(node, "lineno", 0)
+        if not isinstance(node, ast.stmt) or not row <= rows[0] <= (node.end_lineno or row):
+            continue
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found += f" {node.name}"
+        elif isinstance(node, ast.If):
+            test = ast.unparse(node.test)
+            within = any(one.lineno <= rows[0] <= (one.end_lineno or 0) for one in node.body)
+            if within and not _NEGATED.search(test):
+                found += f" {test}"
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found += " " + " ".join(
+                str(one.value)
+                for one in ast.walk(node)
+                if isinstance(one, ast.Constant)
+                and isinstance(one.value, str)
+                and one.value.isupper()
+            )
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found += " " + " ".join(map(ast.unparse, targets))
+    if _OF_TESTS.search(found):
+        return TESTS
+    return DEVELOPMENT if _OF_DEVELOPMENT.search(found) else ""

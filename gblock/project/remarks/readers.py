@@ -1,0 +1,185 @@
+"""The expressions that a project's code reads as strings that choose a driver."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gblock.catalog.drivers import Chooser, Reading, Setting
+from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
+from gblock.project.names.texts import Part, Texts
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding
+from gblock.project.reading.expressions import Expr, constant, is_passed, passed
+from gblock.project.reading.summary import Call, ModuleSummary
+
+
+class Read(NamedTuple):
+    """An expression that is read as a string that chooses a driver."""
+
+    part: Part
+    chooser: Chooser
+    form: str
+
+
+class Readers:
+    """Finds the readers of strings that choose a driver: calls and settings.
+
+    Args:
+        inference: Type inference over the project.
+        texts: Evaluates the strings.
+        marks: Matches every file that may contain such a string.
+    """
+
+    def __init__(self, inference: Inference, texts: Texts, marks: re.Pattern[bytes]) -> None:
+        self.inference = inference
+        self.modules = inference.modules
+        self.texts = texts
+        self._marks = marks
+
+    def of(self, chooser: Chooser) -> Iterator[Read]:
+        """Yield the expressions that a library, or its configuration, reads as such strings."""
+        for reading in chooser.readings:
+            yield from self._arguments(chooser, reading)
+        for setting in chooser.settings:
+            for path in self.modules.mentioning(setting.name):
+                summary = self.modules.summary(path)
+                if summary is not None:
+                    for part in self._settings(setting, summary):
+                        yield Read(part, chooser, setting.form)
+
+    def _arguments(self, chooser: Chooser, reading: Reading) -> Iterator[Read]:
+        name = reading.symbol.rpartition(".")[2]
+        for path in self._calling(chooser, reading):
+            by_name = self.inference.calling.calls_by_name(path)
+            aliases = self.inference.calling.aliases(path).get(name, set())
+            for called in sorted({name, *aliases}):
+                for call in by_name.get(called, ()):
+                    yield from self._argument(chooser, reading, call, path)
+
+    def _calling(self, chooser: Chooser, reading: Reading) -> Iterator[str]:
+        """Return the files that may call a reader of such strings; only these are parsed.
+
+        A file that calls a function imports it. A method is called in a file that names its class,
+        or on an object from elsewhere: then the string is usually an argument.
+        """
+        owner, _, name = reading.symbol.rpartition(".")
+        cls = owner.rpartition(".")[2]
+        method = cls[:1].isupper()
+        word = name.encode()
+        called = re.compile(rb"%s(?<!\w%s)(?:\s*[(,)\n]|[ \t]+as\b|$)" % (word, word))
+        using = {path for root in chooser.imports for path in self.modules.mentioning(root)}
+        for path in self.modules.mentioning(name):
+            data = self.modules.data(path)
+            near = path in using and (not method or cls.encode() in data)
+            if not (near or method) or not called.search(data):
+                continue
+            if (near or self._marks.search(data)) and not _is_run_by_alembic(path, data):
+                yield path
+
+    def _argument(
+        self, chooser: Chooser, reading: Reading, call: Call, path: str
+    ) -> Iterator[Read]:
+        expression = call.expression
+        if not is_passed(expression, reading.position, reading.keyword):
+            if reading.keyword == "default":  # then the environment alone has the string
+                place = Place(path, call.scope, call.path)
+                if reading.symbol in self.inference.callee_symbols(expression.callee, place):
+                    yield Read(Part(expression, place, (call.row, call.end_row)), chooser, "url")
+            return
+        if any(is_passed(expression, None, keyword) for keyword in reading.unless):
+            return
+        place = Place(path, call.scope, call.path)
+        symbols = self.inference.callee_symbols(expression.callee, place)
+        if reading.symbol not in symbols and (
+            symbols or not self._is_star_imported(reading.symbol, expression.callee, path)
+        ):
+            return
+        argument = passed(expression, reading.position, reading.keyword)
+        part = Part(argument, place, (call.row, call.end_row))
+        if reading.key is None:
+            yield Read(part, chooser, reading.form)
+        else:
+            for held in self.texts.held(part, reading.key):
+                yield Read(held, chooser, reading.form)
+
+    def _is_star_imported(self, symbol: str, callee: Expr, path: str) -> bool:
+        """Return whether a name can be a symbol that ``from module import *`` gives."""
+        summary = self.modules.summary(path)
+        module, _, name = symbol.rpartition(".")
+        return (
+            summary is not None
+            and callee is not None
+            and callee.tag == tags.NAME
+            and callee.identifier == name
+            and any(one.value[0] == module for one in summary.scopes[0].bindings.get("*", ()))
+        )
+
+    def _settings(self, setting: Setting, summary: ModuleSummary) -> Iterator[Part]:
+        """Yield the values of a setting in a module, however they are assigned."""
+        for part in self._given(setting.name, summary):
+            if setting.key is not None:
+                yield from self.texts.held(part, setting.key)
+            elif setting.nested:
+                yield from self.texts.held(part, None)
+            else:
+                yield part
+
+    def _given(self, name: str, summary: ModuleSummary) -> Iterator[Part]:
+        key = constant(name)
+        for scope in summary.scopes:
+            if scope.kind == "class" and "Test" in scope.name:
+                continue
+            if scope.kind in ("module", "class"):
+                for binding in scope.bindings.get(name, ()):
+                    yield from self._stored(binding, summary)
+            for (_, attribute), bindings in scope.attributes.items():
+                for binding in bindings if attribute == name else ():
+                    yield from self._stored(binding, summary)
+            for bindings in (*scope.bindings.values(), *scope.attributes.values()):
+                for binding in bindings:
+                    if binding.kind == kinds.ELEMENT and binding.detail == key:
+                        yield from self._stored(binding, summary)
+                    else:
+                        yield from self._in_display(binding, key, summary)
+        for call in summary.calls:
+            if call.node == "call":
+                place = Place(summary.filename, call.scope, call.path)
+                for keyword, value in call.expression.keywords:
+                    if keyword == name:
+                        yield Part(value, place, (call.row, call.end_row))
+                for argument in call.expression.positional:
+                    for value in _under(argument, key):
+                        yield Part(value, place, (call.row, call.end_row))
+
+    def _stored(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
+        place = Place(summary.filename, binding.scope, binding.path)
+        if binding.kind in (kinds.ASSIGNED, kinds.ELEMENT):
+            yield Part(binding.value, place, (binding.row, binding.row))
+        elif binding.kind == kinds.IMPORTED:
+            yield from self.texts.binding(binding, summary)
+
+    def _in_display(self, binding: Binding, key: Expr, summary: ModuleSummary) -> Iterator[Part]:
+        if binding.kind in (kinds.ASSIGNED, kinds.ELEMENT):
+            place = Place(summary.filename, binding.scope, binding.path)
+            for value in _under(binding.value, key):
+                yield Part(value, place, (binding.row, binding.row))
+
+
+def _is_run_by_alembic(path: str, data: bytes) -> bool:
+    """Return whether a file is alembic's ``env.py``, which only a command runs."""
+    return os.path.basename(path) == "env.py" and b"run_migrations" in data
+
+
+def _under(expression: Expr, key: Expr) -> Iterator[Expr]:
+    """Yield the values under a key of dict displays in an expression."""
+    if expression is not None and expression.tag == tags.MAPPING:
+        for name, value in expression.items:
+            if name == key:
+                yield value
+            else:
+                yield from _under(value, key)

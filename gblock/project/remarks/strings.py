@@ -1,0 +1,116 @@
+"""The places of strings in files, for diagnostics that point at a string."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gblock.project.names.texts import Text
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.parsing import parsed
+from gblock.project.reading.positions import column
+from gblock.project.remarks.remark import Span
+
+_READS = re.compile(r"\b(?:environ|getenv|env|config)\b")
+
+
+class Strings:
+    """Finds strings in the syntax trees of a project's files, parsed once.
+
+    Args:
+        modules: The project's files.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def tree(self, path: str) -> ast.Module | None:
+        """Return a file's tree, None if it cannot be parsed."""
+        if path not in self._trees:
+            self._trees[path] = parsed(self.modules.data(path))
+        return self._trees[path]
+
+    def located(self, text: Text) -> tuple[Span, tuple[int, int]] | None:
+        """Return a string's place, and the rows of its statement."""
+        tree = self.tree(text.path)
+        if tree is None:
+            return None
+        for statement in statements(tree, text.rows):
+            for node in _strings(statement):
+                if _constant(node) == text.written:
+                    return self.span(text.path, node), (statement.lineno, end_of(statement))
+        return None
+
+    def span(self, path: str, node: ast.expr) -> Span:
+        """Return the place of an expression."""
+        lines = self.modules.data(path).splitlines()
+        end_row = node.end_lineno or node.lineno
+        return Span(
+            node.lineno,
+            _column(lines, node.lineno, node.col_offset),
+            end_row,
+            _column(lines, end_row, node.end_col_offset or 0),
+        )
+
+    def source(self, path: str, rows: tuple[int, int]) -> str:
+        """Return some rows of a file."""
+        lines = self.modules.data(path).splitlines()[rows[0] - 1 : rows[1]]
+        return b"\n".join(lines).decode(errors="replace")
+
+
+def statements(tree: ast.Module, rows: tuple[int, int]) -> Iterator[ast.stmt]:
+    """Yield the simple statements, and the headers of functions, that overlap some rows."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= rows[1]:
+            if (node.end_lineno or node.lineno) >= rows[0]:
+                yield node
+
+
+def end_of(statement: ast.stmt) -> int:
+    """Return the last row of a statement, or of a compound statement's header."""
+    body: list[ast.stmt] = getattr(statement, "body", [])
+    if body:
+        return max(statement.lineno, body[0].lineno - 1)
+    return statement.end_lineno or statement.lineno
+
+
+def _strings(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the strings in a statement, without those in nested statements."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            yield node
+        else:
+            waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
+
+
+def environment(statement: ast.stmt) -> ast.expr:
+    """Return the expression of a statement that reads the environment, else its value."""
+    value = getattr(statement, "value", None)
+    found = [
+        node
+        for node in ast.walk(value or statement)
+        if isinstance(node, ast.Call | ast.Subscript) and _READS.search(ast.unparse(node))
+    ]
+    if found:
+        return min(found, key=lambda node: len(ast.unparse(node)))
+    return next(
+        (node for node in (value, *ast.walk(statement)) if isinstance(node, ast.expr)),
+        ast.Constant(value=None, lineno=statement.lineno, col_offset=0),
+    )
+
+
+def _constant(node: ast.expr) -> object:
+    """Return a string's text, for an f-string up to the first hole."""
+    if isinstance(node, ast.JoinedStr):
+        first = node.values[0] if node.values else None
+        return first.value if isinstance(first, ast.Constant) else None
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _column(lines: list[bytes], row: int, offset: int) -> int:
+    """Return the column, in characters from 1, of an offset in bytes."""
+    return column(lines[row - 1] if row <= len(lines) else b"", offset)
