@@ -1,1 +1,1 @@
-"""Which calls can block, and what makes them cooperative."""
+"""Call sites that can block, their contexts in the call graph, and their cooperation."""

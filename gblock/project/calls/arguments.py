@@ -1,28 +1,28 @@
-"""How long a call waits, read from its arguments."""
+"""Durations of waits, from the arguments of calls."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from gblock.catalog import Blocker, Timeout
+from gblock.catalog.blockers import Blocker, Timeout
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, is_passed, passed
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr
+from gblock.project.names.places import Place
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import CallExpr, is_passed, passed
 
 
 class Wait(NamedTuple):
-    """What is known of a wait. Where all is empty, it waits for an unknown time."""
+    """The known properties of a wait; by default the time is unknown."""
 
     immediate: bool = False
-    """Whether it does not wait at all."""
+    """True if it does not wait at all."""
     forever: bool = False
-    """Whether nothing bounds the wait."""
+    """True if nothing bounds the wait."""
     seconds: float | None = None
     """Its bound, where it is a constant."""
     ready: bool = False
-    """Whether it is immediate since its object is ready, not by its arguments."""
+    """True if it is immediate since its object is ready, not by its arguments."""
 
 
 IMMEDIATE = Wait(immediate=True)
@@ -31,7 +31,7 @@ FOREVER = Wait(forever=True)
 UNKNOWN = Wait()
 
 
-def wait(blocker: Blocker, expression: Expr, place: Place, inference: Inference) -> Wait:
+def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Inference) -> Wait:
     """Return how long a call of a blocker waits."""
     if any(
         inference.conditions.holds(condition, expression, place) for condition in blocker.unless
@@ -40,17 +40,16 @@ def wait(blocker: Blocker, expression: Expr, place: Place, inference: Inference)
     timeout = blocker.timeout
     if timeout is None:
         return UNKNOWN
-    _, _, positional, keywords = expression
     if not is_passed(expression, timeout.position, timeout.keyword):
-        starred = any(one is not None and one.tag == tags.STAR for one in positional)
-        if starred or any(name is None for name, _ in keywords):
+        starred = any(one is not None and one.tag == tags.STAR for one in expression.positional)
+        if starred or any(name is None for name, _ in expression.keywords):
             return UNKNOWN
         return FOREVER if timeout.default is None else bounded(timeout, timeout.default)
     argument = passed(expression, timeout.position, timeout.keyword)
-    found = [_meant(timeout, value) for value in inference.infer(argument, place)]
-    if not found:
+    if not inference.certainty.is_complete(argument, place):
         return UNKNOWN
-    return max(found, key=_length)
+    found = [_meant(timeout, value) for value in inference.infer(argument, place)]
+    return max(found, key=_length, default=UNKNOWN)
 
 
 def _length(one: Wait) -> tuple[bool, bool, float]:
@@ -68,7 +67,7 @@ def _meant(timeout: Timeout, value: v.Value) -> Wait:
 
 
 def bounded(timeout: Timeout, value: float) -> Wait:
-    """Return what one number means as this timeout."""
+    """Return the wait that a number means as this timeout."""
     if value < 0:
         return FOREVER if timeout.negative == "forever" else IMMEDIATE
     if value == 0 or value < timeout.minimum:

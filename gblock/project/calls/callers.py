@@ -1,30 +1,38 @@
-"""Who calls a function: the edges of the call graph, found backwards and only where asked for."""
+"""The call graph's edges, backwards and on demand: the callers of a function."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name, unwrapped
 from gblock.project.names.inference import Inference
-from gblock.project.names.values import Value
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Expr, ModuleSummary
+from gblock.project.names.places import Place
+from gblock.project.names.values import Value, unwrapped
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import last_name, without_arguments
+from gblock.project.reading.summary import ModuleSummary
 
 _FILES = 12
 """In more files than this a name is too common to follow calls of unknown objects by it."""
 _EDGES = 40
-"""How many callers of one function are followed."""
+"""At most this many callers of one function are followed."""
 _COMMON = frozenset(
     "get set add pop append extend update items keys values copy clear remove insert index count "
     "sort join split strip format encode decode read write close open next send put start stop "
     "run call apply map filter find match search save delete create list filter all first".split()
 )
-"""Methods of containers, texts and files: a call of one on an unknown object says nothing."""
+"""Methods of containers, texts and files: a call of one on an unknown object is no evidence."""
 _PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
+_COMPOSED = re.compile(
+    rb"""getattr\(\s*(?:self|cls)\s*,\s*[fF]?["']([A-Za-z]\w*_)(?:["']\s*(?:[+%]|\.format)|\{|%s)"""
+)
+"""``getattr(self, "on_" + name)``, with the beginning of the names."""
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
-"""How an attribute of a name is written where it is read, and where it is set."""
+"""Patterns of reads of an attribute, and of assignments to it."""
+_Target: TypeAlias = tuple[str, str, int]
+"""A function or class: its kind as a value, its module and its scope."""
 
 
 class Caller(NamedTuple):
@@ -36,14 +44,16 @@ class Caller(NamedTuple):
     """The path of the statement."""
     row: int
     is_certain: bool
-    """Whether inference says so; if not, only the names fit."""
+    """True if inferred; if not, only the names match."""
+    is_exact: bool = False
+    """True if inferred to run this very function, and not only a method that it overrides."""
 
 
 class Callers:
     """Finds callers by a name index and inference.
 
     Args:
-        inference: What the project's expressions can be.
+        inference: Type inference over the project.
     """
 
     def __init__(self, inference: Inference) -> None:
@@ -70,7 +80,7 @@ class Callers:
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
             return [*found, *self._decorated(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
-            # The language calls it: whoever makes an object of the class.
+            # Python calls the method where an object of the class is made.
             target = {(v.CLASS, summary.filename, scope.parent)}
             target |= set(self.inference.calling.subclasses(summary.filename, scope.parent))
             found = self._calls(summary, scope.parent, target, owner.name)
@@ -80,35 +90,37 @@ class Callers:
                     found += self._calls(derived, inner, target, derived.scopes[inner].name)
             return found
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
-        if any(last_name(_callee(d)) in _PROPERTIES for d in scope.decorators):
+        found += self._by_prefix(summary, index)
+        if any(last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators):
             found += self._naming_attribute(summary, index, _READ)
-        if any(last_name(_callee(d)) == "setter" for d in scope.decorators):
+        if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
         return found
 
-    def _methods(self, summary: ModuleSummary, index: int) -> set[Value]:
+    def _methods(self, summary: ModuleSummary, index: int) -> set[_Target]:
         """Return a method, and the methods of the same name in the bases of its class.
 
         A call through a base class may run it.
         """
         scope = summary.scopes[index]
-        found: set[Value] = {(v.FUNCTION, summary.filename, index)}
+        found: set[_Target] = {(v.FUNCTION, summary.filename, index)}
         for value in self.inference.classes.ancestry(summary.filename, scope.parent)[1:]:
             if value.kind == v.CLASS:
                 base = self.modules.summary(value.path)
                 for binding in (
                     base.scopes[value.scope].bindings.get(scope.name, ()) if base else ()
                 ):
-                    if binding.kind == tags.DEFINED:
+                    if binding.kind == kinds.DEFINED:
                         found.add((v.FUNCTION, value.path, binding.value))
         return found
 
     def _calls(
-        self, summary: ModuleSummary, index: int, targets: set[Value], name: str
+        self, summary: ModuleSummary, index: int, targets: set[_Target], name: str
     ) -> list[Caller]:
         """Return the calls of any of some functions or classes, by name and by inference."""
         calling = self.inference.calling
         scope = summary.scopes[index]
+        own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
         is_method = summary.scopes[scope.parent].kind == "class"
         files = self._naming(summary.filename, name)
         by_name_alone = is_method and len(files) <= _FILES and name not in _COMMON
@@ -121,25 +133,27 @@ class Callers:
             for call in (call for one in sorted(names) for call in calls.get(one, ())):
                 place = Place(path, call.scope, call.path)
                 values = self.inference.infer(call.expression.callee, place)
-                is_certain = any(_plain(value) in targets for value in values)
+                meant = set(map(_plain, values))
+                is_certain = not meant.isdisjoint(targets)
                 if not is_certain and (values or not by_name_alone):
                     continue
                 if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
                     continue
                 if path == summary.filename and _is_inside(summary, call.scope, index):
-                    continue  # it calls itself
-                found.append(Caller(path, call.scope, call.path, call.row, is_certain))
+                    continue  # recursion
+                is_exact = own in meant
+                found.append(Caller(path, call.scope, call.path, call.row, is_certain, is_exact))
                 if len(found) >= _EDGES:
                     return found
         return found
 
     def _naming(self, path: str, name: str) -> list[str]:
-        """Return the files that write a name, that of the definition first; tests are left out."""
+        """Return the files that mention a name, the definition's first, without tests."""
         others = self.modules.mentioning(name, whole=True)
         return [path, *(one for one in others if one != path)]
 
     def _naming_attribute(self, summary: ModuleSummary, index: int, how: bytes) -> list[Caller]:
-        """Return who reads or sets a property: functions in whose rows the attribute stands."""
+        """Return the functions that read or set a property: those that mention the attribute."""
         scope = summary.scopes[index]
         pattern = re.compile(how % re.escape(scope.name.encode()))
         files = self._naming(summary.filename, scope.name)
@@ -154,6 +168,27 @@ class Callers:
                     found.append(Caller(path, inner, (), row, is_certain=False))
                 if len(found) >= _EDGES:
                     return found
+        return found
+
+    def _by_prefix(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the functions that call a method by a composed name: ``"on_" + event``.
+
+        They are in the class's own file, or in those of its bases, and ask ``self`` for it.
+        """
+        scope = summary.scopes[index]
+        found: list[Caller] = []
+        bases = self.inference.classes.ancestry(summary.filename, scope.parent)
+        for path in dict.fromkeys(base.path for base in bases if base.kind == v.CLASS):
+            data = self.modules.data(path)
+            for match in _COMPOSED.finditer(data) if b"getattr" in data else ():
+                prefix = match[1].decode()
+                if scope.name == prefix or not scope.name.startswith(prefix):
+                    continue
+                reader = self.modules.summary(path)
+                row = data.count(b"\n", 0, match.start()) + 1
+                inner = _scope_at(reader, row) if reader is not None else 0
+                if (path, inner) != (summary.filename, index):
+                    found.append(Caller(path, inner, (), row, is_certain=True))
         return found
 
     def _decorated(self, summary: ModuleSummary, index: int) -> list[Caller]:
@@ -177,7 +212,7 @@ class Callers:
             for number, one in enumerate(other.scopes if other is not None else ()):
                 place = Place(path, one.parent, one.path)
                 for written in one.decorators:
-                    callee = _callee(written)
+                    callee = without_arguments(written)
                     if last_name(callee) != decorator.name:
                         continue
                     values = self.inference.infer(callee, place)
@@ -186,16 +221,12 @@ class Callers:
         return found[:_EDGES]
 
 
-def _callee(decorator: Expr) -> Expr:
-    """Return what a decorator names, without its arguments."""
-    is_called = decorator is not None and decorator.tag == tags.CALL
-    return decorator.callee if is_called else decorator
-
-
-def _plain(value: Value) -> Value:
-    """Return a function or class without its receiver."""
+def _plain(value: Value) -> _Target | None:
+    """Return a function or class without its receiver, None for any other value."""
     inner = unwrapped(value)
-    return inner[:3]
+    if inner.kind in (v.FUNCTION, v.CLASS):
+        return inner.kind, inner.path, inner.scope
+    return None
 
 
 def _is_inside(summary: ModuleSummary, scope: int, index: int) -> bool:
@@ -207,7 +238,7 @@ def _is_inside(summary: ModuleSummary, scope: int, index: int) -> bool:
 
 
 def _scope_at(summary: ModuleSummary, row: int) -> int:
-    """Return the innermost function whose rows hold a row, 0 for the module."""
+    """Return the innermost function around a row, 0 for the module."""
     best = 0
     for index, scope in enumerate(summary.scopes):
         if index and scope.kind == "function" and scope.rows[0] <= row <= scope.rows[1]:

@@ -1,12 +1,13 @@
-"""Who runs a call: its contexts, and the ways that lead to it through the call graph.
+"""Contexts of a call: a breadth-first search backwards through the call graph.
 
-The search goes backwards, breadth first, from the function around a call over its callers to what
-starts code: an entry of the catalog, a module's own statements, a function that is handed over.
+The search starts at the function around a call and follows its callers to the entry points: an
+entry of the catalog, a module's statements, a function that is handed over.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from functools import cached_property
 from typing import NamedTuple
@@ -16,11 +17,14 @@ from gblock.project.calls.callers import Callers
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Offloading
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name, unwrapped
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
+from gblock.project.names.places import Place
+from gblock.project.names.values import unwrapped
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Path
+from gblock.project.reading.expressions import last_name
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import Call, ModuleSummary, Path
+from gblock.project.reading.summary import Call, ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,18 +47,24 @@ IDLE = frozenset({COMMAND, MIGRATION, TEST, OTHER})
 unless it keeps the GIL: then a native thread does not help."""
 
 _NODES = 400
-"""How many functions are visited for one call."""
+"""At most this many functions are visited for one call."""
 _FILES_READ = 80
-"""How many files are read in search of the callers of one call."""
+"""At most this many files are read in search of the callers of one call."""
 _WAYS = 12
-"""How many ways are kept of one call."""
+"""At most this many paths to one call are kept."""
 _TASKS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
 """The kind of process that runs a framework's tasks, or the beginning of its command's name."""
-_SERVED = ("gunicorn", "uwsgi", "server", "script", "console script", "management command")
+_WEB = ("gunicorn", "uwsgi", "server")
+"""Kinds of processes that serve requests."""
+_NO_WEB = tuple(_TASKS)
+_SERVING = re.compile(
+    rb"serve|WSGIServer|StreamServer|[sS]ocket_?io\b|\.run\(|make_server|wsgi|zerorpc|Server\("
+)
+"""Names in the files of a program that serves requests."""
 
 
 class Step(NamedTuple):
-    """One place on a way."""
+    """One call on a path."""
 
     path: str
     row: int
@@ -63,19 +73,22 @@ class Step(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a call is reached."""
+    """One path through the call graph to a call, and its context."""
 
     context: str
     steps: tuple[Step, ...]
     """From what starts the code to the function around the call."""
     is_certain: bool
-    """Whether every step is known by inference, and not by its name alone."""
+    """True if every step is known by inference, and not by its name alone."""
     is_dead: bool = False
-    """Whether it begins in a plain function that nothing calls or hands over."""
+    """True if it begins in a plain function that nothing calls or hands over."""
+    is_unused: bool = False
+    """True if it begins in a function or method that nothing uses: nothing else has its name, no
+    decorator hands it over, and its class has no base through which something may call it."""
 
 
 class Reached(NamedTuple):
-    """Who runs a call."""
+    """The contexts of a call and the paths to it."""
 
     context: str
     """The strongest."""
@@ -83,15 +96,20 @@ class Reached(NamedTuple):
     """The strongest first, then the shortest."""
 
     @property
+    def is_unused(self) -> bool:
+        """True if every path begins in a function that nothing is known to use."""
+        return bool(self.ways) and all(way.is_unused for way in self.ways)
+
+    @property
     def is_proven(self) -> bool:
-        """Whether a greenlet of a service is known to run it."""
+        """True if a greenlet of a service is known to run the call."""
         return self.context in PROVEN and any(
             way.is_certain for way in self.ways if way.context == self.context
         )
 
 
 class _Node(NamedTuple):
-    """A function on the way, and the step from it towards the call."""
+    """A function on a path, and the step from it towards the call."""
 
     path: str
     scope: int
@@ -100,16 +118,18 @@ class _Node(NamedTuple):
     steps: tuple[Step, ...]
     is_certain: bool
     beside: bool
-    """Whether greenlets may run beside the call although its process has only just begun: a
-    ``while`` loop goes round with it, or something was started before, in any function so far."""
+    """True if other greenlets may run at the time of the call even at start-up: a ``while`` loop
+    repeats it, or greenlets were started before, in any function of the path so far."""
+    is_kept: bool = False
+    """True if a function is followed that this one defines and that something runs later."""
 
 
 class Contexts:
-    """Answers who runs a call.
+    """Finds the contexts of calls.
 
     Args:
-        inference: What the project's expressions can be.
-        offloading: Which code runs in native threads.
+        inference: Type inference over the project.
+        offloading: Finds the code that runs in native threads.
         processes: Finds the processes of the project; None where the files are no project.
     """
 
@@ -123,21 +143,37 @@ class Contexts:
         self.modules = inference.modules
         self._offloading = offloading
         self._find_processes = processes
-        self._entries = Entries(inference)
+        self._entries = Entries(inference, self._repository)
         self._callers = Callers(inference)
         self._known: dict[Place, Reached] = {}
         self._started: dict[tuple[str, int], list[Started]] = {}
+        self._of_tests: dict[str, bool] = {}
+        self._starting: dict[str, list[tuple[int, Path]]] = {}
+        """By file the scopes and paths of the calls that start greenlets."""
 
-    def of(self, place: Place) -> Reached:
-        """Return who runs a call that stands at a place."""
+    def of(self, place: Place, files: frozenset[str] | None = None) -> Reached:
+        """Return the contexts of the code at a place.
+
+        Args:
+            place: The place.
+            files: The files that the processes in question can run: a path that begins elsewhere
+                belongs to another process. None for all processes.
+        """
         found = self._known.get(place)
         if found is None:
             found = self._known[place] = self._search(place)
-        return found
+        if files is None or not found.ways:
+            return found
+        ways = tuple(way for way in found.ways if way.steps[0].path in files)
+        return Reached(ways[0].context if ways else OTHER, ways)
 
     @cached_property
     def _processes(self) -> Processes | None:
         return self._find_processes() if self._find_processes is not None else None
+
+    def _repository(self) -> list[str]:
+        """Return the files of the repository, of any format."""
+        return list(self._processes.deployment.tree.files) if self._processes else []
 
     # -- the search
 
@@ -145,19 +181,46 @@ class Contexts:
         summary = self.modules.summary(place.path)
         if summary is None:
             return Reached(UNKNOWN, ())
-        with self.inference.calling.budget(_FILES_READ):
+        with self.inference.budget.limited(_FILES_READ):
             ways = self._ways(summary, place)
-        if any(way.context != UNKNOWN for way in ways):
-            # A plain function that nothing calls is dead, or is called from outside.
+        if any(way.context not in (UNKNOWN, NATIVE) for way in ways):
+            # A plain function without callers is dead, or is called from outside.
             ways = [way for way in ways if not way.is_dead]
         order = {context: number for number, context in enumerate(CONTEXTS)}
+        ways = [self._not_of_tests(way) for way in ways]
         ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
         if not ways:
             return Reached(UNKNOWN, ())
         return Reached(ways[0].context, tuple(ways[:_WAYS]))
 
+    def _not_of_tests(self, way: Way) -> Way:
+        """Return a way, in the context of tests where nothing else is known to import its file."""
+        if way.context == UNKNOWN and way.steps and self._is_of_tests(way.steps[0].path):
+            return way._replace(context=TEST, is_dead=False)
+        return way
+
+    def _is_of_tests(self, path: str) -> bool:
+        """Return whether tests import a file, and nothing of the service is known to."""
+        found = self._of_tests.get(path)
+        if found is None:
+            found = self._of_tests[path] = self._find_of_tests(path)
+        return found
+
+    def _find_of_tests(self, path: str) -> bool:
+        processes = self._processes
+        if processes is None or processes.graph.importers.get(path):
+            return False
+        if any(process.is_deployed for process in processes.reaching(path)):
+            return False
+        stem = os.path.basename(path).partition(".")[0]
+        return any(
+            self.modules.is_test(other)
+            and any(one.target == path for one in processes.graph.imports(other))
+            for other in self.modules.mentioning(stem, tests=True, whole=True)
+        )
+
     def _ways(self, summary: ModuleSummary, place: Place) -> list[Way]:
-        """Return every way to a place, found breadth first."""
+        """Return every path to a place, found breadth first."""
         index = _function_around(summary, place.scope)
         first = _Node(place.path, index, place.at, (), True, False)
         queue, seen = deque([first]), {(place.path, index)}
@@ -165,8 +228,9 @@ class Contexts:
         while queue and len(seen) < _NODES:
             node = queue.popleft()
             ended, more = self._expanded(node)
-            ways += ended
+            ways += map(_later, ended) if node.is_kept else ended
             for caller in more:
+                caller = caller._replace(is_kept=caller.is_kept or node.is_kept)
                 key = (caller.path, caller.scope)
                 if key not in seen:
                     seen.add(key)
@@ -174,11 +238,11 @@ class Contexts:
         return ways
 
     def _expanded(self, node: _Node) -> tuple[list[Way], list[_Node]]:
-        """Return the ways that begin in a function, and the places that run it."""
+        """Return the paths that begin in a function, and the places that run it."""
         summary = self.modules.summary(node.path)
         if summary is None:
             return [], []
-        beside = node.beside or _runs_beside(summary, node.scope, node.at)
+        beside = node.beside or self._runs_beside(summary, node.scope, node.at)
         if node.scope == 0:
             return list(self._from_module(summary, node, beside)), []
         scope = summary.scopes[node.scope]
@@ -189,6 +253,8 @@ class Contexts:
             head = here._replace(text=started.label)
             context = self._in_process(started, summary.filename, beside)
             ways.append(Way(context, (head, *node.steps), node.is_certain and started.is_certain))
+        if scope.is_async and self._runs_asyncio_alone(summary.filename):
+            return ways or [Way(OTHER, steps, True)], []
         callers, handed = self._callers.of(node.path, node.scope), False
         more = [
             _Node(c.path, self._function(c.path, c.scope), c.at, steps,
@@ -202,8 +268,36 @@ class Contexts:
             if onward is not None:
                 more.append(onward)
         if not ways and not more and not handed:
-            ways.append(self._nothing_found(summary, node, here, beside))
+            if summary.scopes[scope.parent].kind == "function":
+                more.append(self._defining(summary, node, steps))
+            else:
+                ways.append(self._nothing_found(summary, node, here, beside))
         return ways, more
+
+    def _runs_beside(self, summary: ModuleSummary, scope: int, at: Path) -> bool:
+        """Return whether a loop repeats a statement, or greenlets were started before it."""
+        branches = summary.scopes[scope].branches
+        if any(branches.get(at[:depth]) == "while" for depth in range(1, len(at) + 1, 2)):
+            return True
+        starting = self._starting.get(summary.filename)
+        if starting is None:
+            starting = self._starting[summary.filename] = [
+                (call.scope, call.path)
+                for call in summary.calls
+                if call.node == "call" and last_name(call.expression.callee) in _STARTING
+            ]
+        return any(inner == scope and path < at for inner, path in starting)
+
+    def _defining(self, summary: ModuleSummary, node: _Node, steps: tuple[Step, ...]) -> _Node:
+        """Return the function that defines a function without callers.
+
+        What a view or a factory of middleware returns, a framework calls in its place.
+        """
+        scope = summary.scopes[node.scope]
+        returned = (one for one, _ in summary.scopes[scope.parent].returns)
+        is_returned = any(last_name(one) == scope.name for one in returned)
+        is_certain = node.is_certain and is_returned
+        return _Node(node.path, scope.parent, scope.path, steps, is_certain, False, is_kept=True)
 
     def _entries_of(self, summary: ModuleSummary, index: int) -> list[Started]:
         key = (summary.filename, index)
@@ -218,7 +312,7 @@ class Contexts:
     def _handed(
         self, node: _Node, here: Step, beside: bool
     ) -> Iterator[tuple[Way | None, _Node | None]]:
-        """Yield what runs a function because it is handed over, or who hands it over."""
+        """Yield the contexts of a function that is handed over, or the callers that do so."""
         calling = self.inference.calling
         for call, place, position in calling.handovers(node.path, node.scope):
             handover = self._offloading.handover(call, place)
@@ -254,18 +348,36 @@ class Contexts:
             callees = self.inference.infer(call.expression.callee, place)
             runs = [run for callee in callees for run in self._run_by(callee, call, place, node)]
             for path, scope, at in runs:
-                yield None, _Node(path, scope, at, steps, node.is_certain, beside)
+                inside = _Node(path, scope, at, steps, node.is_certain, beside)
+                ran = any(v.comes_from(one, path, scope) for one in callees)
+                yield None, self._through(inside, place, index) if ran else inside
             if not runs:
                 yield None, _Node(place.path, index, place.at, steps, False, beside)
             if not callees or any(value.kind == v.EXTERNAL for value in callees):
-                # Code that is not the project's may run it whenever it likes.
+                # Code outside the project may run it at any time.
                 yield Way(UNKNOWN, steps, False), None
+
+    def _through(self, inside: _Node, place: Place, index: int) -> _Node:
+        """Return the place that calls a function which runs what it is given.
+
+        Other callers of that function give it something else to run.
+        """
+        summary = self.modules.summary(inside.path)
+        if summary is None:
+            return inside
+        row = summary.scopes[inside.scope].rows[0]
+        step = Step(inside.path, row, _written(summary, inside.scope))
+        beside = inside.beside or self._runs_beside(summary, inside.scope, inside.at)
+        steps = (step, *inside.steps)
+        return _Node(place.path, index, place.at, steps, inside.is_certain, beside)
 
     def _run_by(
         self, callee: v.Value, call: Call, place: Place, node: _Node
     ) -> Iterator[tuple[str, int, Path]]:
-        """Yield where a function of the project calls the parameter that a function fills."""
-        summary = self.modules.summary(callee.path) if callee.kind == v.FUNCTION else None
+        """Yield the calls of the parameter through which a project function gets a function."""
+        if callee.kind != v.FUNCTION:
+            return
+        summary = self.modules.summary(callee.path)
         if summary is None:
             return
         expression = call.expression
@@ -282,10 +394,10 @@ class Contexts:
                     if _is_within(summary, inner.scope, callee.scope):
                         yield callee.path, _function_around(summary, inner.scope), inner.path
 
-    # -- where a way begins
+    # -- the start of a path
 
     def _from_module(self, summary: ModuleSummary, node: _Node, beside: bool) -> Iterator[Way]:
-        """Yield the ways that begin in a module's own statements."""
+        """Yield the paths that begin in a module's statements."""
         started = self._entries.of_module(summary)
         step = Step(summary.filename, _row_of(summary, node.at), "")
         if started:
@@ -301,7 +413,7 @@ class Contexts:
         yield Way(context, (step._replace(text=f"{context} {name}"), *node.steps), True)
 
     def _of_main(self, summary: ModuleSummary, beside: bool, guarded: bool) -> str:
-        """Return the context of a module's statements: of a script, or of one that is imported."""
+        """Return the context of a module's statements: a script's, or an imported module's."""
         running = self._begun_by(summary.filename)
         if guarded or running:
             if not any(self._is_service(process) for process in running):
@@ -313,26 +425,27 @@ class Contexts:
         if processes is None:
             return UNKNOWN
         if processes.reaching(summary.filename):
-            return STARTUP
-        # What no module imports and no known process starts is a script that a person runs.
-        if processes.has_gevent and not processes.graph.importers.get(summary.filename):
+            return TEST if self._is_of_tests(summary.filename) else STARTUP
+        # A module that is neither imported nor started by a known process is a manual script.
+        known = processes.has_gevent or any(p.kind in _WEB and not p.open for p in processes.all())
+        if known and not processes.graph.importers.get(summary.filename):
             return COMMAND
         return UNKNOWN
 
     def _is_service(self, process: Process) -> bool:
-        """Return whether a process may serve on gevent, and is no tool that a person runs."""
+        """Return whether a process may serve on gevent, and is no manual tool."""
         if process.runs_on_gevent == "unknown":
             return self._processes is not None and not self._processes.is_casual(process)
         return process.runs_on_gevent == "yes"
 
     def _begun_by(self, path: str) -> list[Process]:
-        """Return the processes that begin in a file."""
+        """Return the processes that start in a file."""
         if self._processes is None:
             return []
         return [p for p in self._processes.all() if p.is_deployed and path in p.entries]
 
     def _in_process(self, started: Started, path: str, beside: bool) -> str:
-        """Return the context of an entry, with regard to the processes that run its file."""
+        """Return the context of an entry, given the processes that run its file."""
         context, processes = started.context, self._processes
         if processes is None:
             return context
@@ -347,26 +460,54 @@ class Contexts:
             return context
         if processes.only_without_gevent(path):
             return OTHER
-        kind = _TASKS.get(started.framework)
-        if kind is not None:
-            workers = [
-                p
-                for p in processes.all()
-                if p.kind == kind or (p.kind == "server" and p.name.startswith(kind))
-            ]
-            if workers and all(p.runs_on_gevent == "no" for p in workers):
-                return OTHER
-        if context == REQUEST:
-            servers = [p for p in processes.all() if p.kind in _SERVED and p.kind != "script"]
-            serving = [p for p in servers if p.kind in ("gunicorn", "uwsgi", "server")]
-            others = [p for p in processes.all() if p.runs_on_gevent != "no" and p.kind != "tests"]
-            if serving and all(p.runs_on_gevent == "no" for p in serving):
-                if all(p.kind in _TASKS.values() for p in others):
-                    return OTHER
+        if context == TASK and self._is_task_elsewhere(started.framework, path, processes):
+            return OTHER
+        if context == REQUEST and self._is_served_elsewhere(path, processes):
+            return OTHER
         return context
 
+    def _is_task_elsewhere(self, framework: str, path: str, processes: Processes) -> bool:
+        """Return whether only workers without gevent run a framework's tasks in a file."""
+        kind = _TASKS.get(framework)
+        if kind is None:
+            return False
+        workers = [
+            p
+            for p in processes.all()
+            if p.kind == kind or (p.kind == "server" and p.name.startswith(kind))
+        ]
+        if any(p.open for p in workers):
+            near = workers
+        else:
+            near = [p for p in workers if path in processes.modules_of(p)] or workers
+        return bool(near) and all(p.runs_on_gevent == "no" for p in near)
+
+    def _is_served_elsewhere(self, path: str, processes: Processes) -> bool:
+        """Return whether only web servers without gevent serve what a file defines.
+
+        What runs tasks, load tests or commands serves no requests, though it may import the file.
+        """
+        deployed = [p for p in processes.all() if p.is_deployed]
+        serving = [p for p in deployed if p.kind in _WEB]
+        green = [p for p in deployed if p.runs_on_gevent != "no" and self._may_serve(p)]
+        if not serving or any(p.open for p in green):
+            return False
+        if any(path in processes.handling(p) for p in green):
+            return False
+        if any(path in processes.modules_of(p) for p in serving):
+            return True
+        return not green
+
+    def _may_serve(self, process: Process) -> bool:
+        """Return whether a process may serve requests, as far as its kind and its files say."""
+        if process.kind in _WEB:
+            return not process.name.startswith(_NO_WEB)
+        if process.kind not in ("script", "console script"):
+            return False
+        return any(_SERVING.search(self.modules.data(path)) for path in process.entries)
+
     def _nothing_found(self, summary: ModuleSummary, node: _Node, here: Step, beside: bool) -> Way:
-        """Return the way that begins in a function that nothing is known to call."""
+        """Return the path that begins in a function without known callers."""
         context = UNKNOWN
         scope = summary.scopes[node.scope]
         if scope.name == "main" and scope.parent == 0 and self._processes is not None:
@@ -377,14 +518,48 @@ class Contexts:
                 context = started[0].context
             elif self._is_beside_gevent(summary.filename):
                 context = OTHER
-        is_dead = context == UNKNOWN and summary.scopes[scope.parent].kind != "class"
-        return Way(context, (here, *node.steps), node.is_certain, is_dead)
+        owner = summary.scopes[scope.parent]
+        is_dead = context == UNKNOWN and owner.kind != "class"
+        decorators = {last_name(getattr(one, "callee", one)) for one in scope.decorators}
+        is_plain = decorators <= _PLAIN and not (owner.decorators or owner.bases)
+        is_unused = (
+            context == UNKNOWN
+            and is_plain
+            and scope.kind == "function"
+            and not self._is_named(scope.name, summary.filename)
+        )
+        return Way(context, (here, *node.steps), node.is_certain, is_dead, is_unused)
+
+    def _runs_asyncio_alone(self, path: str) -> bool:
+        """Return whether the event loop of a file's coroutines is beside the hub, not on it.
+
+        Under monkey patching asyncio waits in a greenlet. Where nothing is patched, gevent serves
+        in a thread of its own.
+        """
+        if self._processes is None:
+            return False
+        green = [p for p in self._processes.all() if p.is_deployed and p.runs_on_gevent != "no"]
+        running = [p for p in green if path in self._processes.modules_of(p)] or green
+        return bool(running) and all(process.patched == "none" for process in running)
+
+    def _is_named(self, name: str, path: str) -> bool:
+        """Return whether something names a function, apart from its definition and its package.
+
+        A table of handlers, a string, or an attribute of an object of unknown type may run it.
+        """
+        word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
+        if len(word.findall(self.modules.data(path))) > 1:
+            return True
+        return any(
+            other != path and os.path.basename(other) != "__init__.py"
+            for other in self.modules.mentioning(name, whole=True)
+        )
 
     def _is_beside_gevent(self, path: str) -> bool:
         """Return whether a file that no process imports belongs to a program without gevent.
 
-        Plug-ins and jobs that are loaded by name lie beside the program that loads them: what
-        counts is the nearest directory in which a deployed program starts, the root left out.
+        Plug-ins and jobs that are loaded by name are beside the program that loads them, so the
+        nearest directory in which a deployed program starts decides; the root is ignored.
         """
         processes = self._processes
         if processes is None or processes.reaching(path):
@@ -411,8 +586,21 @@ class Contexts:
         return False
 
 
+_PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property", "lru_cache"})
+"""Decorators that hand a function to nothing."""
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
 """Methods that begin something that runs beside the caller."""
+
+
+def _later(way: Way) -> Way:
+    """Return the path to a function that another one defines, and that something runs later.
+
+    A handler's own functions run for the same request. What start-up or a command defines, anything
+    may run.
+    """
+    if way.context in PROVEN or way.context == OTHER:
+        return way
+    return way._replace(context=UNKNOWN, is_certain=False, is_dead=True)
 
 
 def _function_around(summary: ModuleSummary, scope: int) -> int:
@@ -423,32 +611,20 @@ def _function_around(summary: ModuleSummary, scope: int) -> int:
 
 
 def _is_within(summary: ModuleSummary, scope: int, outer: int) -> bool:
-    """Return whether a scope is another one or stands in it."""
+    """Return whether a scope is another one or is inside it."""
     while scope > 0 and scope != outer:
         scope = summary.scopes[scope].parent
     return scope == outer
 
 
-def _runs_beside(summary: ModuleSummary, scope: int, at: Path) -> bool:
-    """Return whether a ``while`` loop goes round with a statement, or greenlets were started."""
-    branches = summary.scopes[scope].branches
-    if any(branches.get(at[:depth]) == "while" for depth in range(1, len(at) + 1, 2)):
-        return True
-    return any(
-        call.scope == scope and call.path < at and last_name(call.expression.callee) in _STARTING
-        for call in summary.calls
-        if call.node == "call"
-    )
-
-
 def _row_of(summary: ModuleSummary, at: Path) -> int:
-    """Return the row of the module's statement that a path lies in."""
+    """Return the row of the module's statement that contains a path."""
     statements = summary.scopes[0].statements
     return statements[at[0]][0] if at and 0 <= at[0] < len(statements) else 1
 
 
 def _written(summary: ModuleSummary, index: int) -> str:
-    """Return a function's name for a reader: ``Bus.send()``."""
+    """Return a function's display name: ``Bus.send()``."""
     scope = summary.scopes[index]
     if scope.kind == "lambda":
         return "a lambda"

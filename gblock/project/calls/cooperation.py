@@ -1,15 +1,15 @@
-"""What makes a compiled package cooperative, and in which processes that happens."""
+"""Calls that make compiled packages cooperative, and the processes that make them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gblock.catalog import Blocker, Mentioned
-from gblock.project.names.expressions import Place
+from gblock.catalog.blockers import Blocker, Mentioned
 from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
 from gblock.project.processes.conditions import condition
-from gblock.project.reading import summary as tags
+from gblock.project.reading import expressions as tags
 from gblock.project.reading.summary import Call
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class Remedy(NamedTuple):
 
 
 class Cooperation:
-    """Answers whether a blocker was made cooperative where it is called.
+    """Decides whether a blocker was made cooperative where it is called.
 
     Args:
-        inference: What the project's expressions can be.
+        inference: Type inference over the project.
         assumed: Symbols, or names of distributions, that the configuration declares cooperative.
-        processes: Finds the processes of the project. They are asked for only once a blocker is
-            found that something in the project makes cooperative; without them that is enough.
+        processes: Finds the processes of the project, called only once something in the project
+            makes a blocker cooperative. If None, that alone suffices.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Cooperation:
         self._lacking: dict[tuple[str, tuple[str, ...]], tuple[Process, ...]] = {}
 
     def covers(self, blocker: Blocker, symbol: str, path: str | None = None) -> bool:
-        """Whether calls of a blocker do not block.
+        """Return whether calls of a blocker do not block.
 
         Args:
             blocker: The blocker.
-            symbol: What is called.
-            path: The file that calls it; None for whatever runs anywhere in the project.
+            symbol: The callee.
+            path: The file that calls it; None for the whole project.
         """
         if blocker.distribution in self.assumed or blocker.id in self.assumed:
             return True
@@ -68,19 +68,19 @@ class Cooperation:
         return path is None or not (self.lacking(blocker, path) or self.doubt(blocker, path))
 
     def doubt(self, blocker: Blocker, path: str) -> Remedy | None:
-        """Return what makes a blocker cooperative under a condition alone.
+        """Return the remedy of a blocker that only a condition applies.
 
         Args:
             blocker: The blocker.
             path: The file that calls it.
 
         Returns:
-            None where something does so unconditionally in each process that can run the file, or
-            nothing does.
+            None if a remedy is unconditional in each process that can run the file, or if there
+            is none.
         """
         found = [one for one in map(self.remedy, blocker.cooperative_after) if one is not None]
         if not any(one.condition for one in found):
-            return None  # the one that was found is the surest
+            return None  # `remedy` prefers unconditional calls
         conditional = [one for one in found if one.condition]
         if self._processes is None:
             return conditional[0] if len(conditional) == len(found) else None
@@ -96,14 +96,14 @@ class Cooperation:
         return None
 
     def _is_mentioned(self, texts: Mentioned) -> bool:
-        """Return whether the project's files name only what the calls are cooperative with."""
+        """Return whether the project mentions a cooperative text and none of the blocking ones."""
         mentioning = self.inference.modules.mentioning
         return any(map(mentioning, texts.cooperative)) and not any(map(mentioning, texts.blocking))
 
     def lacking(self, blocker: Blocker, path: str) -> tuple[Process, ...]:
-        """The processes on gevent that can run a file and do nothing for a blocker.
+        """Return the processes on gevent that can run a file without a remedy for a blocker.
 
-        None where nothing in the project does, or where none is known to run the file.
+        None if the project has no remedy, or if no process is known to run the file.
         """
         after = blocker.cooperative_after
         if self._processes is None or not any(self.remedy(one) is not None for one in after):
@@ -119,7 +119,7 @@ class Cooperation:
         return self._lacking[key]
 
     def remedy(self, symbol: str) -> Remedy | None:
-        """Return where the project makes a package cooperative, unconditionally if it does."""
+        """Return the call that makes a package cooperative, an unconditional one first."""
         if symbol not in self._remedies:
             self._remedies[symbol] = self._find(self.inference.catalog.canonical(symbol))
         return self._remedies[symbol]

@@ -1,6 +1,6 @@
-"""What starts a function: a framework's decorator, its class, an argument, the place of its file.
+"""Entry points: functions that a framework starts by decorator, class, argument or file path.
 
-Which decorators, classes and arguments these are is data of the catalog: ``[[entry]]``.
+The catalog lists these decorators, classes and arguments as ``[[entry]]``.
 """
 
 from __future__ import annotations
@@ -8,50 +8,59 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from gblock.catalog import Argument, Entry
+from gblock.catalog.entries import Argument, Entry
+from gblock.project.calls.labels import Labels, of_call, of_decorator
+from gblock.project.calls.registrations import Registrations, fits, suits
+from gblock.project.calls.specifications import named_in
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name, passed, unwrapped
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary, Scope
-
-_VERBS = frozenset({"get", "post", "put", "patch", "delete", "head", "options"})
+from gblock.project.names.places import Place
+from gblock.project.names.values import unwrapped
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import Expr, last_name, passed, without_arguments
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 
 class Started(NamedTuple):
-    """That something starts a function."""
+    """One entry point: a function and the entry that starts it."""
 
     context: str
     framework: str
     label: str
-    """What starts it, for a reader: ``POST /orders``."""
+    """A display name of its trigger: ``POST /orders``."""
     is_certain: bool = True
-    """Whether inference says so; if not, only the names fit."""
+    """True if inferred; if not, only the names match."""
 
 
 class Entries:
-    """Answers what starts the functions of a project.
+    """Finds the entry points among the functions of a project.
 
     Args:
-        inference: What the project's expressions can be.
+        inference: Type inference over the project.
+        files: Returns the files of the repository, of any format.
     """
 
-    def __init__(self, inference: Inference) -> None:
+    def __init__(
+        self, inference: Inference, files: Callable[[], Iterable[str]] | None = None
+    ) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self._files = files
         self._mentioned: dict[str, bool] = {}
         self._applied: dict[tuple[str, int], list[Entry]] = {}
+        self._objects: dict[int, set[tuple[str, int]]] = {}
+        self._labels = Labels(inference)
 
     @cached_property
     def _all(self) -> tuple[Entry, ...]:
         return tuple(filter(self._is_used, self.inference.catalog.entries))
 
     def _is_used(self, entry: Entry) -> bool:
-        """Return whether the project mentions the package of a framework at all."""
+        """Return whether the project mentions the package of a framework."""
         if entry.framework == "python":
             return True
         names = entry.imports or (entry.framework.replace("-", "_"),)
@@ -61,25 +70,16 @@ class Entries:
         return any(self._mentioned[name] for name in names)
 
     @cached_property
-    def _by_decorator(self) -> dict[str, list[tuple[str, Entry]]]:
-        found: dict[str, list[tuple[str, Entry]]] = {}
-        for entry in self._all:
-            for symbol in entry.decorators:
-                found.setdefault(symbol.rpartition(".")[2], []).append((symbol, entry))
-        return found
+    def _by_decorator(self) -> _ByName[tuple[str, Entry]]:
+        return _ByName((s, (s, entry)) for entry in self._all for s in entry.decorators)
 
     @cached_property
-    def _by_argument(self) -> dict[str, list[tuple[Argument, Entry]]]:
-        found: dict[str, list[tuple[Argument, Entry]]] = {}
-        for entry in self._all:
-            for argument in entry.arguments:
-                name = argument.symbol.rpartition(".")[2]
-                found.setdefault(name, []).append((argument, entry))
-        return found
+    def _by_argument(self) -> _ByName[tuple[Argument, Entry]]:
+        return _ByName((one.symbol, (one, entry)) for entry in self._all for one in entry.arguments)
 
     @cached_property
     def _of_classes(self) -> list[Entry]:
-        return [entry for entry in self._all if entry.bases or entry.methods]
+        return [e for e in self._all if e.bases or (e.methods and not e.objects)]
 
     @cached_property
     def _of_parameters(self) -> list[Entry]:
@@ -96,7 +96,7 @@ class Entries:
     # -- one function
 
     def of(self, summary: ModuleSummary, index: int) -> list[Started]:
-        """Return what starts a function, as its definition says it.
+        """Return the entries that start a function, from its definition.
 
         Args:
             summary: The module.
@@ -106,12 +106,17 @@ class Entries:
         found = [*self._decorated(summary, scope), *self._in_file(summary, scope.name)]
         if scope.kind == "function":
             found += self._with_parameters(scope, self._of_parameters)
+            found += self._registered(summary, index)
             if summary.scopes[scope.parent].kind == "class":
                 found += self._of_class(summary, scope)
+                found += self._of_object(summary, scope)
+                found += self._of_decorated_class(summary, scope)
+            else:
+                found += self._named(summary, scope)
         return found
 
     def of_module(self, summary: ModuleSummary) -> list[Started]:
-        """Return what starts a module's own statements, as its place says it."""
+        """Return the entries that start a module's statements, from its path."""
         return self._in_file(summary, "")
 
     def _decorated(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
@@ -120,27 +125,28 @@ class Entries:
             if decorator is None:
                 continue
             called = decorator if decorator.tag == tags.CALL else None
-            callee = decorator.callee if called is not None else decorator
-            known = self._by_decorator.get(last_name(callee), ())
+            callee = without_arguments(decorator)
+            known = self._by_decorator.of(last_name(callee))
             for entry in self._behind(callee, place):
-                label = _label(entry, called, last_name(callee), scope)
+                label = of_decorator(entry, called, last_name(callee), scope)
                 yield Started(entry.context, entry.framework, label, is_certain=False)
             if not known:
                 continue
             symbols = self.inference.callee_symbols(callee, place)
             is_known = bool(symbols) or bool(self.inference.infer(callee, place))
             for symbol, entry in known:
-                is_certain = any(_fits(one, symbol) for one in symbols)
-                if is_certain or (not is_known and "." in symbol and entry.framework != "python"):
-                    label = _label(entry, called, last_name(callee), scope)
+                is_certain = any(fits(one, symbol) for one in symbols)
+                is_likely = not is_known and "." in symbol and "*" not in symbol.rpartition(".")[2]
+                if is_certain or (is_likely and entry.framework != "python"):
+                    label = of_decorator(entry, called, last_name(callee), scope)
                     yield Started(entry.context, entry.framework, label, is_certain)
                     break
 
     def _behind(self, callee: Expr, place: Place) -> list[Entry]:
-        """Return the entries of a framework's decorators that one of the project applies.
+        """Return the entries of the framework decorators that a project's decorator applies.
 
-        ``def view(route): return framework_view(route, audit=True)`` starts what it decorates, and
-        so does a class whose ``__call__`` puts the decorator on the function inside it.
+        ``def view(route): return framework_view(route, audit=True)`` is such a decorator, and so
+        is a class whose ``__call__`` applies the framework's decorator to its inner function.
         """
         found: dict[int, Entry] = {}
         for value in self.inference.infer(callee, place):
@@ -149,7 +155,7 @@ class Entries:
                 continue
             key = (inner.path, inner.scope)
             if key not in self._applied:
-                self._applied[key] = []  # A decorator that applies itself ends here.
+                self._applied[key] = []  # A decorator that applies itself.
                 self._applied[key] = self._applied_in(*key)
             found.update((id(entry), entry) for entry in self._applied[key])
         return list(found.values())
@@ -178,9 +184,47 @@ class Entries:
             entry
             for callee, place in applied
             for applying in self.inference.callee_symbols(callee, place)
-            for symbol, entry in self._by_decorator.get(applying.rpartition(".")[2], ())
-            if _fits(applying, symbol)
+            for symbol, entry in self._by_decorator.of(applying.rpartition(".")[2])
+            if fits(applying, symbol)
         ]
+
+    @cached_property
+    def _registrations(self) -> Registrations:
+        return Registrations(self.inference, self._all)
+
+    def _registered(self, summary: ModuleSummary, index: int) -> Iterable[Started]:
+        """Yield what starts a function that is assigned or named, or a method of such a class."""
+        scope = summary.scopes[index]
+        for one in self._registrations.of(summary, index):
+            label = of_call(one.entry, one.call.expression, "") if one.call is not None else ""
+            label = label or f"{one.entry.context} {scope.name}()"
+            yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+        owner = summary.scopes[scope.parent]
+        if owner.kind != "class" or not (scope.name == "__call__" or scope.name[:1] != "_"):
+            return
+        for one in self._registrations.of(summary, scope.parent):
+            if scope.name == "__call__" or one.is_by_name:
+                label = self._labels.of_method(one.entry, summary, scope)
+                yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+
+    def _of_decorated_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
+        """Yield what starts the public methods of a class that has a framework's decorator."""
+        owner = summary.scopes[scope.parent]
+        if scope.name.startswith("_") or not owner.decorators:
+            return
+        for entry, is_certain in self._decorating(summary, owner):
+            label = self._labels.of_method(entry, summary, scope)
+            yield Started(entry.context, entry.framework, label, is_certain)
+
+    def _decorating(self, summary: ModuleSummary, scope: Scope) -> Iterable[tuple[Entry, bool]]:
+        """Yield the entries of a framework's decorators of a function or class."""
+        place = Place(summary.filename, scope.parent, scope.path)
+        for decorator in scope.decorators:
+            callee = getattr(decorator, "callee", decorator)
+            for symbol, entry in self._by_decorator.of(last_name(callee)):
+                symbols = self.inference.callee_symbols(callee, place)
+                if any(fits(one, symbol) for one in symbols):
+                    yield entry, True
 
     def _with_parameters(self, scope: Scope, entries: Iterable[Entry]) -> Iterable[Started]:
         names = tuple(name for name, *_ in scope.parameters)
@@ -190,7 +234,6 @@ class Entries:
                 yield Started(entry.context, entry.framework, f"{entry.context} {scope.name}()")
 
     def _of_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
-        owner = summary.scopes[scope.parent]
         names = tuple(name for name, *_ in scope.parameters)
         for entry in self._of_classes:
             if not any(fnmatch.fnmatchcase(scope.name, one) for one in entry.methods or ("*",)):
@@ -202,14 +245,85 @@ class Entries:
             certain = True
             if entry.bases:
                 ancestry = self._ancestry(summary, scope.parent)
-                certain = any(_fits(name, base) for name in ancestry for base in entry.bases)
+                certain = any(fits(name, base) for name in ancestry for base in entry.bases)
                 if not certain and not self._looks_like(summary, scope.parent, entry.bases):
                     continue
-            label = f"{entry.context} {owner.name}.{scope.name}()"
+            label = self._labels.of_method(entry, summary, scope)
             yield Started(entry.context, entry.framework, label, certain)
 
+    def _of_object(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
+        """Yield what calls the methods of an object that it is given."""
+        for entry in self._of_objects:
+            if any(fnmatch.fnmatchcase(scope.name, one) for one in entry.methods or ("[!_]*",)):
+                if (summary.filename, scope.parent) in self._given_objects(entry):
+                    owner = summary.scopes[scope.parent]
+                    label = f"{entry.context} {owner.name}.{scope.name}()"
+                    yield Started(entry.context, entry.framework, label)
+
+    @cached_property
+    def _of_objects(self) -> list[Entry]:
+        return [entry for entry in self._all if entry.objects]
+
+    def _given_objects(self, entry: Entry) -> set[tuple[str, int]]:
+        """Return the classes of the project whose objects a framework is given, with bases."""
+        found = self._objects.get(id(entry))
+        if found is None:
+            found = self._objects[id(entry)] = {
+                (base.path, base.scope)
+                for argument in entry.objects
+                for value in self._given_to(argument)
+                for base in self.inference.classes.ancestry(value.path, value.scope)
+                if base.kind == v.CLASS
+            }
+        return found
+
+    def _given_to(self, argument: Argument) -> Iterable[v.ScopeValue]:
+        """Yield the objects of the project's classes that a function is given."""
+        name = argument.symbol.rpartition(".")[2]
+        calling = self.inference.calling
+        word = max(name.split("*"), key=len)
+        for path in self.modules.mentioning(word, whole=word == name):
+            by_name = calling.calls_by_name(path)
+            for call in (call for one in fnmatch.filter(by_name, name) for call in by_name[one]):
+                place = Place(path, call.scope, call.path)
+                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                if not any(fits(symbol, argument.symbol) for symbol in symbols):
+                    if symbols or "*" not in argument.symbol:
+                        continue
+                given = passed(call.expression, argument.position, argument.keyword)
+                for value in self.inference.infer(given, place):
+                    if value.kind in (v.OBJECT, v.CLASS):
+                        yield value
+
+    # -- files of other formats
+
+    def _named(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
+        """Yield what starts a function because a file of another format names it."""
+        for entry, names in self._names:
+            for written in names.get(scope.name, ()):
+                if self._is_module(summary.filename, written):
+                    label = f"{entry.context} {scope.name}()"
+                    yield Started(entry.context, entry.framework, label)
+                    break
+
+    def _is_module(self, path: str, name: str) -> bool:
+        """Return whether a file is the module of a dotted name."""
+        stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
+        return stem.endswith(os.sep + name.replace(".", os.sep))
+
+    @cached_property
+    def _names(self) -> list[tuple[Entry, dict[str, set[str]]]]:
+        """For each entry that needs them the functions that files name, with their modules."""
+        found = []
+        for entry in self._all:
+            if entry.named_by is not None and self._files is not None:
+                endings = entry.named_by.files
+                paths = [path for path in self._files() if path.endswith(endings)]
+                found.append((entry, named_in(paths, entry.named_by)))
+        return found
+
     def _ancestry(self, summary: ModuleSummary, index: int) -> set[str]:
-        """Return the dotted names of a class's bases that are not the project's."""
+        """Return the dotted names of a class's bases outside the project."""
         classes = self.inference.classes
         return {
             name
@@ -219,7 +333,7 @@ class Entries:
         }
 
     def _looks_like(self, summary: ModuleSummary, index: int, bases: tuple[str, ...]) -> bool:
-        """Return whether a base that cannot be inferred has the name of one of some classes."""
+        """Return whether a base of unknown type has the name of one of some classes."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         for base in scope.bases:
@@ -244,43 +358,65 @@ class Entries:
     def handed(
         self, call: Call, place: Place, position: int | None, argument: Expr
     ) -> list[Started]:
-        """Return what starts a function because a call takes it as an argument.
+        """Return the entries that start a function because a call takes it as an argument.
 
         Args:
             call: The call.
-            place: Where it stands.
-            position: Which argument the function is, None for a keyword's.
+            place: The place of the call.
+            position: The function's position among the arguments, None for a keyword argument.
             argument: The argument.
         """
         name = last_name(call.expression.callee)
-        known = self._by_argument.get(name, ())
+        known = self._by_argument.of(name)
         if not known:
             return []
         symbols = self.inference.callee_symbols(call.expression.callee, place)
         found = []
         for one, entry in known:
-            is_certain = any(_fits(symbol, one.symbol) for symbol in symbols)
-            if not is_certain and (symbols or entry.framework == "python"):
+            is_certain = suits(symbols, one, entry)
+            if is_certain is None:
                 continue
             if not _is_argument(call, one, position, argument):
                 continue
-            label = _route(entry, call, name) or f"{entry.context} by {name}()"
+            label = of_call(entry, call.expression, name) or f"{entry.context} by {name}()"
             found.append(Started(entry.context, entry.framework, label, is_certain))
         return found
+
+
+_T = TypeVar("_T")
+
+
+class _ByName(Generic[_T]):
+    """Entries by the last part of a dotted name, which may be a pattern."""
+
+    def __init__(self, known: Iterable[tuple[str, _T]]) -> None:
+        self._exact: dict[str, list[_T]] = {}
+        self._patterns: list[tuple[str, _T]] = []
+        for symbol, one in known:
+            name = symbol.rpartition(".")[2]
+            if "*" in name:
+                self._patterns.append((name, one))
+            else:
+                self._exact.setdefault(name, []).append(one)
+
+    def of(self, name: str) -> list[_T]:
+        """Return the entries that a name matches."""
+        matching = [one for key, one in self._patterns if fnmatch.fnmatchcase(name, key)]
+        return [*self._exact.get(name, ()), *matching]
 
 
 def _inside(summary: ModuleSummary, index: int) -> set[int]:
     """Return a scope and the scopes inside it."""
     found = {index}
     for number, scope in enumerate(summary.scopes):
-        # A scope stands after the one around it.
+        # A scope follows the one around it.
         if number and scope.parent in found:
             found.add(number)
     return found
 
 
 def _inside_call(summary: ModuleSummary, index: int) -> bool:
-    """Return whether a scope is a ``__call__`` method, or lies in one."""
+    """Return whether a scope is a ``__call__`` method, or is inside one."""
     while index > 0:
         if summary.scopes[index].name == "__call__":
             return True
@@ -293,48 +429,3 @@ def _is_argument(call: Call, wanted: Argument, position: int | None, argument: E
         return position == wanted.position
     given = passed(call.expression, wanted.position, wanted.keyword)
     return given is not None and given is argument
-
-
-def _fits(symbol: str, pattern: str) -> bool:
-    """Return whether a dotted name is what a pattern means.
-
-    A pattern names a class where its package exports it; the class may be imported from the
-    module that defines it, too: ``flask.blueprints.Blueprint.route`` is ``flask.Blueprint.route``.
-    """
-    if symbol == pattern:
-        return True
-    if "*" in pattern:
-        return fnmatch.fnmatchcase(symbol, pattern)
-    package, _, exported = pattern.partition(".")
-    return (
-        exported[:1].isupper()
-        and symbol.startswith(f"{package}.")
-        and symbol.endswith(f".{exported}")
-    )
-
-
-def _label(entry: Entry, called: Expr, name: str, scope: Scope) -> str:
-    if called is not None:
-        routed = _route_of(entry, called, name)
-        if routed:
-            return routed
-    return f"{entry.context} {scope.name}()"
-
-
-def _route(entry: Entry, call: Call, name: str) -> str:
-    return _route_of(entry, call.expression, name)
-
-
-def _route_of(entry: Entry, expression: Expr, name: str) -> str:
-    """Return ``POST /orders`` for a call that names a route, else an empty string."""
-    first = expression.positional[0] if expression.positional else None
-    if entry.context != "request" or first is None or first.tag != tags.CONSTANT:
-        return ""
-    if not isinstance(first.value, str):
-        return ""
-    methods = [name.upper()] if name in _VERBS else []
-    for key, value in expression.keywords:
-        if key in ("methods", "method", "request_method") and value is not None:
-            listed = value.elements if value.tag in (tags.SEQUENCE, tags.TUPLE) else (value,)
-            methods = [str(o.value) for o in listed if o is not None and o.tag == tags.CONSTANT]
-    return f"{'/'.join(methods) or 'GET'} {first.value}"

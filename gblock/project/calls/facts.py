@@ -1,21 +1,14 @@
-"""The conditions that are known to hold, or to fail, where a call is made."""
+"""Path conditions: the tests that are known to hold, or to fail, at a call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gblock.project.names.expressions import last_name, same
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import (
-    LOOPS,
-    Call,
-    CompareExpr,
-    Expr,
-    ModuleSummary,
-    Path,
-    Scope,
-)
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Path
+from gblock.project.reading.expressions import CompareExpr, Expr, last_name, same
+from gblock.project.reading.summary import LOOPS, Call, ModuleSummary, Scope
 
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in"}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "is": "is"}
@@ -23,23 +16,23 @@ _FALSY = (None, False, 0, 0.0, "", b"")
 
 
 class Fact(NamedTuple):
-    """An expression that is true, or false, where a call is made."""
+    """An expression that is true, or false, at a call."""
 
     expression: Expr
     holds: bool
     at: Path
     """The statement that has tested it."""
     within: Path
-    """The block in which it holds; what stands there first uses it up."""
+    """The block in which it holds; the first statement there may invalidate it."""
 
 
 def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Iterator[Fact]:
-    """The tests that have come out one way where a call is made, the nearest first.
+    """Yield the tests with a known outcome at a call, the nearest first.
 
     Args:
         summary: The module.
         call: The call.
-        lasting: Whether what holds before a loop holds in all of its turns.
+        lasting: True if a test before a loop holds in all iterations.
     """
     for expression, holds in reversed(call.guards):
         for atom, is_true in atoms(expression, holds):
@@ -57,20 +50,26 @@ def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Itera
             for atom, is_true in atoms(test, number == 0):
                 yield Fact(atom, is_true, statement, block)
             if not lasting and scope.branches.get(statement) in LOOPS:
-                return  # the next turn finds what this one has left
+                return  # earlier iterations may have changed it
 
 
 def _left_over(statement: Path, scope: Scope) -> Iterator[tuple[Expr, bool]]:
-    """The condition of a statement that has ended, where it can only have come out one way."""
+    """Yield the condition of a preceding statement if its outcome is known."""
     test = scope.tests.get(statement)
     if test is None:
         return
     if scope.branches.get(statement) == "while":
-        if not any(
-            kind == "break" and block[: len(statement)] == statement
+        leaving = [
+            block
             for block, kind in scope.jumps.items()
-        ):
+            if kind == "break" and block[: len(statement)] == statement
+        ]
+        if not leaving:
             yield test, False
+        elif len(leaving) == 1 and _is_endless(test):
+            inner = scope.tests.get(leaving[0][:-1])
+            if inner is not None and scope.branches.get(leaving[0][:-1]) == "if":
+                yield inner, leaving[0][-1] == 0
         return
     for number in (0, 1):
         block = (*statement, number)
@@ -78,19 +77,23 @@ def _left_over(statement: Path, scope: Scope) -> Iterator[tuple[Expr, bool]]:
             yield test, number == 1
 
 
+def _is_endless(test: Expr) -> bool:
+    """Return whether a loop with a condition ends by ``break`` alone."""
+    return test is not None and test.tag == tags.CONSTANT and bool(test.value)
+
+
 def atoms(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
-    """The single tests in a condition that are true for sure, or false, if it holds or fails."""
+    """Yield the tests in a condition whose outcome follows from the condition's outcome."""
     if expression is None:
         return
-    tag = expression.tag
-    if tag == tags.NOT:
+    if expression.tag == tags.NOT:
         yield from atoms(expression.value, not holds)
-    elif (tag == tags.BOTH and holds) or (tag == tags.EITHER and not holds):
+    elif expression.tag in (tags.BOTH, tags.EITHER) and holds == (expression.tag == tags.BOTH):
         for part in expression.elements:
             yield from atoms(part, holds)
-    elif tag == tags.COMPARE:
+    elif expression.tag == tags.COMPARE:
         yield from _compared(expression, holds)
-    elif tag == tags.CALL and last_name(expression.callee) in ("len", "bool"):
+    elif expression.tag == tags.CALL and last_name(expression.callee) in ("len", "bool"):
         yield expression, holds
         if expression.positional:
             yield from atoms(expression.positional[0], holds)
@@ -98,8 +101,8 @@ def atoms(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
         yield expression, holds
 
 
-def _compared(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
-    _, left, operator, right = expression
+def _compared(expression: CompareExpr, holds: bool) -> Iterator[tuple[Expr, bool]]:
+    left, operator, right = expression.left, expression.operator, expression.right
     if operator in _OPPOSITE:
         operator, holds = _OPPOSITE[operator], not holds
     if left is not None and left.tag == tags.CONSTANT and operator in _MIRRORED:
@@ -123,14 +126,14 @@ def _compared(expression: Expr, holds: bool) -> Iterator[tuple[Expr, bool]]:
 
 
 def _is_empty(expression: Expr) -> bool:
-    """Return whether an expression is an empty list, or a tuple of nothing else."""
+    """Return whether an expression is an empty list, or a tuple of empty lists."""
     if expression is None or expression.tag not in (tags.SEQUENCE, tags.TUPLE):
         return False
     return all(_is_empty(one) for one in expression.elements)
 
 
 def frame(summary: ModuleSummary, scope: int) -> int:
-    """The scope whose statements a comprehension's expressions stand in."""
+    """Return the scope whose statements contain a comprehension."""
     while summary.scopes[scope].kind == "comprehension":
         scope = summary.scopes[scope].parent
     return scope

@@ -1,4 +1,4 @@
-"""Which code runs in a native thread, and which is only believed to."""
+"""Offloading: code that runs in native threads, and handovers to threads that are greenlets."""
 
 from __future__ import annotations
 
@@ -7,20 +7,31 @@ from typing import NamedTuple
 
 import msgspec
 
-from gblock.catalog import Offload
+from gblock.catalog.libraries import Offload
 from gblock.project.calls.facts import facts
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, is_passed, last_name, passed
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr, call_of, constant
+from gblock.project.names.places import Place
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    NameExpr,
+    call_of,
+    constant,
+    is_passed,
+    last_name,
+    passed,
+)
+from gblock.project.reading.summary import Call, ModuleSummary
 
 _CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "threading.get_ident"})
-"""What gives the thread that calls it, or its number."""
+"""Functions that return the calling thread or its number."""
 _ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
-"""Words of which one stands in a project that asks for its main thread."""
+"""A project that tests for its main thread contains one of these words."""
 _DEPTH = 8
-"""How many callers in a row are followed."""
+"""At most this many callers in a row are followed."""
 
 
 class Handover(NamedTuple):
@@ -31,16 +42,16 @@ class Handover(NamedTuple):
     place: Place
     argument: Expr
     """The callable."""
-    forwarded: Expr
+    forwarded: CallExpr
     """A call expression that holds what the callable will be called with."""
 
 
 class Offloading:
-    """Answers which functions only ever run in native threads.
+    """Decides which functions only ever run in native threads.
 
     Args:
-        inference: What the project's expressions can be.
-        patched: Whether ``threading`` is monkey patched; if not, every thread is a native one.
+        inference: Type inference over the project.
+        patched: True if ``threading`` is monkey patched; if not, every thread is native.
     """
 
     def __init__(self, inference: Inference, *, patched: bool = True) -> None:
@@ -50,7 +61,7 @@ class Offloading:
         self._depth = 0
 
     def handover(self, call: Call, place: Place) -> Handover | None:
-        """What a call hands over, if it is one that the catalog knows as an offload."""
+        """Return the handover of a call, if the catalog lists the callee as an offload."""
         if call.node != "call":
             return None
         for symbol in self.inference.callee_symbols(call.expression.callee, place):
@@ -75,7 +86,7 @@ class Offloading:
                 return found
         return catalog.offload_by_symbol.get(symbol)
 
-    def _forwarded(self, call: Call, offload: Offload) -> Expr:
+    def _forwarded(self, call: Call, offload: Offload) -> CallExpr:
         _, _, positional, keywords = call.expression
         named = dict(keywords)
         packed = named.get("args")
@@ -106,7 +117,7 @@ class Offloading:
 
     @cached_property
     def _uses_native_threads(self) -> bool:
-        """Return whether the project mentions a module that starts native threads at all."""
+        """Return whether the project mentions a module that starts native threads."""
         if not self._patched:
             return True
         modules = {
@@ -122,7 +133,7 @@ class Offloading:
         if key not in self._native:
             if self._depth > _DEPTH:
                 return False
-            self._native[key] = False  # a function that hands over itself proves nothing
+            self._native[key] = False  # a function that hands itself over is no evidence
             self._depth += 1
             try:
                 self._native[key] = self._decide(summary, index)
@@ -139,7 +150,7 @@ class Offloading:
                 continue  # hands itself over
             handover = self.handover(call, place)
             if handover is not None and not _is_callable(handover, position):
-                handover = None  # it is passed on to what is run
+                handover = None  # it is an argument of the callable
             if handover is not None and handover.offload.thread == "native":
                 native = True
             elif handover is None and self._is_wrapping(call, place):
@@ -176,7 +187,7 @@ class Offloading:
         return next((offload for offload in found if offload is not None), None)
 
     def _passes_on(self, call: Call, place: Place, what: tuple[ModuleSummary, int]) -> bool:
-        """Return whether a function of the project hands its argument over, and does only that."""
+        """Return whether a project function does nothing with its argument but hand it over."""
         summary, index = what
         _, callee, positional, keywords = call.expression
         given = [
@@ -196,7 +207,7 @@ class Offloading:
             for key in given
         )
 
-    def parameter(self, function: v.Value, key: int | str | None) -> str | None:
+    def parameter(self, function: v.FunctionValue, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""
         summary = self.inference.modules.summary(function.path)
         if summary is None or key is None:
@@ -239,11 +250,13 @@ class Offloading:
                             return True
         return False
 
-    def _keeps_and_hands_over(self, decorator: v.Value) -> bool:
+    def _keeps_and_hands_over(self, decorator: v.ScopeValue) -> bool:
         """Return whether a class keeps the decorated function and hands it over when called."""
         made = decorator._replace(kind=v.OBJECT)
         for function in self.inference.attribute(made, "__init__"):
-            name = self.parameter(function, 0) if function.kind == v.FUNCTION else None
+            if function.kind != v.FUNCTION:
+                continue
+            name = self.parameter(function, 0)
             summary = self.inference.modules.summary(decorator.path)
             if name is None or summary is None or function.path != decorator.path:
                 continue
@@ -259,7 +272,7 @@ class Offloading:
         return False
 
     def _hands_over(self, path: str, index: int, name: str) -> bool:
-        """Return whether a function passes what it has under a name to a native thread alone.
+        """Return whether a function passes the value of a name only to native threads.
 
         Args:
             path: The function's file.
@@ -284,7 +297,7 @@ class Offloading:
         return native
 
     def _passes_name(self, call: Call, place: Place, name: str) -> bool:
-        """Return whether a call hands what has a name, or is packed in it, to a native thread."""
+        """Return whether a call hands the value of a name, or its content, to a native thread."""
         _, callee, positional, keywords = call.expression
         key: int | str | None = next(
             (
@@ -314,7 +327,7 @@ class Offloading:
             self._depth -= 1
 
     def _is_off_main(self, call: Call, path: str) -> bool:
-        """Return whether a condition says that a call is not made on the main thread."""
+        """Return whether a path condition excludes the main thread."""
         summary = self.inference.modules.summary(path)
         mentioning = self.inference.modules.mentioning
         if summary is None or not any(map(mentioning, _ASKING)):
@@ -361,11 +374,11 @@ class Offloading:
         return "threading.main_thread" in self.inference.callee_symbols(expression.callee, place)
 
     def _is_kept_main_thread(self, name: str, place: Place) -> bool:
-        """Return whether a name of the module keeps the thread that has imported it."""
+        """Return whether a name of the module holds the thread that imported the module."""
         summary = self.inference.modules.summary(place.path)
         bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
         return bool(bindings) and all(
-            binding.kind == tags.ASSIGNED
+            binding.kind == kinds.ASSIGNED
             and binding.scope == 0
             and self._is_current_thread(binding.value, Place(place.path, 0, binding.path))
             for binding in bindings
@@ -394,12 +407,12 @@ class Offloading:
 
 
 def _unpacked(argument: Expr) -> Expr:
-    """What a starred argument unpacks, or the argument itself."""
+    """Return the operand of a starred argument, or the argument itself."""
     return argument.value if argument is not None and argument.tag == tags.STAR else argument
 
 
 def _is_callable(handover: Handover, position: int | None) -> bool:
-    """Whether the argument at a position, or a keyword, is what is run."""
+    """Return whether the argument at a position, or of a keyword, is the callable."""
     _, _, positional, keywords = handover.call.expression
     if position is None:
         return any(value is handover.argument for _, value in keywords)

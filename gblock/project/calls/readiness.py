@@ -1,58 +1,77 @@
-"""What is known to be ready before a call: a test that holds there, or an object that never waits.
+"""Readiness of objects before a call: path conditions, and objects that never wait.
 
 ``if c.poll(): c.recv()`` does not wait in ``recv``, nor does a socket that ``select`` has returned,
-nor a queue whose ``block`` attribute is False. Which test makes which call immediate is the
-catalog's to say; here the tests are found that hold for sure where a call is made.
+nor a queue whose ``block`` attribute is False. The catalog lists the test that makes a call return
+at once; this module finds the tests that surely hold at a call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gblock.catalog import Assigned, Blocker, Called
+from gblock.catalog.blockers import Assigned, Blocker, Called
 from gblock.project.calls.facts import Fact, atoms, facts, frame
+from gblock.project.calls.refusals import Refusals
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, dotted, last_name, passed, same
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import AttributeExpr, Binding, Call, Expr, ModuleSummary, Path
+from gblock.project.names.places import Place
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
+    Expr,
+    NameExpr,
+    dotted,
+    last_name,
+    passed,
+    same,
+)
+from gblock.project.reading.summary import Call, ModuleSummary
 
 _DEVICES = ("/dev/", "/proc/", "/sys/")
-"""Where files are that a read may wait for."""
+"""Directories of files that a read may wait for."""
 _DEPTH = 4
-"""How many names in a row are followed from a test to the call whose result it tests."""
+"""At most this many names in a row are followed from a test to the tested call."""
 
 
 class Readiness:
-    """Answers whether the object of a call is ready when the call is made.
+    """Decides whether the object of a call is ready at the call.
 
     Args:
-        inference: What the project's expressions can be.
+        inference: Type inference over the project.
     """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
+        self.refusals = Refusals(inference.modules)
         self._callbacks: dict[tuple[str, int], bool] = {}
 
     def is_immediate(self, blocker: Blocker, call: Call, place: Place) -> bool:
-        """Return whether a blocker's call does not wait, whatever its arguments are."""
+        """Return whether a blocker's call returns at once, whatever its arguments."""
         summary = self.inference.modules.summary(place.path)
         if summary is None:
             return False
-        if any(self._is_called(one, summary) for one in blocker.unless_called):
-            return True
+        for one in blocker.unless_called:
+            if (
+                self._is_called(one, summary)
+                if one.of is None
+                else self._is_marked(one, call, place, summary)
+            ):
+                return True
         if any(self._is_set(one, call, place, summary) for one in blocker.unless_set):
             return True
         if blocker.kind != "waits" or call.node != "call":
             return False
-        if self._is_of_another(blocker, call, place):
+        if self._is_of_another(blocker, call, place) or self.refusals.is_handled(call, place.path):
             return True
         return self._is_tested(blocker, call, place, summary) or self._is_called_back(call, summary)
 
     # -- objects that never wait
 
     def _is_called(self, condition: Called, summary: ModuleSummary) -> bool:
-        """Return whether the module makes such objects immediate: ``sock.setblocking(False)``."""
+        """Return whether the module makes such objects non-blocking: ``setblocking(False)``."""
         name = condition.symbol.rpartition(".")[2]
         for call in summary.calls:
             if call.node != "call" or last_name(call.expression.callee) != name:
@@ -63,10 +82,72 @@ class Readiness:
                 return True
         return False
 
+    def _is_marked(
+        self, condition: Called, call: Call, place: Place, summary: ModuleSummary
+    ) -> bool:
+        """Return whether a call makes the descriptor of another one non-blocking.
+
+        ``fcntl(fd, F_SETFL, flags | O_NONBLOCK)`` may be in a function that is given it.
+        """
+        descriptor = passed(call.expression, 0, None)
+        if call.node != "call" or dotted(descriptor) is None:
+            return False
+        names = set(self._names_of(descriptor, place, summary))
+        for other in summary.calls:
+            if other.node != "call" or other is call:
+                continue
+            for position, argument in enumerate(other.expression.positional):
+                if (frame(summary, other.scope), dotted(argument)) in names:
+                    where = Place(summary.filename, other.scope, other.path)
+                    if self._marks(condition, other, position, where):
+                        return True
+        return False
+
+    def _marks(
+        self, condition: Called, call: Call, position: int, place: Place, depth: int = 0
+    ) -> bool:
+        """Return whether a call makes the argument at a position non-blocking."""
+        callee = call.expression.callee
+        if condition.symbol in self.inference.callee_symbols(callee, place):
+            if position != condition.of:
+                return False
+            given = passed(call.expression, condition.position, None)
+            if condition.flags:
+                return self.inference.conditions.has_flag(given, condition.flags, place)
+            values = self.inference.infer(given, place)
+            return not condition.values or any(
+                x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in values
+            )
+        return depth < _DEPTH and any(
+            self._marks_parameter(condition, value, position, depth)
+            for value in self.inference.infer(callee, place)
+            if value.kind == v.FUNCTION
+        )
+
+    def _marks_parameter(
+        self, condition: Called, function: v.FunctionValue, position: int, depth: int
+    ) -> bool:
+        """Return whether a function makes its parameter at a position non-blocking."""
+        summary = self.inference.modules.summary(function.path)
+        if summary is None:
+            return False
+        names = [name for name, *_ in summary.scopes[function.scope].parameters]
+        position += function.receiver is not None
+        if position >= len(names):
+            return False
+        for call in summary.calls:
+            if call.node == "call" and frame(summary, call.scope) == function.scope:
+                for inner, argument in enumerate(call.expression.positional):
+                    if dotted(argument) == names[position]:
+                        place = Place(function.path, call.scope, call.path)
+                        if self._marks(condition, call, inner, place, depth + 1):
+                            return True
+        return False
+
     def _is_set(
         self, condition: Assigned, call: Call, place: Place, summary: ModuleSummary
     ) -> bool:
-        """Return whether each assignment of the attribute, on this object, is such a value."""
+        """Return whether each assignment to the attribute of this object has such a value."""
         receiver = call.expression
         if call.node == "call":
             callee = call.expression.callee
@@ -86,7 +167,7 @@ class Readiness:
         )
 
     def _is_of_another(self, blocker: Blocker, call: Call, place: Place) -> bool:
-        """Return whether a call is given the descriptor of something that never waits."""
+        """Return whether a call's argument is the descriptor of an object that never waits."""
         if not blocker.unless_descriptor_of and not blocker.unless_descriptor_from:
             return False
         expression = passed(call.expression, 0, None)
@@ -94,7 +175,8 @@ class Readiness:
             found = self._assigned(expression.identifier, place)
             if len(found) != 1 or (found[0].detail or (0,)) != (0,):
                 return False
-            expression = found[0].value
+            assigned: Expr = found[0].value
+            expression = assigned
             place = place._replace(at=found[0].path)
         if expression is None or expression.tag != tags.CALL:
             return False
@@ -117,7 +199,7 @@ class Readiness:
     def _names_of(
         self, receiver: Expr, place: Place, summary: ModuleSummary
     ) -> list[tuple[int, str]]:
-        """The names, with their scopes, under which an object is known in a module."""
+        """Return the names, with their scopes, that a module gives to an object."""
         name = dotted(receiver)
         if name is None:
             return []
@@ -145,7 +227,7 @@ class Readiness:
             found += [
                 (binding.scope, binding.value.identifier)
                 for binding in bindings
-                if binding.kind == tags.ASSIGNED
+                if binding.kind == kinds.ASSIGNED
                 and binding.value is not None
                 and binding.value.tag == tags.NAME
             ]
@@ -172,25 +254,25 @@ class Readiness:
     def _shows(
         self, fact: Fact, blocker: Blocker, receivers: list[Expr], place: Place, depth: int = 0
     ) -> bool:
-        """Return whether a fact says that one of some objects is ready."""
+        """Return whether a fact implies that one of some objects is ready."""
         expression, holds = fact.expression, fact.holds
-        if expression.tag == tags.CALL:
+        if expression is not None and expression.tag == tags.CALL:
             if _is_ready(expression.callee, blocker, receivers, holds):
                 return True
         if _is_ready(expression, blocker, receivers, holds):
             return True
-        if expression.tag == tags.NAME and depth < _DEPTH:
+        if expression is not None and expression.tag == tags.NAME and depth < _DEPTH:
             for binding in self._assigned(expression.identifier, place):
                 inner = place._replace(at=binding.path)
                 for one, is_true in atoms(binding.value, holds):
                     shown = fact._replace(expression=one, holds=is_true)
-                    is_whole = binding.kind == tags.ASSIGNED
+                    is_whole = binding.kind == kinds.ASSIGNED
                     if is_whole and self._shows(shown, blocker, receivers, inner, depth + 1):
                         return True
         return holds and self._selects(expression, receivers, place)
 
     def _selects(self, expression: Expr, receivers: list[Expr], place: Place) -> bool:
-        """Return whether an expression tests what ``select`` returned of one of some objects."""
+        """Return whether an expression tests the result of ``select`` for one of some objects."""
         sources = list(self._sources(expression, place))
         if not sources:
             return False
@@ -198,8 +280,8 @@ class Readiness:
             return True
         return any(self._is_asked(source, receivers, place) for source in sources)
 
-    def _is_asked(self, source: Expr, receivers: list[Expr], place: Place) -> bool:
-        """Return whether ``select`` is asked for an object: as argument, or by ``register``."""
+    def _is_asked(self, source: CallExpr, receivers: list[Expr], place: Place) -> bool:
+        """Return whether ``select`` watches an object: as an argument, or by ``register``."""
         if any(_mentions(one, receivers) for one in source.positional):
             return True
         if source.callee is None or source.callee.tag != tags.ATTRIBUTE:
@@ -213,20 +295,23 @@ class Readiness:
             if call.node == "call"
         )
 
-    def _sources(self, expression: Expr, place: Place, depth: int = 0) -> Iterator[Expr]:
-        """The calls of ``select`` and its like from which an expression comes."""
+    def _sources(self, expression: object, place: Place, depth: int = 0) -> Iterator[CallExpr]:
+        """Yield the calls of ``select`` and similar functions that an expression comes from.
+
+        Args:
+            expression: An expression, or a tuple of expressions.
+            place: Its place.
+            depth: The depth of the recursion.
+        """
         if not isinstance(expression, tuple) or not expression or depth > 2 * _DEPTH:
             return
-        tag = getattr(expression, "tag", None)  # else several expressions
-        if tag == tags.CALL:
-            call: Expr = expression
-            symbols = self.inference.callee_symbols(call.callee, place)
+        if isinstance(expression, CallExpr):
+            symbols = self.inference.callee_symbols(expression.callee, place)
             if symbols & self.inference.catalog.readiness:
                 yield expression
                 return
-        if tag == tags.NAME:
-            name: Expr = expression
-            for binding in self._assigned(name.identifier, place):
+        if isinstance(expression, NameExpr):
+            for binding in self._assigned(expression.identifier, place):
                 yield from self._sources(binding.value, place._replace(at=binding.path), depth + 1)
             return
         for part in expression:
@@ -234,7 +319,7 @@ class Readiness:
                 yield from self._sources(part, place, depth + 1)
 
     def _assigned(self, name: str, place: Place) -> list[Binding]:
-        """What a local name is given, where that is one value."""
+        """Return the value of a local name that is assigned once."""
         summary = self.inference.modules.summary(place.path)
         if summary is None:
             return []
@@ -244,8 +329,8 @@ class Readiness:
                 return []
             scope = summary.scopes[scope].parent
         found = self.inference.definitions.reaching(summary, scope, name, place.at)
-        kinds = (tags.ASSIGNED, tags.UNPACKED, tags.LOOPED)
-        return found if all(one.kind in kinds for one in found) else []
+        followed = (kinds.ASSIGNED, kinds.UNPACKED, kinds.LOOPED)
+        return found if all(one.kind in followed for one in found) else []
 
     def _is_used_up(self, fact: Fact, call: Call, home: int, summary: ModuleSummary) -> bool:
         """Return whether the same call is made before, under the same fact."""
@@ -268,7 +353,7 @@ class Readiness:
     def _is_same(
         self, receivers: list[Expr], at: Path, use: Path, home: int, summary: ModuleSummary
     ) -> bool:
-        """Return whether the objects' names mean the same at a test and where they are used."""
+        """Return whether the objects' names mean the same at a test and at a use."""
         for receiver in receivers:
             root = (dotted(receiver) or "").partition(".")[0]
             if root in summary.scopes[home].bindings:
@@ -281,22 +366,22 @@ class Readiness:
         return True
 
     def _is_counted(self, blocker: Blocker, call: Call, summary: ModuleSummary) -> bool:
-        """Return whether a loop makes as many turns as things are there: ``range(q.qsize())``."""
+        """Return whether a loop runs once for each waiting item: ``range(q.qsize())``."""
         counts = [one.method for one in blocker.ready_after if one.result]
         receivers = _receivers(call.expression)
         for turns in _turns(summary, call):
-            if turns.tag == tags.CALL and last_name(turns.callee) == "range":
+            if turns is not None and turns.tag == tags.CALL and last_name(turns.callee) == "range":
                 if any(_is_count(one, receivers, counts) for one in turns.positional):
                     return True
         return False
 
     def _is_looped(self, call: Call, place: Place) -> bool:
-        """Return whether the object is one of those that ``select`` returned, in turn."""
+        """Return whether a loop runs over the objects that ``select`` returned."""
         for receiver in _receivers(call.expression):
             root = (dotted(receiver) or "").partition(".")[0]
             found = self._assigned(root, place)
             if found and all(
-                one.kind != tags.ASSIGNED
+                one.kind != kinds.ASSIGNED
                 and any(self._sources(one.value, place._replace(at=one.path)))
                 for one in found
             ):
@@ -306,7 +391,7 @@ class Readiness:
     def _is_awaited(
         self, call: Call, receivers: list[Expr], place: Place, summary: ModuleSummary
     ) -> bool:
-        """Return whether a statement before, in the same block, waits until the object is ready."""
+        """Return whether an earlier statement of the block waits until the object is ready."""
         return bool(self.inference.catalog.awaiting) and any(
             other.scope == call.scope
             and other.node == "call"
@@ -350,7 +435,7 @@ class Readiness:
 
 
 def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
-    """What the ``for`` loops and the comprehensions around a call go through."""
+    """Return the iterables of the ``for`` loops and comprehensions around a call."""
     index = call.scope
     while True:
         scope = summary.scopes[index]
@@ -358,7 +443,7 @@ def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
         loops = {(*call.path[:depth], 0, -1) for depth in range(1, len(call.path), 2)}
         for bindings in scope.bindings.values():
             for one in bindings:
-                if one.kind == tags.LOOPED and one.value is not None:
+                if one.kind == kinds.LOOPED and one.value is not None:
                     if is_comprehension or one.path in loops:
                         yield one.value
         if not is_comprehension:
@@ -366,28 +451,35 @@ def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
         index = scope.parent
 
 
-def _receivers(expression: Expr) -> list[Expr]:
-    """What a call can wait for: its object, or the descriptor that it is given, and its object."""
+def _receivers(expression: CallExpr) -> list[Expr]:
+    """Return the objects that a call can wait for: its receiver, or its descriptor's owner."""
     callee, positional = expression.callee, expression.positional
-    found = [callee.base] if callee is not None and callee.tag == tags.ATTRIBUTE else []
+    found: list[Expr] = []
+    if callee is not None and callee.tag == tags.ATTRIBUTE:
+        found.append(callee.base)
     if positional and positional[0] is not None:
         first = positional[0]
         found.append(first)
         if first.tag == tags.CALL and last_name(first.callee) == "fileno":
-            found.append(first.callee.base if first.callee.tag == tags.ATTRIBUTE else first)
+            method = first.callee
+            found.append(
+                method.base if method is not None and method.tag == tags.ATTRIBUTE else first
+            )
     return [
-        one for one in found if dotted(one) is not None or one.tag in (tags.CALL, tags.CONSTANT)
+        one
+        for one in found
+        if dotted(one) is not None or (one is not None and one.tag in (tags.CALL, tags.CONSTANT))
     ]
 
 
 def _is_ready(expression: Expr, blocker: Blocker, receivers: list[Expr], holds: bool) -> bool:
-    """Return whether a method, or an attribute, of one of some objects says that it is ready."""
+    """Return whether an expression is a method or attribute that means readiness."""
     if expression is None or expression.tag != tags.ATTRIBUTE or expression.base not in receivers:
         return False
     return any(r.method == expression.name and r.result == holds for r in blocker.ready_after)
 
 
-def _mentions(expression: Expr, receivers: list[Expr]) -> bool:
+def _mentions(expression: object, receivers: list[Expr]) -> bool:
     """Return whether one of some expressions is part of an expression."""
     if expression in receivers:
         return True

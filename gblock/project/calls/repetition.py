@@ -1,52 +1,45 @@
-"""How often the place of a call runs: in a loop, in a comprehension, once a task or request."""
+"""Repetition of calls: in a loop, in a comprehension, or once for each task or request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import (
-    CALL,
-    LOOPS,
-    Binding,
-    Call,
-    Expr,
-    ModuleSummary,
-    NameExpr,
-    Path,
-    Scope,
-)
+from gblock.project.names.places import Place
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.expressions import CALL, AttributeExpr, Expr, NameExpr, last_name
+from gblock.project.reading.summary import LOOPS, Call, ModuleSummary, Scope
 
 _SHORT = 0.05
 """Seconds: below this gap a measured call counts as cooperative, and a loop as short."""
 _NOTHING = 0.0001
-"""Seconds: what costs less does not matter beside what else a turn does."""
+"""Seconds: a cheaper call does not matter beside the other work of an iteration."""
 _OTHERS = 2
-"""So many other calls may stand in a loop for one that costs next to nothing to matter."""
+"""A cheap call matters only in a loop with at most this many other calls."""
 _SAME_LENGTH = {"enumerate", "list", "tuple", "set", "sorted", "reversed", "zip"}
 
 
 def repeated(summary: ModuleSummary, call: Call) -> str:
-    """Return ``loop`` or ``comprehension`` where a call is made many times in a row, else ''."""
+    """Return ``loop`` or ``comprehension`` if a call is repeated many times in a row, else ''."""
     if summary.scopes[call.scope].kind == "comprehension":
         return "comprehension"
     return "loop" if any(_loops(summary, call)) else ""
 
 
 def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: float) -> str:
-    """Return ``loop`` or ``comprehension`` where the costs of a call add up, else ''.
+    """Return ``loop`` or ``comprehension`` if the costs of a call add up, else ''.
 
-    They do not where the loop ends as soon as the call has been made, where it is visibly short,
-    and where it lets the hub run in each turn.
+    They do not if the loop ends once the call has succeeded, if it is visibly short, or if it lets
+    the hub run in each iteration.
 
     Args:
         summary: The module.
         call: The call.
-        inference: What the project's expressions can be.
-        each: What one call costs, in seconds; 0 where it is not known.
+        inference: Type inference over the project.
+        each: The duration of one call, in seconds; 0 if unknown.
     """
     place = Place(summary.filename, call.scope, call.path)
     counts: list[int | None] = []
@@ -75,32 +68,32 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
 
 
 def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
-    """The loops, of the function around, that make a call in each turn; the innermost first."""
+    """Return the loops of the function that repeat a call, the innermost first."""
     index = call.scope
     while summary.scopes[index].kind == "comprehension":
         index = summary.scopes[index].parent
     branches, path = summary.scopes[index].branches, call.path
     for depth in range(len(path) - (len(path) % 2 == 0), 0, -2):
         kind = branches.get(path[:depth])
-        # What stands in the header of a ``while`` runs in each turn, of a ``for`` only once; what
-        # stands in the ``else`` of either runs once.
+        # The header of a ``while`` runs in each iteration, that of a ``for`` once, and the ``else``
+        # of either once.
         if kind in LOOPS and (path[depth] == 0 if depth < len(path) else kind == "while"):
             yield path[:depth]
 
 
 def targets(scope: Scope) -> list[Binding]:
-    """What is bound by the loops, or the comprehension, of a scope; each of these once."""
+    """Return the targets of a scope's loops or comprehension, each once."""
     found = {
         (one.path, id(one.value)): one
         for bindings in scope.bindings.values()
         for one in bindings
-        if one.kind == tags.LOOPED
+        if one.kind == kinds.LOOPED
     }
     return list(found.values())
 
 
 def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
-    """Return whether the turns of the innermost loop around a call do a lot besides."""
+    """Return whether the innermost loop around a call does much other work."""
     loop = next(_loops(summary, call), None)
     inside = [
         other
@@ -122,7 +115,7 @@ def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
 
 
 def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None:
-    """Return how many turns a loop over something makes; None where that is not known."""
+    """Return the number of iterations of a loop over an expression; None if unknown."""
     if expression is None:
         return None
     if expression.tag == tags.MAPPING:
@@ -144,7 +137,7 @@ def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None
 
 
 def _length(name: str, place: Place, inference: Inference) -> int | None:
-    """Return the length of the literal that a name is given, and nothing is added to."""
+    """Return the length of a name's literal, if nothing is added to it."""
     summary = inference.modules.summary(place.path)
     scope = place.scope
     while summary is not None and scope >= 0:
@@ -152,7 +145,7 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
         if bindings:
             value = bindings[0].value
             literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
-            if len(bindings) > 1 or bindings[0].kind != tags.ASSIGNED or value is None:
+            if len(bindings) > 1 or bindings[0].kind != kinds.ASSIGNED or value is None:
                 return None
             is_literal = value.tag in literal and not bindings[0].detail
             return turns_of(value, place, inference) if is_literal else None
@@ -161,7 +154,7 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
 
 
 def _range(arguments: tuple[Expr, ...], place: Place, inference: Inference) -> int | None:
-    """Return the length of a range; None where its bounds are not constant."""
+    """Return the length of a range; None if its bounds are not constant."""
     bounds: list[int] = []
     for argument in arguments:
         found = inference.infer(argument, place)
@@ -175,7 +168,7 @@ def _range(arguments: tuple[Expr, ...], place: Place, inference: Inference) -> i
 
 
 def _ends_with(call: Call, loop: Path, scope: Scope) -> bool:
-    """Return whether a loop makes a call until its result is good: most often in one turn."""
+    """Return whether a loop repeats a call only until its result is accepted."""
     for depth in range(len(loop) + 1, len(call.path), 2):
         block = call.path[:depth]
         if block in scope.dead_ends or scope.jumps.get(block) == "break":
@@ -184,7 +177,13 @@ def _ends_with(call: Call, loop: Path, scope: Scope) -> bool:
         name
         for name, bindings in scope.bindings.items()
         for one in bindings
-        if one.path == call.path and one.kind in (tags.ASSIGNED, tags.UNPACKED)
+        if one.path == call.path and one.kind in (kinds.ASSIGNED, kinds.UNPACKED)
+    }
+    names |= {
+        attribute
+        for (_, attribute), bindings in scope.attributes.items()
+        for one in bindings
+        if one.path == call.path and one.kind == kinds.ASSIGNED
     }
     if not names or scope.branches.get(loop) != "while":
         return False
@@ -203,17 +202,19 @@ def _ends_with(call: Call, loop: Path, scope: Scope) -> bool:
     )
 
 
-def _names_one(expression: Expr, names: set[str]) -> bool:
-    """Return whether one of some names stands in an expression."""
+def _names_one(expression: object, names: set[str]) -> bool:
+    """Return whether an expression contains one of some names."""
     if not isinstance(expression, tuple):
         return False
     if isinstance(expression, NameExpr) and expression.identifier in names:
+        return True
+    if isinstance(expression, AttributeExpr) and expression.name in names:
         return True
     return any(_names_one(part, names) for part in expression)
 
 
 def _yields(summary: ModuleSummary, index: int, loop: Path, inference: Inference) -> bool:
-    """Return whether a loop waits cooperatively, in each turn or now and then."""
+    """Return whether a loop waits cooperatively, in each iteration or now and then."""
     return any(
         call.scope == index
         and call.node == "call"
@@ -229,7 +230,7 @@ def _yields(summary: ModuleSummary, index: int, loop: Path, inference: Inference
 
 
 def goes_round(summary: ModuleSummary, call: Call) -> bool:
-    """Return whether a call is made in a ``while`` loop of its function, or in its condition."""
+    """Return whether a call is in a ``while`` loop of its function, or in its condition."""
     index, path = call.scope, call.path
     while summary.scopes[index].kind in ("comprehension", "lambda"):
         index, path = summary.scopes[index].parent, summary.scopes[index].path
@@ -238,7 +239,7 @@ def goes_round(summary: ModuleSummary, call: Call) -> bool:
 
 
 def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
-    """Return ``task`` or ``request`` where the function around a call runs once for each, or ''."""
+    """Return ``task`` or ``request`` if the function around a call runs once for each, or ''."""
     scopes = summary.scopes
     index = call.scope
     while index > 0 and scopes[index].kind in ("comprehension", "lambda"):

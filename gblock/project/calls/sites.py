@@ -1,35 +1,39 @@
-"""The calls of one module that the catalog speaks of, found before anything is given to libcst."""
+"""Call sites: the calls of one module that the catalog lists, found without libcst."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gblock.catalog import Blocker
+from gblock.catalog.blockers import Blocker
 from gblock.project.calls.arguments import READY, Wait, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import adding_up, handled, repeated
-from gblock.project.names.calling import ALLOWANCE
-from gblock.project.names.expressions import Place, last_name
+from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
 from gblock.project.names.unknowns import cause
 from gblock.project.names.values import FUNCTION, informative
-from gblock.project.reading import summary as tags
-from gblock.project.reading.generated import GRPC_MODULE, attributes_made_by, is_generated
-from gblock.project.reading.summary import (
-    Binding,
-    Call,
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding
+from gblock.project.reading.expressions import (
+    AttributeExpr,
     CallExpr,
+    ElementsExpr,
     Expr,
-    ModuleSummary,
+    NameExpr,
     call_of,
+    last_name,
 )
+from gblock.project.reading.generated import GRPC_MODULE, attributes_made_by, is_generated
+from gblock.project.reading.summary import Call, ModuleSummary
 
 
 class Found(NamedTuple):
-    """A blocker that a call calls, or hands over."""
+    """A blocker that a call runs, or hands over."""
 
     symbol: str
     blocker: Blocker
@@ -37,7 +41,7 @@ class Found(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """A call of a blocker's method of whose receiver nothing is known."""
+    """A call that has the name of a blocker's method, on a receiver of unknown type."""
 
     path: str
     row: int
@@ -45,29 +49,29 @@ class Unresolved(NamedTuple):
     """In bytes, from 0."""
     name: str
     cause: str
-    """What the receiver is, as far as that can be said."""
+    """A description of the receiver, as far as it is known."""
 
 
 class Site(NamedTuple):
-    """One call with all that is known of it."""
+    """One call and its blockers."""
 
     call: Call
     place: Place
     found: tuple[Found, ...]
     """The blockers that it can call."""
     handover: Handover | None
-    """What it hands over to another thread, if that is what it does."""
+    """The handover of the call, if it hands a callable to another thread."""
     native: bool
-    """Whether it only ever runs in a native thread."""
+    """True if it only ever runs in a native thread."""
 
 
 class Sites:
     """Finds the sites of a module.
 
     Args:
-        inference: What the project's expressions can be; its catalog says what to look for.
-        offloading: Which code runs in native threads.
-        cooperation: What the project makes cooperative; that is no site.
+        inference: Type inference over the project; its catalog lists the blockers.
+        offloading: Finds the code that runs in native threads.
+        cooperation: Finds the blockers that the project makes cooperative.
     """
 
     def __init__(
@@ -79,8 +83,14 @@ class Sites:
         self.readiness = Readiness(inference)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
+        self.verbs.update(
+            alias.rpartition(".")[2]
+            for library in catalog.libraries
+            for alias in library.aliases
+            if catalog.canonical(alias) in catalog.by_symbol
+        )
         self.whatever = not self.verbs.isdisjoint(("*", "**"))
-        """Whether all methods of some class, or all calls into some package, are looked for."""
+        """True if all methods of some class, or all calls into some package, are looked for."""
         self.methods = {
             symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
         }
@@ -94,7 +104,7 @@ class Sites:
         """Calls of a blocker's method of whose receiver nothing is known."""
 
     def _callables(self) -> set[str]:
-        """Return the names of attributes that hold an object whose call is looked for."""
+        """Return the names of attributes that hold callable objects of the catalog."""
         catalog, modules = self.inference.catalog, self.inference.modules
         called = {symbol[: -len(_CALL)] for symbol in catalog.by_symbol if symbol.endswith(_CALL)}
         makers = {owner.rpartition(".")[2] for owner in called}
@@ -109,11 +119,11 @@ class Sites:
         return {name.decode(errors="replace") for name in found}
 
     def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
-        """The sites of a module, in the order in which it is read.
+        """Return the sites of a module, in source order.
 
         Args:
             path: The module.
-            names: What it may call by name; None for whatever the catalog knows.
+            names: The names that it may call; None for all names of the catalog.
         """
         summary = self.inference.modules.summary(path)
         if summary is None or is_generated(path, self.inference.modules.data(path)):
@@ -124,7 +134,7 @@ class Sites:
         self._has_stubs = any(map(self._is_missing_stub, summary.scopes[0].bindings.items()))
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
-        with self.inference.calling.budget(_FRUGAL if self._is_frugal else ALLOWANCE):
+        with self.inference.budget.limited(_FRUGAL if self._is_frugal else ALLOWANCE):
             sites = [self._site(call, path, kept) for call in summary.calls]
             return self._once([site for site in sites if site is not None], summary)
 
@@ -140,7 +150,7 @@ class Sites:
         return [s for s in sites if s.call.node == "call" or _span(s.call) not in reported]
 
     def _kept(self, summary: ModuleSummary, names: set[str]) -> set[str]:
-        """The names under which a module may keep something that has one of some names."""
+        """Return the names that a module may assign an object with one of some names to."""
         found: set[str] = set()
         while True:
             before = len(found)
@@ -159,16 +169,16 @@ class Sites:
                 return found
 
     def _is_missing_stub(self, bound: tuple[str, list[Binding]]) -> bool:
-        """Return whether an import leads to a module of gRPC's compiler that is not there."""
+        """Return whether an import names a missing module that gRPC's compiler generates."""
         _, bindings = bound
         return any(
-            binding.kind == tags.IMPORTED
+            binding.kind == kinds.IMPORTED
             and GRPC_MODULE in f"{binding.value.module}.{binding.value.name}"
             for binding in bindings
         )
 
     def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
-        if binding.kind == tags.IMPORTED:
+        if binding.kind == kinds.IMPORTED:
             return binding.value.name in wanted and binding.value.name != name
         return _keeps(binding.value, wanted)
 
@@ -199,9 +209,9 @@ class Sites:
         return Site(call, place, found, handover, native)
 
     def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
-        """Return whether one of some blockers can be reported where the call stands.
+        """Return whether one of some blockers can be reported at a call.
 
-        Only then it matters in which thread it runs, which is expensive to find out.
+        Only then does its thread matter, which is expensive to determine.
         """
         summary = self.inference.modules.summary(path)
         return summary is not None and any(
@@ -210,7 +220,7 @@ class Sites:
         )
 
     def _costs(self, summary: ModuleSummary, call: Call, blocker: Blocker) -> bool:
-        """Return whether a costly call is made often: in a loop, or once a task or request."""
+        """Return whether a costly call is frequent: in a loop, or in a task or request."""
         each = blocker.seconds_each or 0.0
         return bool(
             adding_up(summary, call, self.inference, each) or handled(summary, call, self.inference)
@@ -226,12 +236,12 @@ class Sites:
                     return not site.native
             elif found.wait.immediate:
                 if repeated(summary, site.call) and not site.native:
-                    return True  # the wrong half of a remedy
-            elif not site.native or found.blocker.releases_gil is False:
-                return True
+                    return True  # ``poll(0)`` may be in a loop without a sleep
+            else:
+                return True  # In a native thread it is counted.
         return False
 
-    def _found(self, call: Call, place: Place, expression: Expr) -> tuple[Found, ...]:
+    def _found(self, call: Call, place: Place, expression: CallExpr) -> tuple[Found, ...]:
         found = self._blockers(self.inference.symbols(call, place), expression, place)
         return tuple(
             one._replace(wait=READY)
@@ -240,8 +250,8 @@ class Sites:
             for one in found
         )
 
-    def _blockers(self, symbols: Iterable[str], expression: Expr, place: Place) -> list[Found]:
-        """The blockers among some symbols that nothing makes cooperative."""
+    def _blockers(self, symbols: Iterable[str], expression: CallExpr, place: Place) -> list[Found]:
+        """Return the blockers among some symbols that nothing makes cooperative."""
         return [
             Found(symbol, blocker, wait(blocker, expression, place, self.inference))
             for symbol, blocker in self.inference.blockers(symbols)
@@ -249,9 +259,10 @@ class Sites:
         ]
 
     def handed(self, handover: Handover) -> list[Found]:
-        """The blockers that a handed-over callable calls: itself, or a function's own calls."""
+        """Return the blockers that a callable runs: itself, or the calls of a function."""
         argument, place = handover.argument, handover.place
-        if argument.tag == tags.CALL and argument.positional:  # partial(f, …)
+        # partial(f, …)
+        if argument is not None and argument.tag == tags.CALL and argument.positional:
             symbols = self.inference.callee_symbols(argument.callee, place)
             if symbols & {"functools.partial"}:
                 forwarded = call_of(
@@ -262,7 +273,7 @@ class Sites:
                 return self._called_with(argument.positional[0], forwarded, place)
         return self._called_with(argument, handover.forwarded, place)
 
-    def _called_with(self, callee: Expr, expression: Expr, place: Place) -> list[Found]:
+    def _called_with(self, callee: Expr, expression: CallExpr, place: Place) -> list[Found]:
         symbols = sorted(self.inference.callee_symbols(callee, place))
         found = self._blockers(symbols, expression, place)
         for value in self.inference.infer(callee, place):
@@ -271,7 +282,7 @@ class Sites:
         return found
 
     def _inside(self, path: str, scope: int) -> list[Found]:
-        """The blockers that a function of the project calls itself."""
+        """Return the blockers that a function of the project calls directly."""
         summary = self.inference.modules.summary(path)
         kept = self._kept(summary, self._wanted) if summary else set()
         found: list[Found] = []
@@ -286,7 +297,7 @@ class Sites:
 _ADDING_UP = ("costly", "sends")
 """The kinds of blockers of which one call does not matter, and many do."""
 _FRUGAL = 5
-"""How many files are read in search of callers in such a project, for each that is inspected."""
+"""At most this many files are read in search of callers, for each inspected file."""
 _LOOK_UPS = ("get", "pop", "setdefault")
 _CALL = ".__call__"
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
@@ -300,7 +311,7 @@ _PLAIN = frozenset(
 
 
 def _is_of_mapping(name: str, expression: CallExpr) -> bool:
-    """Return whether a call looks up a key that is written out, as almost all of dicts do."""
+    """Return whether a call looks up a constant key, as most calls of ``dict.get`` do."""
     first = expression.positional[0] if expression.positional else None
     is_text = first is not None and first.tag == tags.CONSTANT and isinstance(first.value, str)
     return is_text and name in _LOOK_UPS and len(expression.positional) < 3
@@ -310,13 +321,15 @@ def _span(call: Call) -> tuple[int, int, int, int]:
     return call.row, call.column, call.end_row, call.end_column
 
 
-def _keeps(value: Expr, wanted: set[str]) -> bool:
-    """Whether a value is, or contains, a name that the catalog knows, not called."""
-    tag = getattr(value, "tag", None)  # what imports and definitions bind has none
-    if tag == tags.NAME or tag == tags.ATTRIBUTE:
+def _keeps(value: object, wanted: set[str]) -> bool:
+    """Return whether a binding's value is, or contains, a name of the catalog that is not called.
+
+    A call contains its arguments.
+    """
+    if isinstance(value, (NameExpr, AttributeExpr)):
         return last_name(value) in wanted
-    if tag == tags.CALL:
+    if isinstance(value, CallExpr):
         return any(_keeps(one, wanted) for one in value.positional)
-    if tag in (tags.EITHER, tags.BOTH):
+    if isinstance(value, ElementsExpr) and value.tag in (tags.EITHER, tags.BOTH):
         return any(_keeps(one, wanted) for one in value.elements)
     return False

@@ -1,7 +1,7 @@
-"""What blocks only without gevent's monkey patching: where it is called, in any process.
+"""Calls that block only without gevent's monkey patching, in any process.
 
-An ordinary run looks for none of this. It is asked for once some process is known to run on gevent
-and to leave a part of the standard library as it was, or where originals are fetched back.
+An ordinary run needs none of this. It is used once some process is known to run on gevent and to
+leave a part of the standard library unpatched, or where code fetches originals.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from functools import cached_property
 import msgspec
 
 from gblock import catalog
-from gblock.catalog import Catalog, Library
+from gblock.catalog.libraries import Library
+from gblock.catalog.lookup import Catalog
 from gblock.outline import Outlines
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
@@ -23,7 +24,7 @@ from gblock.project.triage.triage import Triage
 from gblock.project.triage.vocabulary import Vocabulary
 
 ORIGINALS = "gevent.monkey.saved."
-"""What stands before the dotted name of an original that gevent has kept."""
+"""The prefix of the dotted names of gevent's saved originals."""
 
 
 class Unpatched:
@@ -52,11 +53,11 @@ class Unpatched:
 
     @cached_property
     def triage(self) -> Triage:
-        """Which files can matter."""
+        """The triage of the files that can matter."""
         return Triage(self.modules, self._vocabulary)
 
     def chosen(self, paths: Collection[str]) -> list[str]:
-        """Of some files those that may call something."""
+        """Return those of some files that may contain such a call."""
         return self.triage.select(paths, self._roots) if paths else []
 
     @cached_property
@@ -71,12 +72,12 @@ class Unpatched:
         return loaded.only(lambda blocker: blocker.id in kept)
 
     def of(self, path: str, *, native_threads: bool) -> list[Site]:
-        """The calls of one file that wait for something and that no native thread runs.
+        """Return the calls of one file that wait and that no native thread runs.
 
         Args:
             path: The file.
-            native_threads: Whether the process leaves ``threading`` as it was: then what runs in
-                a thread is no business of the hub's.
+            native_threads: True if the process leaves ``threading`` unpatched: code in a thread
+                then does not block the hub.
         """
         key = (path, native_threads)
         if key not in self._found:
@@ -89,7 +90,7 @@ class Unpatched:
         return self._found[key]
 
     def originals(self, paths: Iterable[str]) -> dict[str, list[Site]]:
-        """The calls, in some files, of what gevent has kept of the standard library."""
+        """Return the calls of gevent's saved originals in some files."""
         captured = [chunk for chunk in self._vocabulary.blockers if chunk.captured]
         roots = frozenset[str]().union(*(chunk.roots for chunk in captured), {"gevent"})
         kept = {chunk.id for chunk in captured}
@@ -103,7 +104,7 @@ class Unpatched:
 
 
 def _waiting(sites: Sites, path: str, names: frozenset[str] | None = None) -> list[Site]:
-    """The sites of a file that may stop the hub, each with the blockers that do."""
+    """Return the sites of a file that may block the hub, each with its blockers."""
     found = []
     for site in sites.of(path, names):
         kept = tuple(one for one in site.found if not one.wait.immediate)
@@ -113,7 +114,7 @@ def _waiting(sites: Sites, path: str, names: frozenset[str] | None = None) -> li
 
 
 def _as_originals(known: Catalog) -> Catalog:
-    """The same catalog, speaking of what gevent has kept instead of what it has patched."""
+    """Return the catalog with the saved originals in place of the patched functions."""
     blockers = tuple(
         msgspec.structs.replace(one, symbols=tuple(ORIGINALS + symbol for symbol in one.symbols))
         for one in known.blockers

@@ -1,0 +1,366 @@
+"""Registrations: functions and classes that code gives to a framework without passing them.
+
+An assignment (``client.on_message = handle``, ``events.inserted += added``), a string
+(``enqueue("orders.place")``), a setting that names them (Django's ``MIDDLEWARE``), and an object
+that is passed and has a ``__call__`` method.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gblock.catalog.entries import Argument, Entry
+from gblock.project.names import values as v
+from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
+from gblock.project.names.values import unwrapped
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding
+from gblock.project.reading.expressions import (
+    Expr,
+    constant,
+    functions_named,
+    last_name,
+    passed,
+    read_dotted,
+)
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
+
+_FILES = 12
+"""In more files than this a name is too common to look for its registrations."""
+_RUN = frozenset(("hub", "request", "task", "greenlet"))
+"""The contexts in which greenlets run code."""
+_DISPLAYS = (tags.SEQUENCE, tags.TUPLE, tags.MAPPING)
+_TRUE = constant(True)
+_KINDS = (kinds.ASSIGNED, kinds.ELEMENT, kinds.AUGMENTED)
+
+
+class Registered(NamedTuple):
+    """One registration of a function or class."""
+
+    entry: Entry
+    """The entry that starts it."""
+    call: Call | None = None
+    """The call that registers it; None for an assignment or a setting."""
+    is_certain: bool = True
+    """True if inferred; if not, only the names match."""
+    is_by_name: bool = False
+    """True if a setting names it: then a framework calls all methods of a class."""
+
+
+class Registrations:
+    """Finds the registrations of a function or class.
+
+    Args:
+        inference: Type inference over the project.
+        entries: The entries of the frameworks that the project uses.
+    """
+
+    def __init__(self, inference: Inference, entries: Iterable[Entry]) -> None:
+        self.inference = inference
+        self.modules = inference.modules
+        self._assigned: list[tuple[str, str, Entry]] = []
+        """The owner's dotted name, a pattern of attributes, and the entry."""
+        self._settings: dict[str, Entry] = {}
+        self._marks: list[tuple[str, Entry]] = []
+        self._arguments: dict[str, list[tuple[Argument, Entry]]] = {}
+        for entry in entries:
+            for symbol in entry.assigned:
+                owner, _, attribute = symbol.rpartition(".")
+                self._assigned.append((owner, attribute, entry))
+            self._marks += [(mark, entry) for mark in entry.marks]
+            self._settings.update(dict.fromkeys(entry.settings, entry))
+            for argument in entry.arguments:
+                name = argument.symbol.rpartition(".")[2]
+                self._arguments.setdefault(name, []).append((argument, entry))
+        self._known: dict[tuple[str, int], list[Registered]] = {}
+
+    def of(self, summary: ModuleSummary, index: int) -> list[Registered]:
+        """Return the registrations of a function, or of a class.
+
+        Args:
+            summary: The module.
+            index: The scope of the function or class.
+        """
+        key = (summary.filename, index)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = list(self._find(summary, index))
+        return found
+
+    def _find(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
+        scope = summary.scopes[index]
+        if scope.kind not in ("function", "class"):
+            return
+        naming = self.modules.mentioning(scope.name, whole=True)
+        others = [path for path in naming if path != summary.filename]
+        if len(others) > _FILES:
+            others = []
+        in_strings = _written(scope.name)
+        is_top = scope.parent == 0
+        for path in (summary.filename, *others):
+            data = self.modules.data(path)
+            if self._assigned and b"=" in data:
+                other = self.modules.summary(path)
+                if other is not None:
+                    yield from self._assigned_in(other, summary.filename, index, scope.name)
+            yield from self._in_displays(path, (summary.filename, index), scope.name)
+            if is_top and any(
+                self._is_module(summary.filename, match[1].decode())
+                for match in in_strings.finditer(data)
+            ):
+                yield from self._named_in(path, summary.filename, scope.name)
+        if scope.kind == "class" and "__call__" in scope.bindings:
+            yield from self._objects_of(summary, index)
+        for mark, entry in self._marks:
+            for around in summary.scopes:
+                if any(one.value == _TRUE for one in around.attributes.get((scope.name, mark), ())):
+                    yield Registered(entry)
+
+    # -- assignments
+
+    def _assigned_in(
+        self, other: ModuleSummary, path: str, index: int, name: str
+    ) -> Iterator[Registered]:
+        """Yield the assignments of a function, or of an object of a class, in one module."""
+        for scope in other.scopes:
+            for (owner, attribute), bindings in scope.attributes.items():
+                wanted = [
+                    (symbol, entry)
+                    for symbol, pattern, entry in self._assigned
+                    if fnmatch.fnmatchcase(attribute, pattern)
+                ]
+                for binding in bindings if wanted else ():
+                    if self._holds(binding, other.filename, path, index, name):
+                        place = Place(other.filename, binding.scope, binding.path)
+                        yield from self._of_owner(owner, attribute, place, wanted)
+        for number, scope in enumerate(other.scopes):
+            if scope.kind == "class" and scope.bases:
+                yield from self._in_class(other, number, (path, index, name))
+
+    def _in_class(
+        self, other: ModuleSummary, number: int, what: tuple[str, int, str]
+    ) -> Iterator[Registered]:
+        """Yield the class attributes of a framework's subclass that hold a function."""
+        scope = other.scopes[number]
+        for symbol, pattern, entry in self._assigned:
+            bindings = scope.bindings.get(pattern, ())
+            if not any(self._holds(binding, other.filename, *what) for binding in bindings):
+                continue
+            bases = self.inference.classes.ancestry(other.filename, number)
+            names = {base.symbol for base in bases if base.kind == v.EXTERNAL}
+            if any(fits(name, symbol) for name in names):
+                yield Registered(entry)
+
+    def _holds(self, binding: Binding, where: str, path: str, index: int, name: str) -> bool:
+        """Return whether a binding's value is, or contains, a function or an object of a class."""
+        if binding.kind not in _KINDS:
+            return False
+        place = Place(where, binding.scope, binding.path)
+        return self._contains(binding.value, place, (path, index), name)
+
+    def _of_owner(
+        self, owner: str, attribute: str, place: Place, wanted: list[tuple[str, Entry]]
+    ) -> Iterator[Registered]:
+        names = self._classes(owner, place)
+        for symbol, entry in wanted:
+            if any(fits(name, symbol) for name in names):
+                yield Registered(entry)
+            elif not names and len(attribute) > 3:
+                yield Registered(entry, is_certain=False)
+
+    def _classes(self, owner: str, place: Place) -> set[str]:
+        """Return the dotted names of the classes outside the project that an object can have."""
+        found: set[str] = set()
+        for value in self.inference.infer(read_dotted(owner), place):
+            if value.kind in (v.EXTERNAL, v.INSTANCE):
+                found.update(self.inference.catalog.lineage(value.symbol))
+            elif value.kind in (v.OBJECT, v.CLASS):
+                bases = self.inference.classes.ancestry(value.path, value.scope)
+                found.update(base.symbol for base in bases if base.kind == v.EXTERNAL)
+                found.add("")  # known, though of the project
+        return found
+
+    # -- displays
+
+    def _in_displays(self, path: str, what: tuple[str, int], name: str) -> Iterator[Registered]:
+        """Yield the arguments of one module that are a list or dict with a function in it."""
+        for called, calls in self.inference.calling.calls_by_name(path).items():
+            for argument, entry in self._arguments.get(called, ()):
+                for call in calls:
+                    expression = call.expression
+                    given = passed(expression, argument.position, argument.keyword)
+                    if given is None or given.tag not in _DISPLAYS:
+                        continue
+                    place = Place(path, call.scope, call.path)
+                    if not self._contains(given, place, what, name):
+                        continue
+                    symbols = self.inference.callee_symbols(expression.callee, place)
+                    is_certain = suits(symbols, argument, entry)
+                    if is_certain is not None:
+                        yield Registered(entry, call, is_certain=is_certain)
+
+    def _contains(self, given: Expr, place: Place, what: tuple[str, int], name: str) -> bool:
+        return any(
+            v.comes_from(inner, *what)
+            for part in _parts(given)
+            if name in _named(part)
+            for inner in map(unwrapped, self.inference.infer(part, place))
+            if inner.kind in (v.FUNCTION, v.OBJECT)
+        )
+
+    # -- strings
+
+    def _is_module(self, path: str, name: str) -> bool:
+        """Return whether a file is the module of a dotted name."""
+        stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
+        return stem.endswith(os.sep + name.replace(".", os.sep))
+
+    def _named_in(self, path: str, defined: str, name: str) -> Iterator[Registered]:
+        """Yield the arguments and settings of one module that name a function in a string."""
+        other = self.modules.summary(path)
+        if other is None:
+            return
+        for called, calls in self.inference.calling.calls_by_name(path).items():
+            for argument, entry in self._arguments.get(called, ()):
+                for call in calls:
+                    expression = call.expression
+                    given = passed(expression, argument.position, argument.keyword)
+                    if not self._names(given, defined, name):
+                        continue
+                    place = Place(path, call.scope, call.path)
+                    symbols = self.inference.callee_symbols(expression.callee, place)
+                    is_certain = suits(symbols, argument, entry)
+                    if is_certain is not None:
+                        yield Registered(entry, call, is_certain=is_certain)
+        for scope in other.scopes if self._settings else ():
+            yield from self._settings_in(scope, defined, name)
+
+    def _settings_in(self, scope: Scope, defined: str, name: str) -> Iterator[Registered]:
+        if scope.kind in ("module", "class"):
+            for setting, entry in self._settings.items():
+                for binding in scope.bindings.get(setting, ()):
+                    if binding.kind in _KINDS and self._names(binding.value, defined, name):
+                        yield Registered(entry, is_by_name=True)
+                        break
+
+    def _names(self, expression: Expr, defined: str, name: str) -> bool:
+        """Return whether an expression contains a string that names a function of a file."""
+        return any(
+            self._is_module(defined, module)
+            for text in _texts(expression)
+            for module, _, last in (text.replace(":", ".").rpartition("."),)
+            if last == name
+        )
+
+    # -- objects that are called
+
+    def _objects_of(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
+        """Yield the calls that take an object of a class, or the class, for a callable."""
+        name = summary.scopes[index].name
+        stem = os.path.basename(summary.filename).partition(".")[0]
+        paths = dict.fromkeys([summary.filename, *self.modules.mentioning(name, whole=True)])
+        if stem != "__init__":
+            paths.update(dict.fromkeys(self.modules.mentioning(stem, whole=True)[:_FILES]))
+        for path in list(paths)[: 2 * _FILES]:
+            for called, calls in self.inference.calling.calls_by_name(path).items():
+                for call in calls if called in self._arguments else ():
+                    yield from self._taking(call, path, called, (summary.filename, index))
+
+    def _taking(
+        self, call: Call, path: str, called: str, owner: tuple[str, int]
+    ) -> Iterator[Registered]:
+        place = Place(path, call.scope, call.path)
+        symbols: set[str] | None = None
+        for argument, entry in self._arguments[called]:
+            given = passed(call.expression, argument.position, argument.keyword)
+            if given is None or given.tag not in (tags.NAME, tags.ATTRIBUTE, tags.CALL):
+                continue
+            values = self.inference.infer(given, place)
+            if not any(
+                value.kind in (v.OBJECT, v.CLASS) and v.comes_from(value, *owner)
+                for value in values
+            ):
+                continue
+            if symbols is None:
+                symbols = self.inference.callee_symbols(call.expression.callee, place)
+            if any(fits(symbol, argument.symbol) for symbol in symbols):
+                yield Registered(entry, call)
+
+
+def fits(symbol: str, pattern: str) -> bool:
+    """Return whether a dotted name matches a pattern.
+
+    A pattern names a class as its package exports it; the name of the defining module matches too:
+    ``flask.blueprints.Blueprint.route`` is ``flask.Blueprint.route``.
+    """
+    if symbol == pattern:
+        return True
+    if "*" in pattern:
+        return fnmatch.fnmatchcase(symbol, pattern)
+    package, _, exported = pattern.partition(".")
+    return (
+        exported[:1].isupper()
+        and symbol.startswith(f"{package}.")
+        and symbol.endswith(f".{exported}")
+    )
+
+
+def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:
+    """Return whether a callee is the function that takes an entry point.
+
+    Args:
+        symbols: The dotted names of the callee, none if unknown.
+        argument: The function of the catalog; its last name is that of the callee.
+        entry: The entry.
+
+    Returns:
+        True if it is; False if only the names match and a greenlet would run the entry point; None
+        if it is not. The name alone is no reason to hide a call in a command, except where the
+        catalog has nothing but the name: ``*.set_defaults``.
+    """
+    if any(fits(symbol, argument.symbol) for symbol in symbols):
+        return True
+    is_likely = not symbols and "*" not in argument.symbol.rpartition(".")[2]
+    is_enough = entry.context in _RUN or argument.symbol.startswith("*.")
+    return False if is_likely and entry.framework != "python" and is_enough else None
+
+
+def _written(name: str) -> re.Pattern[bytes]:
+    """Return a pattern of strings that name a function, with its module as the first group."""
+    return re.compile(rb"""["']([A-Za-z_][\w.]*)[.:]%s["']""" % re.escape(name.encode()))
+
+
+def _parts(expression: Expr) -> Iterator[Expr]:
+    """Yield the members of displays in an expression, or the expression itself."""
+    if expression is None:
+        return
+    if expression.tag in (tags.SEQUENCE, tags.TUPLE):
+        for one in expression.elements:
+            yield from _parts(one)
+    elif expression.tag == tags.MAPPING:
+        for key, value in expression.items:
+            yield from _parts(key)
+            yield from _parts(value)
+    else:
+        yield expression
+
+
+def _named(expression: Expr) -> set[str]:
+    """Return the names of the functions, and of the class, that an expression can be made of."""
+    found = functions_named(expression)
+    if expression is not None and expression.tag == tags.CALL:
+        found = found | {last_name(expression.callee)}
+    return found
+
+
+def _texts(expression: Expr) -> Iterator[str]:
+    """Yield the strings in an expression."""
+    for part in _parts(expression):
+        if part is not None and part.tag == tags.CONSTANT and isinstance(part.value, str):
+            yield part.value

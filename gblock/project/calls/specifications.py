@@ -1,0 +1,49 @@
+"""Functions that files of other formats name: the ``operationId`` of an OpenAPI specification."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from gblock import opened
+from gblock.catalog.entries import NamedBy
+from gblock.project.reading.tree import LARGEST
+
+
+def named_in(paths: Iterable[str], named_by: NamedBy) -> dict[str, set[str]]:
+    """Return the functions that some files name, each with the modules that may define it.
+
+    A file is searched and not parsed: keys are found in YAML and in JSON alike.
+
+    Args:
+        paths: The files; one that cannot be read names nothing.
+        named_by: The keys to look for.
+    """
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        data = _content(path)
+        names = _values(named_by.function, data)
+        modules = {one for key in named_by.modules for one in _values(key, data)} if names else ()
+        for name in names:
+            module, _, function = name.rpartition(".")
+            found.setdefault(function, set()).update([module] if module else modules)
+    return found
+
+
+def _content(path: str) -> bytes:
+    opened.note(path)
+    try:
+        if os.path.getsize(path) > LARGEST:
+            return b""
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _values(key: str, data: bytes) -> set[str]:
+    """Return the dotted names that stand behind a key."""
+    written = re.escape(key.encode())
+    pattern = rb"""["']?%s["']?[ \t]*:[ \t]*["']?([A-Za-z_][\w.]*)""" % written
+    return {one.decode() for one in re.findall(pattern, data)}
