@@ -1,1 +1,1 @@
-"""What the project starts, on which server, and what each process patches."""
+"""Processes that the project starts, their servers, and their monkey patches."""

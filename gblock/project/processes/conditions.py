@@ -1,39 +1,40 @@
-"""On which condition a call depends: ``if options.green: patch_psycopg()``."""
+"""Conditions that a call depends on: ``if options.green: patch_psycopg()``."""
 
 from __future__ import annotations
 
 import ast
 import re
 
+from gblock.project.reading.parsing import UNPARSABLE, parse
 from gblock.project.reading.positions import shortened
 
 _OF_GEVENT = re.compile(r"gevent|green|monkey|patch|worker|__name__|TYPE_CHECKING", re.IGNORECASE)
-"""What a condition names that only asks whether the process runs on gevent: there it holds."""
+"""Names in conditions that only test for gevent, which are true in a process on gevent."""
 
 
 def condition(data: bytes, row: int, column: int) -> str:
-    """Return the condition under which a call runs, empty where none is known to stand in its way.
+    """Return the condition under which a call runs, empty if it is unconditional.
 
     Args:
         data: The file.
-        row: The row on which the call begins, from 1.
+        row: The row of the call's first line, from 1.
         column: Its offset in bytes on that row.
 
     Returns:
-        The tests around the call in its function or module, joined by ``and``. Those that ask for
-        gevent are left out.
+        The tests around the call in its function or module, joined by ``and``, without tests for
+        gevent itself.
     """
     try:
-        tree = ast.parse(data)
+        tree = parse(data)
         tests = _tests(tree, row, column)
         texts = [("" if holds else "not ") + ast.unparse(test) for test, holds in tests]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return ""
     return shortened(" and ".join(text for text in texts if not _OF_GEVENT.search(text)))
 
 
 def _tests(tree: ast.AST, row: int, column: int) -> list[tuple[ast.expr, bool]]:
-    """Return the tests around a place, the outermost first, and whether they have to hold."""
+    """Return the tests around a place, outermost first, each with the required outcome."""
     found: list[tuple[ast.expr, bool]] = []
     node: ast.AST | None = tree
     while node is not None:
@@ -51,7 +52,7 @@ def _tests(tree: ast.AST, row: int, column: int) -> list[tuple[ast.expr, bool]]:
 
 
 def _holds(node: ast.AST, row: int, column: int) -> bool:
-    """Return whether a node's text holds a place."""
+    """Return whether a node's text contains a place."""
     if not isinstance(
         node, ast.stmt | ast.expr | ast.excepthandler | ast.match_case | ast.withitem
     ):

@@ -1,8 +1,8 @@
 """The formats of files that start processes: the table that hints and readers share.
 
 A format is one line in `FORMATS` and one module of `gblock.project.processes.deployment`, which
-holds ``read`` and an ``EXAMPLE``. The table names modules and imports none, so that a run that only
-asks whether some file may matter loads no reader.
+holds ``read`` and an ``EXAMPLE``. The table names modules and imports none, so a run that only
+needs to know whether some file may matter loads no reader.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 
+from gblock import opened
 from gblock.project.reading.tree import LARGEST, Tree
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ class Format(NamedTuple):
     largest: int = LARGEST
     """Bytes: a larger file of this name holds data."""
     most: int = 10_000
-    """How many such files of a repository are read."""
+    """At most this many such files of a repository are read."""
 
 
 SHELL = "shell_script"
@@ -48,7 +49,7 @@ FORMATS = (
     Format("makefile", r"(?:(?:gnu)?makefile|.+\.mk|\.?justfile)"),
     Format(
         "manifests",
-        r"(?:.+\.ya?ml|(?:app|package|.*uwsgi.*|.*task.?def.*)\.json)",
+        r"(?:.+\.ya?ml|(?:app|package|railway|.*uwsgi.*|.*task.?def.*)\.json)",
         rb"""["']?(?:command|args|entrypoint|cmd|startCommand|start_command|build|uwsgi|"""
         rb"""wsgi-file|module|run|scripts|configMapGenerator)["']?[ \t]*:|\bConfigMap\b""",
         largest=200_000,
@@ -56,7 +57,7 @@ FORMATS = (
     ),
     Format(SHELL, r".+\.(?:sh|bash)"),
     Format(SHELL, r"[^.]+", rb"\A#![^\n]*\b(?:ba|da|k|z|a)?sh\b"),
-    Format("packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway)\.toml)"),
+    Format("packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway|nixpacks)\.toml|pipfile)"),
     Format("locust_conf", r"\.?locust\.conf"),
     Format(
         "units",
@@ -78,7 +79,7 @@ def candidates(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     Args:
         paths: Files; a template is named as what it becomes.
     """
-    known: dict[str, str] = {}  # in a large repository a few names come again and again
+    known: dict[str, str] = {}  # a large repository repeats a few names
     for path in paths:
         name = path[path.rfind(os.sep) + 1 :]
         bare = known.get(name)
@@ -94,7 +95,7 @@ def of(name: str, data: bytes) -> Format | None:
 
     Args:
         name: Its name, as `candidates` yields it.
-        data: What it holds.
+        data: Its content.
     """
     for one, names, content in zip(FORMATS, _NAMES, _CONTENT, strict=True):
         if names.fullmatch(name) and content.search(data):
@@ -110,13 +111,14 @@ def _bare_name(name: str) -> str:
 
 
 def mention(tree: Tree, words: tuple[bytes, ...]) -> str | None:
-    """Return the first file that may start a process and holds one of some words; none is parsed.
+    """Return the first file that may start a process and contains one of some words.
 
     Args:
         tree: The repository's files.
-        words: What is looked for.
+        words: The words to search for.
     """
     for path, _ in candidates(tree.files):
+        opened.note(path)
         try:
             if os.path.getsize(path) > LARGEST:
                 continue

@@ -1,6 +1,6 @@
 """Commands that the project's own code starts: ``os.execvp``, ``subprocess.run``, a server's main.
 
-Only files are parsed that name a server and something that starts one.
+Only files that name a server and a function that starts one are parsed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import re
 from typing import NamedTuple
 
-from gblock.project.names.spelling import Wording, Words
+from gblock.project.names.spelling import Spelling, Words
 from gblock.project.processes.deployment import Command
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.reading.modules import Modules
@@ -26,7 +26,7 @@ _NAMES = (
     "worker_main",
     "executable",
 )
-"""Of these one stands in a file that starts a server, or Python once more."""
+"""A file that starts a server, or another Python, contains one of these."""
 _PYTHON = re.compile(rb"""["'](?:/\w+)*/?python[\d.]*["'][ \t]*,|["']python[\d.]*[ \t]""")
 """Python as the first word of a command."""
 _STARTS = re.compile(
@@ -51,11 +51,11 @@ class Launch(NamedTuple):
 
     command: Command
     inside: bool = False
-    """Whether it is this process itself that becomes the server: Celery's ``worker_main``."""
+    """True if it is this process itself that becomes the server: Celery's ``worker_main``."""
 
 
 def launches(modules: Modules) -> list[Launch]:
-    """Every command that the code of a project starts, tests left out.
+    """Yield the commands that the code of a project starts, tests excluded.
 
     Args:
         modules: The project's files.
@@ -70,49 +70,49 @@ def launches(modules: Modules) -> list[Launch]:
 def _of(data: bytes, path: str) -> list[Launch]:
     if not _STARTS.search(data) or os.path.basename(path) == "setup.py":
         return []
-    wording = Wording.of_file(data, path)
-    if wording is None:
+    spelling = Spelling.of_file(data, path)
+    if spelling is None:
         return []
     found = []
-    for call, function in wording.calls:
-        for words in _started(call, function, wording):
+    for call, function in spelling.calls:
+        for words in _started(call, function, spelling):
             found += [Launch(one) for one in _commands(words, path, call.lineno)]
-        for words in _inside(call, function, wording):
+        for words in _inside(call, function, spelling):
             found.append(Launch(Command(words, path, call.lineno), inside=True))
-    for target, value, function in wording.assigned:
+    for target, value, function in spelling.assigned:
         if ast.unparse(target) == "sys.argv":
-            for spelled in wording.of(value, function):
+            for spelled in spelling.of(value, function):
                 found += [Launch(one) for one in _commands(spelled, path, value.lineno)]
     return found
 
 
-def _started(call: ast.Call, function: int, wording: Wording) -> list[Words]:
-    """What a call starts as another process, or in this one's place."""
+def _started(call: ast.Call, function: int, spelling: Spelling) -> list[Words]:
+    """Yield the commands that a call starts as a child, or in place of its own process."""
     callee, arguments = call.func, call.args
     name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
     if name in _GIVEN:
         given = arguments[:1] or [k.value for k in call.keywords if k.arg in ("args", "command")]
-        return wording.of(given[0], function) if given else []
+        return spelling.of(given[0], function) if given else []
     if name in _VECTOR and len(arguments) > 1:
-        return _with_program(arguments[0], wording.of(arguments[1], function), function, wording)
+        return _with_program(arguments[0], spelling.of(arguments[1], function), function, spelling)
     if name in _SPAWNED_VECTOR and len(arguments) > 2:
-        return _with_program(arguments[1], wording.of(arguments[2], function), function, wording)
+        return _with_program(arguments[1], spelling.of(arguments[2], function), function, spelling)
     if name in _LISTED and len(arguments) > 1:
-        spelled = wording.of(ast.List(elts=arguments[1:], ctx=ast.Load()), function)
-        return _with_program(arguments[0], spelled, function, wording)
+        spelled = spelling.of(ast.List(elts=arguments[1:], ctx=ast.Load()), function)
+        return _with_program(arguments[0], spelled, function, spelling)
     if name in _SPAWNED_LISTED and len(arguments) > 2:
-        spelled = wording.of(ast.List(elts=arguments[2:], ctx=ast.Load()), function)
-        return _with_program(arguments[1], spelled, function, wording)
+        spelled = spelling.of(ast.List(elts=arguments[2:], ctx=ast.Load()), function)
+        return _with_program(arguments[1], spelled, function, spelling)
     if name == "create_subprocess_exec":
-        return wording.of(ast.List(elts=arguments, ctx=ast.Load()), function)
+        return spelling.of(ast.List(elts=arguments, ctx=ast.Load()), function)
     return []
 
 
 def _with_program(
-    program: ast.expr, spelled: list[Words], function: int, wording: Wording
+    program: ast.expr, spelled: list[Words], function: int, spelling: Spelling
 ) -> list[Words]:
-    """The words with the program that really runs in place of the name that it is given."""
-    programs = [one for one in wording.of(program, function) if isinstance(one, str)]
+    """Return the words with the executed program in place of ``argv[0]``."""
+    programs = [one for one in spelling.of(program, function) if isinstance(one, str)]
     return [
         (programs[0] if programs else words[0], *words[1:])
         for words in spelled
@@ -120,18 +120,18 @@ def _with_program(
     ]
 
 
-def _inside(call: ast.Call, function: int, wording: Wording) -> list[tuple[str, ...]]:
-    """Celery's worker that this process becomes: ``app.worker_main([…])``, ``app.Worker(…)``."""
+def _inside(call: ast.Call, function: int, spelling: Spelling) -> list[tuple[str, ...]]:
+    """Yield the Celery worker that this process becomes: ``app.worker_main([…])``."""
     callee = call.func
     if not isinstance(callee, ast.Attribute):
         return []
     if callee.attr == "worker_main":
         given = call.args[:1] or [k.value for k in call.keywords if k.arg == "argv"]
-        spelled = wording.of(given[0], function) if given else []
+        spelled = spelling.of(given[0], function) if given else []
         return [("celery", "worker", *one) for one in spelled if isinstance(one, tuple)]
     if callee.attr == "Worker":
         pools = [k.value for k in call.keywords if k.arg in ("pool", "pool_cls")]
-        spelled = wording.of(pools[0], function) if pools else []
+        spelled = spelling.of(pools[0], function) if pools else []
         return [("celery", "worker", f"--pool={one}") for one in spelled if isinstance(one, str)]
     return []
 

@@ -1,4 +1,4 @@
-"""What single files say of gevent, told from their bytes."""
+"""Mentions of gevent in single files, found by regular expressions in their bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gblock.project.names.spelling import Wording
+from gblock.project.names.spelling import Spelling
 from gblock.project.reading.modules import Modules
 
 _GEVENT = re.compile(
@@ -19,7 +19,7 @@ _WORKER_CLASS = re.compile(
     rb"""[ \t]*["']([\w.:#]+)["']"""
 )
 WORKER_CONFIG = re.compile(rb"^worker_class[ \t]*=", re.MULTILINE)
-"""What makes a file one of gunicorn's settings files."""
+"""Assignments that identify a settings file of gunicorn."""
 _POOL = re.compile(
     rb"""--pool(?:=|["'],?\s*["']?)gevent|["']-P["']\s*,\s*["']gevent["']"""
     rb"""|["']?pool(?:_cls)?["']?\s*[:=]\s*["']gevent"""
@@ -27,30 +27,32 @@ _POOL = re.compile(
 _POOL_SETTING = re.compile(
     rb"""(?:worker_pool|CELERYD_POOL|CELERY_WORKER_POOL)["'\]]*\s*[:=]\s*["']gevent"""
 )
+_SERVER = re.compile(rb"""\bserver[ \t]*=[ \t]*["']gevent["']|\bGeventWebSocketServer\b""")
+"""gevent as the server of Bottle or connexion."""
 _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
 
 class Mention(NamedTuple):
-    """What one file says of gevent."""
+    """The mentions of gevent in one file."""
 
     imports: bool = False
-    """Whether it imports something of gevent at import, besides its monkey patching."""
+    """True if it imports something of gevent at import, besides its monkey patching."""
     imports_later: bool = False
     worker: tuple[str, int] | None = None
     """A gunicorn worker class in a dictionary of options, and the row."""
     pool: bool = False
-    """Whether it sets gevent as the pool of Celery's workers."""
+    """True if it sets gevent as the pool of Celery's workers."""
     async_mode: bool = False
-    """Whether it sets gevent as the mode of Flask-SocketIO."""
+    """True if it sets gevent as the mode of Flask-SocketIO."""
     patched_by: str = ""
     """A library that it imports at import and that patches everything when it is imported."""
     any_mode: bool = False
-    """Whether it leaves the mode to Flask-SocketIO, which takes what is installed."""
+    """True if it leaves the mode to Flask-SocketIO, which takes what is installed."""
 
 
 class Mentions:
-    """Reads what is mentioned in a project's files.
+    """Finds mentions of gevent in a project's files.
 
     Args:
         modules: The files.
@@ -69,7 +71,7 @@ class Mentions:
         self._known: dict[str, Mention] = {}
 
     def of(self, path: str) -> Mention:
-        """What one file says of gevent."""
+        """Return the mentions of gevent in one file."""
         found = self._known.get(path)
         if found is None:
             found = self._known[path] = self._read(path)
@@ -94,16 +96,17 @@ class Mentions:
             b"elery" in data.lower() and _POOL.search(data) is not None
         )
         async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
+        async_mode = async_mode or _SERVER.search(data) is not None
         any_mode = socketio and b"async_mode" not in data
         worker = self._worker(path)
         return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
 
     def _worker(self, path: str) -> tuple[str, int] | None:
-        """The worker class that options for gunicorn name, and the row."""
+        """Return the worker class that options for gunicorn name, and the row."""
         data = self.modules.data(path)
         if b"gunicorn" not in data or b"worker_class" not in data or WORKER_CONFIG.search(data):
             return None
-        match = _WORKER_CLASS.search(data)
+        match = next((m for m in _WORKER_CLASS.finditer(data) if not _in_comment(data, m)), None)
         if match is not None:
             return match[1].decode(), data.count(b"\n", 0, match.start()) + 1
         found = [
@@ -115,13 +118,19 @@ class Mentions:
         return any(text.startswith("gevent") for text, _ in self._passed(path, "async_mode"))
 
     def _passed(self, path: str, name: str) -> list[tuple[str, int]]:
-        """The texts that a file gives an option of this name, and the rows."""
-        wording = Wording.of_file(self.modules.data(path), path)
-        if wording is None:
+        """Yield the values of an option of this name in a file, and the rows."""
+        spelling = Spelling.of_file(self.modules.data(path), path)
+        if spelling is None:
             return []
         return [
             (text, value.lineno)
-            for value, function in wording.given(name)
-            for text in wording.of(value, function)
+            for value, function in spelling.given(name)
+            for text in spelling.of(value, function)
             if isinstance(text, str)
         ]
+
+
+def _in_comment(data: bytes, match: re.Match[bytes]) -> bool:
+    """Return whether a match is in a line that is a comment."""
+    line = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+    return line.lstrip().startswith(b"#")

@@ -1,4 +1,4 @@
-"""Where the project's own code monkey patches, and what each of these places leaves as it was."""
+"""Monkey patches in the project's own code, and the modules that each leaves unpatched."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from gblock.project.names.expressions import Place, last_name, passed
 from gblock.project.names.inference import Inference
-from gblock.project.names.spelling import Wording
+from gblock.project.names.places import Place
+from gblock.project.names.spelling import Spelling
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
 from gblock.project.processes.conditions import condition
-from gblock.project.reading import summary as tags
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Path
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
+    Expr,
+    NameExpr,
+    last_name,
+    passed,
+)
 from gblock.project.reading.positions import excerpt, row_is_main_guard
-from gblock.project.reading.summary import Call, Expr, ModuleSummary, NameExpr
+from gblock.project.reading.summary import Call, ModuleSummary
 
 PATCHED = (
     "dns",
@@ -31,7 +41,7 @@ PATCHED = (
     "threading",
     "time",
 )
-"""What ``patch_all()`` replaces; ``dns`` are the look-ups of ``socket``."""
+"""The modules that ``patch_all()`` patches; ``dns`` is name resolution in ``socket``."""
 
 _KEYWORDS = (
     "socket dns time select thread os ssl subprocess sys aggressive Event builtins signal queue "
@@ -43,7 +53,7 @@ _BY_KEYWORD = {
     "select": ("select", "selectors"),
     "socket": ("socket", "dns"),
 }
-"""What a parameter of ``patch_all`` stands for where it is not the module of its name."""
+"""The module of a parameter of ``patch_all``, if the names differ."""
 _BY_FUNCTION = {"thread": ("threading",), "socket": ("socket", "dns")}
 """The same of ``patch_thread`` and the others: ``patch_select`` leaves ``selectors`` alone."""
 _MONKEY = "gevent.monkey."
@@ -57,49 +67,49 @@ _IMPORTS_MONKEY = re.compile(
 )
 _LONGEST = 80
 _BUDGET = 5
-"""In so many files callers are looked for that pass a patch function on."""
+"""At most this many files are searched for callers that pass a patch function on."""
 _MANY = 30
-"""In more files than this a function's name is common: then only its own file is asked."""
+"""A function's name in more files than this is common: only its own file is searched."""
 
 
 class Patch(NamedTuple):
-    """One place that patches the standard library, or makes a driver cooperative."""
+    """One call that patches the standard library, or makes a driver cooperative."""
 
     path: str
     row: int
     symbol: str
-    """What is called: ``gevent.monkey.patch_all``, ``psycogreen.gevent.patch_psycopg``."""
+    """The callee: ``gevent.monkey.patch_all``, ``psycogreen.gevent.patch_psycopg``."""
     text: str
-    """How it is written, on one line."""
+    """Its code on one line."""
     kinds: tuple[str, ...]
     """``full``, ``partial``, ``single`` or ``green_driver`` first; then the circumstances:
     ``in_function``, ``conditional``, ``loop``, ``through_function``, ``extensionless_script``."""
     patched: frozenset[str]
     """Of `PATCHED`, what it replaces; nothing for a driver."""
     scope: int = 0
-    at: tags.Path = ()
+    at: Path = ()
     undone: bool = False
-    """Whether it takes the cooperation away again: ``set_wait_callback(None)``."""
+    """True if it takes the cooperation away again: ``set_wait_callback(None)``."""
     in_main: bool = False
-    """Whether it stands below the main guard, or in a function that is only called there: it runs
-    only where its file is started."""
+    """True if it is below the main guard, or in a function that is only called there, so that it
+    runs only if its file is started."""
 
     condition: str = ""
-    """For a driver: on what it depends; empty where that is nothing, or gevent itself."""
+    """The condition of a driver's patch; empty if there is none but a test for gevent itself."""
 
     @property
     def unpatched(self) -> tuple[str, ...]:
-        """What it leaves as it was, sorted."""
+        """The modules that the patch leaves unpatched, sorted."""
         return tuple(name for name in PATCHED if name not in self.patched)
 
     @property
     def of_driver(self) -> bool:
-        """Whether it speaks of a driver and not of the standard library."""
+        """True if the patch is of a driver and not of the standard library."""
         return self.kinds[0] == "green_driver"
 
     @property
     def at_import(self) -> bool:
-        """Whether importing or starting the module is enough for it to run."""
+        """True if the patch runs when the module is imported or started."""
         return "in_function" not in self.kinds
 
 
@@ -107,7 +117,7 @@ class Patching:
     """Finds the patches of a project.
 
     Args:
-        inference: What the project's expressions can be; its catalog says what makes drivers
+        inference: Type inference over the project; its catalog lists the calls that make drivers
             cooperative.
     """
 
@@ -127,7 +137,7 @@ class Patching:
         """The functions that patch and that are called below a main guard alone."""
 
     def of(self, path: str) -> tuple[Patch, ...]:
-        """The patches that stand in one file, in the order in which they stand."""
+        """Return the patches in one file, in source order."""
         found = self._of.get(path)
         if found is None:
             found = self._of[path] = self._guarded(path)
@@ -141,22 +151,22 @@ class Patching:
         )
 
     def among(self, paths: Iterable[str]) -> list[Patch]:
-        """The patches that stand in some files, file by file."""
+        """Return the patches in some files, file by file."""
         may = self._marked.union(self._through)
         return [patch for path in sorted(may.intersection(paths)) for patch in self.of(path)]
 
     def all(self) -> list[Patch]:
-        """The patches of the whole project, tests left out."""
+        """The patches of the whole project, tests excluded."""
         return [patch for path in self.modules.serving for patch in self.of(path)]
 
     def _is_used(self, package: str) -> bool:
-        """Whether the project imports a package anywhere."""
+        """Return whether the project imports a package."""
         written = re.compile(rb"(?:from|import)\b[^\n]*\b%s\b" % package.encode())
         data = self.modules.data
         return any(written.search(data(path)) for path in self.modules.mentioning(package))
 
     def mentions(self, path: str) -> bool:
-        """Whether a file may hold a patch, told from its bytes."""
+        """Return whether a file may contain a patch, judging by its bytes."""
         return path in self._marked
 
     @cached_property
@@ -164,7 +174,7 @@ class Patching:
         mentioning = self.modules.mentioning
         return frozenset[str]().union(*(mentioning(word, tests=True) for word in self._words))
 
-    # -- what is called by its own name
+    # -- patch functions that are called by name
 
     def _guarded(self, path: str) -> tuple[Patch, ...]:
         try:
@@ -188,31 +198,30 @@ class Patching:
         return tuple(found.values())
 
     def _renamed(self, summary: ModuleSummary) -> set[str]:
-        """Names that may stand for a patch function: aliases, loop variables, parameters."""
+        """Return the names that may mean a patch function: aliases, loop variables, parameters."""
         found: set[str] = set()
         for scope in summary.scopes:
             for name, bindings in scope.bindings.items():
                 for binding in bindings:
-                    if binding.kind == tags.IMPORTED:
+                    if binding.kind == kinds.IMPORTED:
                         original = binding.value.name
                         if original and original != name and self._is_verb(original):
                             found.add(name)
-                    elif binding.kind == tags.LOOPED or self._names(binding.value):
+                    elif binding.kind == kinds.LOOPED or self._names(binding.value):
                         found.add(name)
         return found
 
     def _is_verb(self, name: str) -> bool:
         return name.startswith("patch_") or name in self._verbs
 
-    def _names(self, value: Expr) -> bool:
-        """Return whether a patch function is named anywhere in a value."""
+    def _names(self, value: object) -> bool:
+        """Return whether a binding's value contains the name of a patch function."""
         waiting = [value]
         while waiting:
             part = waiting.pop()
+            if isinstance(part, (NameExpr, AttributeExpr)) and self._is_verb(last_name(part)):
+                return True
             if isinstance(part, tuple):
-                if getattr(part, "tag", None) in (tags.NAME, tags.ATTRIBUTE):
-                    if self._is_verb(last_name(part)):
-                        return True
                 waiting += part
         return False
 
@@ -226,7 +235,7 @@ class Patching:
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
         found = []
-        with self.inference.calling.budget(_BUDGET):
+        with self.inference.budget.limited(_BUDGET):
             symbols = self.inference.callee_symbols(call.expression.callee, place)
         if not symbols and self._is_star_imported(call, summary):
             symbols = {_MONKEY + last_name(call.expression.callee)}
@@ -249,7 +258,7 @@ class Patching:
         return found
 
     def _by_computed_name(self, call: Call, place: Place) -> set[str]:
-        """``getattr(monkey, "patch_" + name)()``, as far as the file tells the names."""
+        """Yield the patches of ``getattr(monkey, "patch_" + name)()``, if the names are known."""
         callee = call.expression.callee
         if (
             callee is None
@@ -264,21 +273,21 @@ class Patching:
         )
         if "gevent.monkey" not in owners:
             return set()
-        wording = Wording.of_file(self.modules.data(place.path), place.path)
-        if wording is None:
+        spelling = Spelling.of_file(self.modules.data(place.path), place.path)
+        if spelling is None:
             return set()
         return {
             f"{_MONKEY}{text}"
-            for one, function in wording.calls
+            for one, function in spelling.calls
             if (one.lineno, one.col_offset) == (call.row, call.column)
             and isinstance(one.func, ast.Call)
             and len(one.func.args) > 1
-            for text in wording.of(one.func.args[1], function)
+            for text in spelling.of(one.func.args[1], function)
             if isinstance(text, str) and text.startswith("patch_")
         }
 
     def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:
-        """Whether ``from gevent.monkey import *`` gives the name that is called."""
+        """Return whether ``from gevent.monkey import *`` binds the called name."""
         bindings = summary.scopes[0].bindings
         name = last_name(call.expression.callee)
         return (
@@ -287,8 +296,8 @@ class Patching:
             and any(one.value == ("gevent.monkey", None, 0) for one in bindings.get("*", ()))
         )
 
-    def _replaced(self, expression: Expr, place: Place) -> frozenset[str]:
-        """What ``patch_all(…)`` replaces; an argument that nobody knows leaves the default."""
+    def _replaced(self, expression: CallExpr, place: Place) -> frozenset[str]:
+        """Return the modules that ``patch_all(…)`` patches; unknown arguments are ignored."""
         off = {
             name
             for position, keyword in enumerate(_KEYWORDS)
@@ -334,7 +343,7 @@ class Patching:
 
     def _is_looped(self, name: str, summary: ModuleSummary, scope: int) -> bool:
         bindings = summary.scopes[scope].bindings.get(name, ())
-        return any(binding.kind == tags.LOOPED for binding in bindings)
+        return any(binding.kind == kinds.LOOPED for binding in bindings)
 
     def _circumstances(self, summary: ModuleSummary, call: Call) -> list[str]:
         found = []
@@ -347,7 +356,7 @@ class Patching:
         return found
 
     def _is_in_main(self, summary: ModuleSummary, call: Call) -> bool:
-        """Return whether a call stands below the main guard, and in no function."""
+        """Return whether a call is below the main guard, outside of functions."""
         scope, path = call.scope, call.path
         while scope:
             if summary.scopes[scope].kind in ("function", "lambda"):
@@ -362,7 +371,7 @@ class Patching:
         )
 
     def _is_conditional(self, summary: ModuleSummary, call: Call) -> bool:
-        """Whether it stands in an ``if`` that is not the one around a script's main part."""
+        """Return whether a call is in an ``if`` other than the main guard."""
         scope, path = call.scope, call.path
         while True:
             entry = summary.scopes[scope]
@@ -382,7 +391,7 @@ class Patching:
         data = self.modules.data(path)
         return excerpt(data, call.row, call.column, call.end_row, call.end_column, _LONGEST)
 
-    # -- files of Python 2, which nobody parses
+    # -- files of Python 2, which cannot be parsed
 
     def _from_text(self, path: str) -> tuple[Patch, ...]:
         """Return the patches that the text of a file of Python 2 shows."""
@@ -406,11 +415,11 @@ class Patching:
                 found.append(Patch(path, row, f"{_MONKEY}patch_{name}", text, kinds, patched))
         return tuple(found)
 
-    # -- functions of the project that patch
+    # -- project functions that patch
 
     @cached_property
     def _through(self) -> dict[str, list[Patch]]:
-        """Calls of functions that patch, which is where the patching happens."""
+        """Yield the patches by calls of project functions that patch."""
         inner: dict[tuple[str, int], list[Patch]] = {}
         for path in self.modules.serving:
             if path not in self._of:
@@ -445,7 +454,7 @@ class Patching:
     def _is_main(
         self, summary: ModuleSummary, scope: int, calling: list[list[tuple[Call, ModuleSummary]]]
     ) -> bool:
-        """Return whether a function is named nowhere but in calls below its file's main guard."""
+        """Return whether a function is named only in calls below its file's main guard."""
         name = summary.scopes[scope].name
         calls = [call for caller in calling for call, where in caller if where is summary]
         if not calls or any(where is not summary for caller in calling for _, where in caller):
@@ -456,7 +465,7 @@ class Patching:
         )
 
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:
-        """The calls of one function, file by file."""
+        """Yield the calls of one function, file by file."""
         found = []
         mentioning = self.modules.mentioning(name)
         for other in mentioning if len(mentioning) <= _MANY else [path]:
@@ -475,13 +484,13 @@ class Patching:
 
     def _is_function(self, call: Call, where: str, path: str, scope: int) -> bool:
         place = Place(where, call.scope, call.path)
-        with self.inference.calling.budget(_BUDGET):
+        with self.inference.budget.limited(_BUDGET):
             values = self.inference.infer(call.expression.callee, place)
         return any(value.kind == FUNCTION and comes_from(value, path, scope) for value in values)
 
 
 def runs_later(summary: ModuleSummary, scope: int) -> bool:
-    """Whether code in a scope runs when something is called, and not when it is imported."""
+    """Return whether code in a scope runs at a call, and not at import."""
     while scope > 0:
         if summary.scopes[scope].kind in ("function", "lambda"):
             return True

@@ -1,4 +1,4 @@
-"""Whether anything in a repository says that gevent is used: code, requirements, deployments."""
+"""Evidence that a repository uses gevent: code, requirements, deployment files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gblock.project.processes import formats
 from gblock.project.processes.deployment import Deployment
 from gblock.project.reading.modules import WORDS, Modules
 from gblock.project.reading.requirements import Requirements
+from gblock.project.reading.tree import Tree
 
 _USED = re.compile(
     rb"""^[ \t]*(?:from|import)[ \t][^\n#]*(?:gevent|\b(?:locust|flask_sockets|grequests)\b)"""
@@ -17,11 +18,11 @@ _USED = re.compile(
 )
 """An import, or the name of a module, a class or an option in a string."""
 _DISTRIBUTIONS = ("gevent", "gevent-websocket", "locust", "locustio", "grequests", "psycogreen")
-"""What a project requires that runs on gevent."""
+"""Distributions whose requirement shows that a project runs on gevent."""
 
 
 def presence(modules: Modules, deployment: Deployment) -> str:
-    """Return what says that gevent is used, as the end of a sentence; empty if nothing does.
+    """Return evidence that gevent is used, as the end of a sentence; empty if there is none.
 
     Args:
         modules: The project's files.
@@ -31,17 +32,22 @@ def presence(modules: Modules, deployment: Deployment) -> str:
         for path in modules.mentioning(word):
             if _USED.search(modules.data(path)):
                 return f"{os.path.relpath(path, modules.root)} names it"
-    requirements = Requirements(deployment.tree)
     for name in _DISTRIBUTIONS:
-        if name in requirements:
+        if name in deployment.requirements:
             return f"the project requires {name}"
     found = formats.mention(deployment.tree, (b"gevent", b"locust"))
     return f"{os.path.relpath(found, modules.root)} names it" if found is not None else ""
 
 
-def is_deployable(deployment: Deployment) -> bool:
-    """Return whether a directory is a project by what stands in it beside code.
+def is_required(tree: Tree) -> bool:
+    """Return whether the files below a directory require a distribution that runs on gevent."""
+    required = Requirements(tree)
+    return any(name in required for name in _DISTRIBUTIONS)
 
-    That is a list of requirements or a file that starts something: loose scripts have none.
+
+def is_deployable(deployment: Deployment) -> bool:
+    """Return whether a directory is a project, judging by its files other than code.
+
+    A project has a list of requirements or a file that starts processes; loose scripts have none.
     """
-    return bool(deployment.commands) or Requirements(deployment.tree).is_listed
+    return bool(deployment.commands) or deployment.requirements.is_listed

@@ -1,9 +1,9 @@
-"""Which processes the project starts, which of them run on gevent, and what each can run.
+"""The processes that the project starts: on gevent or not, with the modules that each can run.
 
-From the text of a file to a process: a `Command` is what a deployment file writes; a `Launch` is a
+From the text of a file to a process: a `Command` is a line of a deployment file; a `Launch` is a
 command that the project's own code starts; a `Program` is what a command runs once ``exec``,
-``env`` and scripts are followed; a `Server` is what its arguments and settings say; a `Start` is a
-server with the place that starts it; a `Process` adds what its modules import and patch.
+``env`` and scripts are followed; a `Server` has its arguments and settings interpreted; a `Start`
+is a server with the place that starts it; a `Process` adds its modules' imports and patches.
 """
 
 from __future__ import annotations
@@ -23,24 +23,36 @@ from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, 
 from gblock.project.processes.starts import Evidence, Start, Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
+from gblock.project.reading.testcode import is_stand_in
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
 _BY_FILE = ("script", "console script", "management command")
-"""Kinds of processes that are told apart by the file in which they begin."""
+"""Kinds of processes that are distinguished by their entry file."""
 _SERVERS = ("gunicorn", "celery", "uwsgi", "server")
 _STARTS_GUNICORN = "starts gunicorn"
 _PATCHES = ", which patches"
+_RUNS_TESTS = re.compile(
+    rb"\b(?:pytest|py\.test|unittest|nose|nose2|testtools)\.(?:console_)?(?:main|run_exit)\("
+    rb"|\bpytest\.cmdline\.main\(|\bTextTestRunner\("
+)
+"""Calls that run tests."""
+_APART = frozenset(
+    ("setup.py", "asgi.py", "noxfile.py", "fabfile.py", "conftest.py", "wscript", "conf.py")
+)
+"""Files that start no service on gevent: packaging, documentation, servers on asyncio."""
 _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
-"""What a script names that is made to serve."""
+"""Names in a script that serves."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
+_HANDLES = re.compile(rb"\b(?:get_[aw]sgi_application|[AW]SGIHandler|execute_from_command_line)\b")
+"""Names in a program that makes Django's handler, which loads the table of URLs."""
 _DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
 
 
 class Process(NamedTuple):
-    """A process that the project starts, judged: on gevent or not, patched how, running what.
+    """A process that the project starts: on gevent or not, with its patches and modules.
 
-    It is made of one or more `Start` values that begin in the same files.
+    A process has one or more `Start` values with the same entry files.
     """
 
     name: str
@@ -60,52 +72,60 @@ class Process(NamedTuple):
     patches: tuple[Patch, ...] = ()
     """The patches of the standard library on its way."""
     drivers: tuple[Patch, ...] = ()
-    """What makes drivers cooperative in it."""
+    """The patches that make drivers cooperative in the process."""
     preload: bool = False
-    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    """True if the application is imported before the workers patch: gunicorn's ``preload_app``."""
     before: tuple[str, ...] = ()
     """Of the entries those that run before the server patches."""
     by_server: bool = False
-    """Whether the server patches."""
+    """True if the server patches."""
     open: bool = False
-    """Whether the application that a server runs is not known: then it may run anything."""
+    """True if the application that a server runs is not known: then it may run anything."""
     main: str = ""
     """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
     as_file: bool = False
-    """Whether that is started by its path: then the packages around it do not run."""
+    """True if that is started by its path: then the packages around it do not run."""
     demo: bool = False
-    """Whether it is nothing but the main guard of a module that is made to be imported: nothing
+    """True if it is nothing but the main guard of a module that is made to be imported: nothing
     deploys it."""
+    assumed: tuple[str, ...] = ()
+    """Of the entries those that nothing but their being the only ones of their kind leads to:
+    settings that the environment chooses."""
 
     def runs(self, patch: Patch) -> bool:
-        """Return whether a patch in a module that the process can run is one that it reaches."""
+        """Return whether the process can reach a patch in one of its modules."""
         return _runs(self, patch)
 
     @property
     def started(self) -> tuple[str, int] | None:
-        """The file and the row of the first evidence."""
+        """The path and the row of the first evidence."""
         return self.evidence[0][:2] if self.evidence else None
 
     @property
     def is_gevent_service(self) -> bool:
-        """Whether it surely runs on gevent, and is neither a test nor a demo."""
+        """True if the process surely runs on gevent, and is neither a test nor a demo."""
         return self.runs_on_gevent == YES and self.is_deployed
 
     @property
+    def is_load_test(self) -> bool:
+        """True if the process is locust, or a program that imports it."""
+        return self.kind == "locust" or "imports locust" in self.why
+
+    @property
     def is_deployed(self) -> bool:
-        """Whether it may run in production: it is neither a test nor a demo."""
+        """True if the process may run in production: it is neither a test nor a demo."""
         return self.kind != "tests" and not self.demo
 
 
 class Processes:
-    """Answers about the processes of one project.
+    """The processes of one project.
 
     Args:
-        inference: What the project's expressions can be.
-        root: The directory in which the files that start processes are looked for; by default
-            the project's.
+        inference: Type inference over the project.
+        root: The directory that is searched for files that start processes; by default the
+            project's.
         exclude: Patterns as in `.gitignore`.
-        around: What was read already of the files that start processes.
+        around: The deployment files and imports, if they were read already.
     """
 
     def __init__(
@@ -131,45 +151,61 @@ class Processes:
 
     @property
     def notes(self) -> list[Note]:
-        """The files that could not be understood."""
+        """The files that could not be parsed."""
         return self.deployment.notes
 
     def all(self) -> list[Process]:
-        """Every process, those on gevent first."""
+        """All processes, those on gevent first."""
         return self._all
 
     @property
     def has_gevent(self) -> bool:
-        """Whether some process of the project, its tests aside, runs on gevent."""
+        """True if some process of the project, tests aside, runs on gevent."""
         return self._around.speaks_of_gevent and any(
             process.is_gevent_service for process in self._all
         )
 
     @property
     def may_have_gevent(self) -> bool:
-        """Whether some process of the project runs on gevent, or may."""
+        """True if some process of the project runs, or may run, on gevent."""
         return any(p.is_deployed and p.runs_on_gevent != NO for p in self._all)
 
     def reaching(self, path: str) -> list[Process]:
-        """The processes that can run a module."""
+        """Return the processes that can run a module."""
         return [process for process in self._all if path in self.modules_of(process)]
 
     def modules_of(self, process: Process) -> frozenset[str]:
-        """The files that a process can run."""
+        """Return the files that a process can run."""
         return self._modules_from(process)
 
-    def _modules_from(self, begun: Process | Server, *, eager: bool = False) -> frozenset[str]:
-        key = (begun.entries, begun.main, begun.as_file, eager)
+    def handling(self, process: Process) -> frozenset[str]:
+        """Return the files whose handlers of requests a process can run.
+
+        A program that only sets Django up loads its settings, and serves none of the views.
+        """
+        if process.kind not in _BY_FILE:
+            return self.modules_of(process)
+        reached = self.graph.of(
+            process.entries, main=process.main, as_file=process.as_file, handler=False
+        )
+        if any(_HANDLES.search(self.modules.data(path)) for path in reached):
+            return self.modules_of(process)
+        return reached
+
+    def _modules_from(
+        self, begun: Process | Server, *, eager: bool = False, data: bool = True
+    ) -> frozenset[str]:
+        key = (begun.entries, begun.main, begun.as_file, eager, data)
         if key not in self._reached:
             self._reached[key] = self.graph.of(
-                begun.entries, eager=eager, main=begun.main, as_file=begun.as_file
+                begun.entries, eager=eager, main=begun.main, as_file=begun.as_file, data=data
             )
         return self._reached[key]
 
     def on_gevent(self, path: str) -> list[Process]:
-        """The processes of the service that can run a module and surely run on gevent.
+        """Return the processes of the service that can run a module and surely run on gevent.
 
-        A script that nothing starts, as far as anybody knows, counts only where it is all there is.
+        A script that nothing is known to start counts only if there is no other process.
         """
         found = [p for p in self._on_gevent if path in self.modules_of(p)]
         return [process for process in found if not self.is_casual(process)] or found
@@ -184,7 +220,7 @@ class Processes:
         ]
 
     def _surely_missing(self, process: Process) -> tuple[str, ...]:
-        """What stays unpatched whichever functions run of those that the process can reach."""
+        """Return the modules that stay unpatched, whichever reachable functions run."""
         if not process.missing:
             return ()
         patched = frozenset[str]().union(
@@ -198,12 +234,27 @@ class Processes:
         return tuple(name for name in process.missing if name not in patched)
 
     def is_casual(self, process: Process) -> bool:
-        """Return whether a process is known from a script's own main guard alone."""
+        """Return whether a script's own main guard is the only evidence of a process."""
         return process.kind == "script" and all(
             evidence.path in process.entries
             or any(evidence.path == p.path for p in process.patches)
             for evidence in process.evidence
         )
+
+    def is_of_service(self, process: Process) -> bool:
+        """Return whether a process serves on gevent.
+
+        A script that nothing is known to start is a tool, where something starts other processes.
+        """
+        if not process.is_gevent_service:
+            return False
+        return not (self.is_casual(process) and self._has_started)
+
+    @cached_property
+    def _has_started(self) -> bool:
+        """True if something starts a process on gevent: neither its main guard nor locust alone."""
+        started = (p for p in self._all if p.is_gevent_service and not p.is_load_test)
+        return any(not self.is_casual(process) for process in started)
 
     @cached_property
     def incomplete(self) -> list[Process]:
@@ -211,22 +262,24 @@ class Processes:
         return [process for process in self._on_gevent if process.missing]
 
     def has_native_threads(self, path: str) -> bool:
-        """Whether every process on gevent that can run a module leaves ``threading`` unpatched."""
+        """Return whether all processes on gevent that run a module have native threads."""
         if not self.has_gevent or not any("threading" in p.missing for p in self.incomplete):
             return False
         found = self.on_gevent(path)
         return bool(found) and all("threading" in process.missing for process in found)
 
     def only_without_gevent(self, path: str) -> bool:
-        """Whether a module surely never runs on gevent.
+        """Return whether a module surely never runs on gevent.
 
-        Some process must reach it, none of these may run on gevent, and the project must have one
-        that does. Where a module that no process is known to reach imports it, nothing is sure.
+        Some process must reach the module, none of these may run on gevent, and another process
+        must. If a module that no process is known to reach imports it, the answer is no.
         """
         found = [process for process in self.reaching(path) if process.is_deployed]
         if any(process.runs_on_gevent != NO for process in found):
             return False
-        if not self.has_gevent:  # then what only a main guard starts may be started elsewhere, too
+        if self._only_load_tests_on_gevent:
+            return True
+        if not self.has_gevent:  # a script with a main guard may be started elsewhere too
             found = [process for process in found if not self.is_casual(process)]
         if not found:
             return False
@@ -236,20 +289,39 @@ class Processes:
         return path not in self._uncertain
 
     @cached_property
+    def _only_load_tests_on_gevent(self) -> bool:
+        """Return whether load tests alone run on gevent, beside a server that is known not to.
+
+        A load test runs what it imports, and no code of the service that it tests.
+        """
+        green = [p for p in self._all if p.is_deployed and p.runs_on_gevent != NO]
+        return (
+            bool(green)
+            and all(process.is_load_test for process in green)
+            and any(p.kind in _SERVERS and not p.open for p in self._all)
+        )
+
+    @cached_property
     def _uncertain(self) -> frozenset[str]:
-        """What modules lead to that no process is known to reach: nobody knows who runs them."""
+        """The modules that are reached only from modules without a known process."""
         known = frozenset[str]().union(
             *(self.modules_of(process) for process in self._all if process.kind != "tests")
         )
-        unknown = (path for path in self.modules.serving if path not in known)
+        unknown = (
+            path
+            for path in self.modules.serving
+            if path not in known
+            and os.path.basename(path) not in _APART
+            and self.modules.data(path).strip()
+        )
         return self.graph.of(unknown, main=None)
 
     @cached_property
     def _any_open(self) -> bool:
-        """Whether some process on gevent may run anything.
+        """Return whether some process on gevent may run anything.
 
-        A settings file that no command names counts only where nothing else tells of an
-        application: it is often one more of several for the same.
+        A settings file that no command names counts only if no other application is known: it is
+        often one of several for the same application.
         """
         servers = [p for p in self._all if p.kind in _SERVERS and p.runs_on_gevent != NO]
         told = any(not process.open for process in servers)
@@ -257,7 +329,7 @@ class Processes:
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
-        """The files in which scripts without gevent begin."""
+        """The entry files of scripts without gevent."""
         return frozenset(
             path
             for process in self._all
@@ -265,7 +337,7 @@ class Processes:
             for path in process.entries
         )
 
-    # -- every process
+    # -- all processes
 
     @cached_property
     def _all(self) -> list[Process]:
@@ -295,12 +367,12 @@ class Processes:
         )
 
     def _with_demos(self, processes: list[Process]) -> list[Process]:
-        """Mark the demos among the processes.
+        """Return the processes with the demos among them marked.
 
-        A module is made to be imported if it patches nothing when it is imported, and another
-        process runs it, or it is part of a package in which something imports it or which leaves
-        patching to others. Its main guard shows what it can do; a script that is not imported, and
-        a file that something starts, are what they seem.
+        A module is a library if it patches nothing at import, and another process runs it, or it is
+        part of a package in which something imports it or which leaves patching to others. The main
+        guard of a library is a demo. A script that is not imported, and a file that something
+        starts, are no demos.
         """
         casual = [
             process
@@ -336,7 +408,7 @@ class Processes:
         return process.patched == NONE and not _SERVES.search(self.modules.data(process.main))
 
     def _unclaimed(self, processes: list[Process]) -> list[Start]:
-        """Modules that patch, or import one that does, and that nothing imports or starts."""
+        """Yield modules that patch, directly or by import, and that nothing imports or starts."""
         reached = frozenset[str]().union(
             *(self.modules_of(process) for process in processes if process.kind != "tests")
         )
@@ -349,7 +421,7 @@ class Processes:
                     continue
                 leading = sorted({path, *self.graph.leading_to(path)} - reached)
                 tops = [one for one in leading if not self.graph.importers.get(one, set()) - {one}]
-                for top in tops or [path]:  # where imports go round in a circle there is no top
+                for top in tops or [path]:  # a cycle of imports has no top
                     name = f"python {os.path.relpath(top, self.root)}"
                     evidence = Evidence(patch.path, patch.row, patch.text)
                     server = Server("script", BY_CODE, "", (top,), name, main=top, as_file=True)
@@ -358,10 +430,17 @@ class Processes:
 
     def _process(self, start: Start) -> Process:
         server = start.server
+        if server.kind == "script" and self._runs_tests(server.main):
+            server = server._replace(kind="tests")
         entries = self._with_settings(server.entries, start.variables)
+        named = start.variables.get("DJANGO_SETTINGS_MODULE")
+        assumed = () if named else tuple(one for one in entries if one not in server.entries)
         server = server._replace(entries=entries)
         reached = self._modules_from(server)
         patches = [patch for patch in self.patching.among(reached) if _runs(server, patch)]
+        if any(not patch.of_driver for patch in patches):
+            sure = self._modules_from(server, data=False)
+            patches = [patch for patch in patches if patch.of_driver or patch.path in sure]
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, reached, effective)
@@ -386,7 +465,12 @@ class Processes:
             server.open,
             server.main,
             server.as_file,
+            assumed=assumed,
         )
+
+    def _runs_tests(self, path: str) -> bool:
+        """Return whether a script does nothing but to run tests."""
+        return self.modules.is_module(path) and bool(_RUNS_TESTS.search(self.modules.data(path)))
 
     def _evidence(self, patches: list[Patch]) -> Iterable[Evidence]:
         return (Evidence(p.path, p.row, p.text) for p in patches)
@@ -394,7 +478,7 @@ class Processes:
     def _with_settings(
         self, entries: tuple[str, ...], variables: dict[str, str]
     ) -> tuple[str, ...]:
-        """The entries, and Django's settings where the environment names them."""
+        """Return the entries, and Django's settings if the environment names them."""
         if not self._settings and "DJANGO_SETTINGS_MODULE" not in variables:
             return entries
         if not any(_DJANGO.search(self.modules.data(path)) for path in entries):
@@ -404,14 +488,20 @@ class Processes:
         path = self.servers.module(named, self.root) if named else None
         more = [path] if path is not None else self._settings
         if any(b"DJANGO_SETTINGS_MODULE" in self.modules.data(one) for one in entries):
-            more = [path] if path is not None else []
+            more = [path] if path is not None else self._settings_in(entries)
         return tuple(dict.fromkeys((*entries, *more)))
 
     @cached_property
     def _settings(self) -> list[str]:
-        """The modules that are named as Django's settings somewhere."""
+        """The modules that the project names as Django's settings."""
+        found = self._settings_in(self.modules.mentioning("DJANGO_SETTINGS_MODULE"))
+        real = [one for one in found if not is_stand_in(one, self.modules.root)]
+        return real or found  # settings for development import those that they change
+
+    def _settings_in(self, paths: Iterable[str]) -> list[str]:
+        """Return the modules that some files name as Django's settings."""
         found: list[str] = []
-        for path in self.modules.mentioning("DJANGO_SETTINGS_MODULE"):
+        for path in paths:
             for match in _DJANGO_SETTINGS.finditer(self.modules.data(path)):
                 target = self.graph.named(match[1].decode(), path)
                 if target is not None and target not in found:
@@ -419,7 +509,7 @@ class Processes:
         return found
 
     def _effective(self, patches: list[Patch], entries: tuple[str, ...]) -> list[Patch]:
-        """The patches that happen: at import, or in a function of an entry module."""
+        """Return the patches that run: at import, or in a function of an entry module."""
         return [p for p in patches if p.at_import or p.path in entries]
 
     def _judged(
@@ -428,11 +518,16 @@ class Processes:
         reached: frozenset[str],
         effective: list[Patch],
     ) -> tuple[str, str]:
-        """Whether a process runs on gevent, and why; `BY_CODE` where only imports can tell."""
+        """Return whether a process runs on gevent, and why; `BY_CODE` if imports must decide."""
         if server.gevent not in (BY_CODE, NO):
             return server.gevent, server.why
         if server.kind == "tests":
             return (UNKNOWN if effective else NO), "tests"
+        sure = [one for one in effective if not _asks_for_worker(server, one)]
+        if effective and not sure:
+            first = effective[0]
+            where = os.path.relpath(first.path, self.root)
+            return NO, f"{first.text} in {where}:{first.row} is for another worker class"
         if effective:
             first = effective[0]
             return YES, f"{first.text} in {os.path.relpath(first.path, self.root)}:{first.row}"
@@ -458,16 +553,16 @@ class Processes:
         return BY_CODE, server.why
 
     def _installs(self, distribution: str) -> bool:
-        """Whether the project's own list of requirements names a distribution."""
+        """Return whether the project's requirements name a distribution."""
         return distribution in self.deployment.requirements
 
     def _by_imports(self, process: Process, shared: frozenset[str]) -> Process:
-        """Judge a process that neither patches nor has a server that is gevent's.
+        """Return the verdict on a process without patches and without a gevent server.
 
         Args:
-            process: It.
-            shared: What processes that surely run on gevent can run: that such a module imports
-                gevent is for their sake.
+            process: The process to judge.
+            shared: The modules of processes that surely run on gevent; an import of gevent in
+                these is no evidence.
         """
         reached = self.modules_of(process) - shared
         eager = self._modules_from(process, eager=True) & (reached | {*process.entries})
@@ -475,7 +570,7 @@ class Processes:
         for path in sorted(eager):
             mention = self.mentions.of(path)
             if mention.imports or mention.async_mode:
-                # Where others surely run on gevent, an import far away may be for their sake.
+                # If other processes surely run on gevent, a distant import may be meant for them.
                 certain = path in process.entries or not shared
                 gevent = YES if certain else UNKNOWN
                 why = f"{os.path.relpath(path, self.root)} imports gevent"
@@ -507,14 +602,23 @@ class Processes:
 
 
 def _runs(begun: Process | Server, patch: Patch) -> bool:
-    """Return whether a patch in a module that a process can run is one that it reaches."""
+    """Return whether a process can reach a patch in one of its modules."""
     if not patch.in_main or patch.path == begun.main:
         return True
     return not patch.at_import and patch.path in begun.entries  # a console script calls a function
 
 
+def _asks_for_worker(server: Server, patch: Patch) -> bool:
+    """Return whether gunicorn's settings patch in a hook, under a condition, for another worker.
+
+    A settings file that patches in any case does so for the worker class that the command names.
+    """
+    is_hook = "in_function" in patch.kinds and "conditional" in patch.kinds
+    return server.kind == "gunicorn" and server.gevent == NO and is_hook
+
+
 def _together(one: Process, other: Process) -> Process:
-    """Two processes that begin in the same file, started from two places."""
+    """Return one process for two with the same entry file, started from two places."""
     return one._replace(
         evidence=tuple(dict.fromkeys((*one.evidence, *other.evidence))),
         entries=tuple(dict.fromkeys((*one.entries, *other.entries))),
@@ -525,6 +629,7 @@ def _together(one: Process, other: Process) -> Process:
         by_server=one.by_server and other.by_server,
         open=one.open and other.open,
         as_file=one.as_file and other.as_file,
+        assumed=tuple(path for path in one.assumed if path in other.assumed),
     )
 
 

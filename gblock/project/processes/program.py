@@ -1,4 +1,4 @@
-"""What a command really runs, behind ``exec``, ``env``, ``sudo`` and other wrappers."""
+"""The programs behind commands: ``exec``, ``env``, ``sudo`` and other wrappers are followed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ SERVERS = frozenset(
     "huey_consumer huey_consumer.py uvicorn hypercorn daphne waitress-serve chaussette pserve "
     "twistd django-admin pytest py.test tox nox nosetests".split()
 )
-"""Programs that run what they are told to."""
+"""Programs that run the command in their arguments."""
 _SHELLS = frozenset("sh bash ash dash zsh ksh".split())
 _SILENT = frozenset(
-    ". [ [[ alias apk apt apt-get awk black break brew cargo cat cd chmod chown cmake conda "
-    "continue cp curl date dnf docker-build echo egrep exit false find flake8 gcc git go grep "
-    "groupadd hash head id install isort java kill killall ln ls make mkdir mv mypy mysql nginx "
-    "node npm npx pg_isready pip pip3 pipx pkill popd postgres pre-commit printf psql pushd "
-    "pylint read redis-cli redis-server return rm rmdir rsync ruff scp sed service set shift "
-    "sleep sort source ssh systemctl tail tar tee test touch trap true twine type ulimit umask "
-    "uniq unset unzip useradd usermod venv virtualenv wait wc wget which whoami yarn yum".split()
+    ". [ [[ alias apk apt apt-get awk basename black break brew cargo cat cd chmod chown "
+    "cmake conda continue cp curl date dirname dnf docker-build echo egrep exit false find "
+    "flake8 gcc git go grep groupadd hash head id install isort java kill killall ln ls make "
+    "mkdir mv mypy mysql nginx node npm npx pg_isready pgrep pidof pip pip3 pipx pkill popd "
+    "postgres pre-commit printf ps psql pushd pylint read redis-cli redis-server return rm "
+    "rmdir rsync ruff scp sed service set shift sleep sort source ssh systemctl tail tar tee "
+    "test touch trap true twine type ulimit umask uniq unset unzip useradd usermod venv "
+    "virtualenv wait wc wget which whoami yarn yum".split()
 )
 """Programs that are no servers and start none."""
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
@@ -33,20 +34,20 @@ _DEEP = 6
 
 
 class Program(NamedTuple):
-    """What a `Command` runs once shells, wrappers and scripts of the repository are followed."""
+    """The program of a `Command` behind shells, wrappers and scripts of the repository."""
 
     name: str
     """``python``, one of `SERVERS`, or ``""`` for a script that an installation provides."""
     arguments: tuple[str, ...]
     command: Command
-    """Where it stands; of several files that lead to it, the innermost."""
+    """Its place; of several files that lead to it, the innermost."""
     path: str = ""
     """For ``python``: the file that is run, where it is one of the repository."""
     point: EntryPoint | None = None
 
 
 class Programs:
-    """Finds what commands run.
+    """Finds the programs that commands run.
 
     Args:
         deployment: The repository's files.
@@ -59,11 +60,11 @@ class Programs:
 
     @cached_property
     def all(self) -> list[Program]:
-        """What all commands of the repository run, in their order."""
+        """The programs of all commands of the repository, in order."""
         return [program for command in self.deployment.commands for program in self.of(command)]
 
     def of(self, command: Command, depth: int = 0) -> list[Program]:
-        """What one command runs; scripts of the repository are followed."""
+        """Return the programs that one command runs; the repository's scripts are followed."""
         words, environment = _without_assignments(command.words)
         if environment:
             merged = {**command.variables, **environment}
@@ -78,7 +79,7 @@ class Programs:
             found = self._at(words, index, command, depth)
             if found is not None:
                 return found
-        # A wrapper's arguments hold all sorts of names: that of a script is looked for last.
+        # A wrapper's arguments may look like scripts, so scripts are searched last.
         for index, word in enumerate(words):
             if word in self.points:
                 point = self.points[word]
@@ -88,7 +89,7 @@ class Programs:
     def _at(
         self, words: tuple[str, ...], index: int, command: Command, depth: int
     ) -> list[Program] | None:
-        """What runs if the program stands at this word; None if it does not."""
+        """Return the programs if this word names one, else None."""
         word, rest = words[index], words[index + 1 :]
         name = os.path.basename(word)
         if word == "eval":
@@ -111,7 +112,7 @@ class Programs:
         return None
 
     def _inner(self, text: str, command: Command, depth: int) -> list[Program]:
-        """What a text runs, as ``sh -c`` has one."""
+        """Return the programs that a shell's text runs, as in ``sh -c``."""
         found = []
         for simple in Script(text, command.variables).commands():
             inner = command._replace(
@@ -163,7 +164,7 @@ class Programs:
         return first.startswith("#!") and "python" in first
 
     def _python(self, rest: tuple[str, ...], command: Command, depth: int) -> list[Program] | None:
-        """What follows ``python``: a module, a file, or nothing that anybody can follow."""
+        """Return the programs that ``python`` runs: a module or a file; none for other code."""
         index = 0
         while index < len(rest):
             word = rest[index]
@@ -200,7 +201,7 @@ class Programs:
 
 
 def option(arguments: tuple[str, ...], *names: str) -> str | None:
-    """The last value of an option: ``-k x``, ``-kx``, ``--name x``, ``--name=x``."""
+    """Return the last value of an option: ``-k x``, ``-kx``, ``--name x``, ``--name=x``."""
     found = None
     for index, word in enumerate(arguments):
         for name in names:
@@ -214,12 +215,12 @@ def option(arguments: tuple[str, ...], *names: str) -> str | None:
 
 
 def _filled(words: tuple[str, ...], variables: dict[str, str]) -> tuple[str, ...]:
-    """Words with the variables put in that are known; one that is nothing else may be several."""
+    """Return the words with known variables expanded; a variable alone may become several words."""
     script = Script("", variables)
     found: list[str] = []
     for word in words:
         if "$" not in word or any(letter.isspace() for letter in word) or "$@" in word:
-            found.append(word)  # a text is a shell's own to fill
+            found.append(word)  # the shell expands its text itself
             continue
         filled = script.expanded(word)
         found += filled.split() if word[0] == "$" else [filled]

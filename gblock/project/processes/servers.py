@@ -1,4 +1,4 @@
-"""What the command lines and settings of servers say: gevent or not, which application."""
+"""Servers' command lines and settings: the worker class and the application."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import re
 from typing import NamedTuple
 
 from gblock.project.names import values as v
-from gblock.project.names.calling import ALLOWANCE
-from gblock.project.names.expressions import Place, dotted, last_name
+from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.inference import Inference
-from gblock.project.names.values import Value
+from gblock.project.names.texts import Texts
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
-from gblock.project.reading import summary as tags
+from gblock.project.reading.expressions import last_name
 from gblock.project.reading.import_graph import ImportGraph
+from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import shortened
-from gblock.project.reading.summary import Expr
 from gblock.project.reading.tree import Tree
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 BY_CODE = ""
-"""The server has no say: the code that it runs decides."""
+"""The code that the server runs decides."""
 
 _FLAGS = frozenset(
     "--reload --preload --daemon --check-config --print-config --spew --no-sendfile --reuse-port "
@@ -39,18 +38,14 @@ _UWSGI_PATCHES = (
     "--gevent-early-monkey-patch",
     "--gevent-patch",
 )
-_DEFAULTS = frozenset("get getenv env str config environ get_env getvalue".split())
-"""Functions that return their second argument where the environment sets nothing."""
-_DEEP = 5
-"""So many names are followed to where a setting is written."""
 _NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
 _BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
 
 
 class Server(NamedTuple):
-    """What a `Program`'s arguments and settings files say: on gevent or not, which modules.
+    """A `Program` with its arguments and settings files interpreted: gevent or not, and modules.
 
-    Scripts are servers, too, of the kind ``script``: their arguments leave the rest to the code.
+    Scripts are servers too, of the kind ``script``: only their code decides about gevent.
     """
 
     kind: str
@@ -61,27 +56,27 @@ class Server(NamedTuple):
     """The files where it begins."""
     name: str = ""
     patches: bool = False
-    """Whether the server itself monkey patches, before or while it starts."""
+    """True if the server itself monkey patches, before or while it starts."""
     preload: bool = False
-    """Whether the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    """True if the application is imported before the workers patch: gunicorn's ``preload_app``."""
     before: tuple[str, ...] = ()
     """Of the entries those that run before the server patches."""
     evidence: tuple[tuple[str, int], ...] = ()
-    """More places that say so: settings files."""
+    """Further evidence: settings files."""
     open: bool = False
-    """Whether the application that it runs is not known."""
+    """True if the application that it runs is not known."""
     main: str = ""
     """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
     as_file: bool = False
-    """Whether that is started by its path: then the packages around it do not run."""
+    """True if that is started by its path: then the packages around it do not run."""
 
 
 class Servers:
-    """Reads how programs are started.
+    """Interprets the arguments and settings of servers.
 
     Args:
-        inference: What the project's expressions can be.
-        graph: What modules import.
+        inference: Type inference over the project.
+        graph: The import graph.
         tree: The repository's files.
     """
 
@@ -90,15 +85,16 @@ class Servers:
         self.modules = inference.modules
         self.graph = graph
         self.tree = tree
+        self.texts = Texts(inference)
 
-    # -- what a name of a module means
+    # -- names of modules
 
     def module(self, written: str, *directories: str) -> str | None:
-        """The file of ``package.module`` or ``package.module:application``.
+        """Return the file of ``package.module`` or ``package.module:application``.
 
         Args:
             written: The name.
-            directories: Where it is looked up, in this order; then anywhere.
+            directories: The directories to search, in order; then the whole project.
         """
         name = re.split(r"[:(\[]", written.strip().strip("\"'"), maxsplit=1)[0]
         if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
@@ -110,11 +106,11 @@ class Servers:
         return self._anywhere(name)
 
     def homes(self, command: Command, chdir: str | None = None) -> tuple[str, ...]:
-        """The directories from which a command's modules may be imported, the likeliest first.
+        """Return the directories that a command may import modules from, the likeliest first.
 
         Args:
-            command: It.
-            chdir: Where its own option tells it to go.
+            command: The command.
+            chdir: The value of its option for the working directory.
         """
         if not chdir:
             return (command.home, command.working)
@@ -123,21 +119,19 @@ class Servers:
         return (os.path.normpath(os.path.join(command.home, chdir)), command.working)
 
     def _anywhere(self, name: str) -> str | None:
-        """The one module of this name, wherever it stands: containers have other directories."""
+        """Return the only module of this name in the project: containers have other directories."""
         tail = os.sep + name.replace(".", os.sep)
         endings = (f"{tail}.py", f"{tail}{os.sep}__init__.py")
         depth = name.count(".") + 1
-        found = [
-            path
-            for path in self.modules.serving
-            if path.endswith(endings) and not self._is_inside_package(path, depth)
-        ]
+        named = [path for path in self.modules.serving if path.endswith(endings)]
+        found = [path for path in named if not self._is_inside_package(path, depth)]
         if not found and "." in name:
             return self._anywhere(name.rpartition(".")[0])
+        found = found or named  # a container may start inside of a package
         return found[0] if len(found) == 1 else None
 
     def _is_inside_package(self, path: str, depth: int) -> bool:
-        """Whether a module of so many names has more of them: then it is another one."""
+        """Return whether a file's dotted name is longer than the given number of parts."""
         directory = path.removesuffix(f"{os.sep}__init__.py")
         for _ in range(depth):
             directory = os.path.dirname(directory)
@@ -146,11 +140,11 @@ class Servers:
     # -- gunicorn
 
     def gunicorn(self, program: Program, config: str | None) -> Server:
-        """``gunicorn …``.
+        """Return the server that a gunicorn command starts.
 
         Args:
-            program: How it is started.
-            config: The settings file that it reads, where it is one of the project.
+            program: The command.
+            config: The settings file, if it is a file of the project.
         """
         command = program.command
         given = command.variables.get("GUNICORN_CMD_ARGS", "").split()
@@ -163,7 +157,7 @@ class Servers:
         home = next(filter(None, homes))
         entries: list[str] = []
         source = ""
-        worker: Value | None = None
+        worker: v.ScopeValue | None = None
         if config is not None:
             entries.append(config)
             setting = self.setting(config, "worker_class")
@@ -205,10 +199,9 @@ class Servers:
         )
 
     def _written(self, path: str, name: str) -> str | None:
-        """Return the expression that a settings file gives a name, if it names gevent."""
-        try:
-            tree = ast.parse(self.modules.data(path))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        """Return the expression of a setting in a settings file, if it mentions gevent."""
+        tree = parsed(self.modules.data(path))
+        if tree is None:
             return None
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and any(
@@ -219,30 +212,31 @@ class Servers:
                     return shortened(text)
         return None
 
-    def _class_given(self, path: str, name: str) -> tuple[str, Value | None]:
-        """The class that a module gives a name: how it is called, and the project's own."""
-        with self.inference.calling.budget(ALLOWANCE):
+    def _class_given(self, path: str, name: str) -> tuple[str, v.ScopeValue | None]:
+        """Return the dotted name of a setting's class, and the project's class."""
+        with self.inference.budget.limited(ALLOWANCE):
             values = self.inference.module_name(path, name)
         for value in values:
             if value.kind == v.EXTERNAL:
-                return str(value.symbol), None
-            summary = self.modules.summary(value.path) if value.kind == v.CLASS else None
-            if summary is not None:
-                return summary.scopes[value.scope].name, value
+                return value.symbol, None
+            if value.kind == v.CLASS:
+                summary = self.modules.summary(value.path)
+                if summary is not None:
+                    return summary.scopes[value.scope].name, value
         return f"${name}", None
 
-    def _worker_class(self, kind: str, importer: str) -> Value | None:
-        """The class of the project that a worker class names."""
+    def _worker_class(self, kind: str, importer: str) -> v.ScopeValue | None:
+        """Return the class of the project that a worker class names."""
         owner, _, name = kind.replace(":", ".").rpartition(".")
         path = self.graph.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
             return None
-        with self.inference.calling.budget(ALLOWANCE):
+        with self.inference.budget.limited(ALLOWANCE):
             values = self.inference.module_name(path, name)
         return next((value for value in values if value.kind == v.CLASS), None)
 
-    def _patches_itself(self, worker: Value | None) -> bool:
-        """Whether a worker class has a ``patch()`` of its own that leaves gunicorn's out."""
+    def _patches_itself(self, worker: v.ScopeValue | None) -> bool:
+        """Return whether a worker class overrides ``patch()`` without a call to gunicorn's."""
         methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
         for path, scope in ((x.path, x.scope) for x in methods if x.kind == v.FUNCTION):
             summary = self.modules.summary(path)
@@ -254,17 +248,17 @@ class Servers:
         return False
 
     def worker(self, kind: str | None, importer: str) -> tuple[str, str]:
-        """Whether a worker class is gevent's, and why."""
+        """Return whether a worker class is based on gevent, and why."""
         found = self._worker_class(kind, importer) if kind is not None else None
         return self._judged(kind, found)
 
-    def _judged(self, kind: str | None, found: Value | None) -> tuple[str, str]:
+    def _judged(self, kind: str | None, found: v.ScopeValue | None) -> tuple[str, str]:
         if kind is None:
             return NO, "worker class sync, gunicorn's own choice"
         why = f"worker class {kind}"
         if found is not None:
             bases = self.inference.classes.ancestry(found.path, found.scope)
-            known = [str(base.symbol) for base in bases if base.kind == v.EXTERNAL]
+            known = [base.symbol for base in bases if base.kind == v.EXTERNAL]
             gevents = next((base for base in known if "gevent" in base), None)
             return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
         if "gevent" in kind.lower() or kind.startswith("flask_sockets.worker"):
@@ -277,8 +271,8 @@ class Servers:
         return self.graph.named(kind.replace(":", "."), os.path.join(home, "_"), short=True)
 
     def setting(self, path: str, name: str) -> tuple[str, int] | None:
-        """Return what a settings file gives a name, and the row; of several values gevent's."""
-        with self.inference.calling.budget(ALLOWANCE):
+        """Return a setting's value in a settings file, and its row; of several, the gevent one."""
+        with self.inference.budget.limited(ALLOWANCE):
             found = self._settings(path, name)
         if not found:
             summary = self.modules.summary(path)
@@ -286,48 +280,23 @@ class Servers:
             return (f"${name}", bindings[0].row) if bindings else None
         return next((one for one in found if "gevent" in one[0]), found[-1])
 
-    def _settings(self, path: str, name: str, depth: int = 0) -> list[tuple[str, int]]:
-        """Return the texts that a module gives a name, be it imported, and the rows there."""
+    def _settings(self, path: str, name: str) -> list[tuple[str, int]]:
+        """Return the texts that a module assigns to a name, with imported ones, and the rows."""
         summary = self.modules.summary(path)
-        bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
-        found: list[tuple[str, int]] = []
-        for binding in bindings:
-            if binding.kind == tags.ASSIGNED:
-                place = Place(path, binding.scope, binding.path)
-                texts = self._texts(binding.value, place, depth)
-            elif binding.kind == tags.IMPORTED and binding.value.name and depth < _DEEP:
-                module, inner, level = binding.value[:3]
-                target = self.modules.resolve(module, level, path)
-                is_file = target is not None and self.modules.is_module(target)
-                texts = [
-                    text
-                    for text, _ in (
-                        self._settings(target, inner, depth + 1) if target and is_file else ()
-                    )
-                ]
-            else:
-                continue
-            found += [(text, binding.row) for text in texts]
-        return found
-
-    def _texts(self, value: Expr, place: Place, depth: int = 0) -> list[str]:
-        """The constants that an expression can be; what stands in the environment is unknown."""
-        default = _default(value)
-        if default is not None and depth < _DEEP:
-            return self._texts(default, place, depth + 1)
-        if value is not None and value.tag in (tags.EITHER, tags.BOTH):
-            return [text for one in value.elements for text in self._texts(one, place, depth)]
-        found = [
-            str(one.value) for one in self.inference.infer(value, place) if one.kind == v.LITERAL
+        if summary is None:
+            return []
+        return [
+            (text.start, binding.row)
+            for binding in summary.scopes[0].bindings.get(name, ())
+            for part in self.texts.binding(binding, summary)
+            for text in self.texts.of(part)
+            if text.whole
         ]
-        if not found and value is not None and value.tag == tags.NAME and depth < _DEEP:
-            return [text for text, _ in self._settings(place.path, value.identifier, depth + 1)]
-        return found
 
     # -- Celery
 
     def celery(self, program: Program) -> Server | None:
-        """``celery -A app worker -P gevent``."""
+        """Return the workers that a Celery command starts: ``celery -A app worker -P gevent``."""
         arguments = program.arguments
         words = [word for word in arguments if not word.startswith("-")]
         application = option(arguments, "-A", "--app")
@@ -385,7 +354,7 @@ class Servers:
     # -- uWSGI
 
     def uwsgi(self, program: Program) -> Server:
-        """``uwsgi …``, or a settings file as the command line that means the same."""
+        """Return the server of a ``uwsgi`` command, or of a settings file as its equivalent."""
         command = program.command
         told = tuple(
             f"--{name.removeprefix('UWSGI_').lower().replace('_', '-')}={value}"
@@ -433,14 +402,14 @@ class Servers:
 
 
 def names_application(arguments: tuple[str, ...]) -> bool:
-    """Whether gunicorn is told what to run, be it by a variable."""
+    """Return whether gunicorn's arguments name an application, if only by a variable."""
     return _application(arguments) is not None or any(
         word.startswith("$") or "{" in word for word in arguments
     )
 
 
 def _application(arguments: tuple[str, ...]) -> str | None:
-    """The application that gunicorn runs: the argument that is no option and belongs to none."""
+    """Return gunicorn's application: the argument that is neither an option nor its value."""
     found = []
     skip = False
     for word in arguments:
@@ -456,10 +425,10 @@ def _application(arguments: tuple[str, ...]) -> str | None:
 
 
 def _is_seen_early(arguments: tuple[str, ...]) -> bool:
-    """Whether Celery sees the pool before it reads its options, which is when it patches.
+    """Return whether Celery detects the pool before it parses options, which is when it patches.
 
-    It looks for ``-P`` as a word of its own (`celery.maybe_patch_concurrency`): with ``-Pgevent``
-    the pool is gevent's and nothing is patched. ``celery multi`` starts workers by ``--pool``.
+    Celery searches for ``-P`` as a separate word (`celery.maybe_patch_concurrency`): with
+    ``-Pgevent`` the pool is gevent's and nothing is patched. ``celery multi`` passes ``--pool``.
     """
     return "multi" in arguments or any(
         word == "-P" or word.partition("=")[0] == "--pool" for word in arguments
@@ -467,7 +436,7 @@ def _is_seen_early(arguments: tuple[str, ...]) -> bool:
 
 
 def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
-    """The pool that ``celery multi`` gives single nodes: ``-P:1 gevent``, ``--pool:1=gevent``."""
+    """Return the pool that ``celery multi`` passes to single nodes: ``-P:1 gevent``."""
     match = _NODE.fullmatch(arguments[index])
     if match is None:
         return None
@@ -480,16 +449,3 @@ def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:
         given = option(arguments, f"--{name}" if len(name) > 1 else f"-{name}")
         found = given if given is not None and not given.startswith("--") else found
     return found
-
-
-def _default(value: Expr) -> Expr:
-    """Return what ``os.environ.get("NAME", default)`` gives where nothing is set."""
-    if value is None or value.tag != tags.CALL:
-        return None
-    for keyword, given in value.keywords:
-        if keyword == "default" and given is not None:
-            return given
-    called = (dotted(value.callee) or "").rpartition(".")[2]
-    if called == "str" and len(value.positional) == 1:
-        return value.positional[0]
-    return value.positional[1] if called in _DEFAULTS and len(value.positional) > 1 else None

@@ -1,4 +1,4 @@
-"""Where the project starts processes, before the code that they run is looked at."""
+"""Starts of processes: commands, settings files, scripts, tests and load tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gblock.project.processes.mentions import WORKER_CONFIG, Mentions
 from gblock.project.processes.program import Program, option
 from gblock.project.processes.servers import (
     BY_CODE,
+    NO,
     UNKNOWN,
     YES,
     Server,
@@ -32,11 +33,21 @@ _LOCUST_USER = re.compile(
     rb"|^[ \t]*@(?:\w+\.)?task\b",
     re.MULTILINE,
 )
-"""What a file for locust holds besides the import."""
+"""Definitions that identify a file for locust, besides the import."""
+_APPLICATION = re.compile(
+    rb"^[ \t]*class[ \t]+\w+[ \t]*\([^)]*\b(?:Base|WSGI)?Application[ \t]*\)", re.MULTILINE
+)
+"""A class of gunicorn's application, which starts its workers."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 _LOCUST_NAMES = re.compile(
     rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
 )
+_SPAWNS = re.compile(
+    rb"^(?:\w+[ \t]*=[ \t]*)?(?:\w[\w.]*\.)?(?:spawn|spawn_later|spawn_raw|joinall)\("
+    rb"|^\w[^#\n]*\.serve_forever\(",
+    re.MULTILINE,
+)
+"""Statements of a module that start greenlets or serve."""
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
@@ -49,7 +60,7 @@ class Evidence(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A `Server` and the place that starts it; `Processes` judges it by the code that it runs."""
+    """A `Server` and the place that starts it; `Processes` analyses the code that it runs."""
 
     server: Server
     evidence: Evidence
@@ -57,7 +68,7 @@ class Start(NamedTuple):
 
 
 def _script(path: str, name: str) -> Server:
-    """Return what is known of a file that Python runs."""
+    """Return a server of the kind ``script`` for a file that Python runs."""
     return Server("script", BY_CODE, "", (path,), name, main=path, as_file=True)
 
 
@@ -66,10 +77,10 @@ class Starts:
 
     Args:
         modules: The project's files.
-        around: What the files that start processes run, and what code starts.
-        servers: Reads how servers are started.
-        graph: What modules import.
-        mentions: What files say of gevent.
+        around: The programs of deployment files, and the launches of the code.
+        servers: Interprets the arguments and settings of servers.
+        graph: The import graph.
+        mentions: Finds mentions of gevent in files.
     """
 
     def __init__(
@@ -92,7 +103,7 @@ class Starts:
         """Settings files of gunicorn that some command names."""
 
     def all(self) -> list[Start]:
-        """Every start, those that a command tells first."""
+        """Yield all starts, those by commands first."""
         found = self._from_commands()
         found += self._from_points()
         found += self._from_configs()
@@ -114,7 +125,7 @@ class Starts:
             if server is None:
                 continue
             command = program.command
-            if inside:  # its own main patches nothing, and the file has run by then
+            if inside:  # a main function patches nothing that late
                 entries = tuple(dict.fromkeys((command.filename, *server.entries)))
                 name = f"celery in {os.path.relpath(command.filename, self.root)}"
                 server = server._replace(
@@ -138,7 +149,7 @@ class Starts:
         return found
 
     def _from_configs(self) -> list[Start]:
-        """Settings files of gunicorn that no command names: somebody starts them."""
+        """Yield the settings files of gunicorn that no command names."""
         found = []
         for path in self.modules.mentioning("worker_class"):
             data = self.modules.data(path)
@@ -155,7 +166,7 @@ class Starts:
         return found
 
     def _from_embedded(self) -> list[Start]:
-        """Starts of gunicorn by the project's own code, with options in a dictionary."""
+        """Yield the starts of gunicorn by the project's own code, with options in a dictionary."""
         found = []
         for path in self.modules.mentioning("worker_class"):
             worker = self.mentions.of(path).worker
@@ -174,6 +185,22 @@ class Starts:
                 main=path,
             )
             found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
+        found += self._from_applications()
+        return found
+
+    def _from_applications(self) -> list[Start]:
+        """Return the project's own applications of gunicorn that name no worker class."""
+        found = []
+        for path in self.modules.mentioning("gunicorn"):
+            data = self.modules.data(path)
+            match = _APPLICATION.search(data) if b"gunicorn.app" in data else None
+            if match is None or b"worker_class" in data or self.modules.is_test(path):
+                continue
+            row = data.count(b"\n", 0, match.start()) + 1
+            name = f"gunicorn in {os.path.relpath(path, self.root)}"
+            why = "worker class sync, gunicorn's own choice"
+            server = Server("gunicorn", NO, why, (path,), name, main=path)
+            found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
         return found
 
     def _has_locust_user(self, path: str) -> bool:
@@ -192,7 +219,7 @@ class Starts:
         )
 
     def _from_locust(self, started: set[str]) -> list[Start]:
-        """Load tests: locust patches when it is imported."""
+        """Yield the load tests: locust patches when it is imported."""
         found = []
         for path in self.modules.mentioning("locust", tests=True):
             match = _LOCUST.search(self.modules.data(path))
@@ -204,7 +231,7 @@ class Starts:
         return found
 
     def _from_scripts(self, started: set[str]) -> list[Start]:
-        """Files that are made to be run, management commands, and the tests."""
+        """Yield the scripts, the management commands and the tests."""
         found: list[Start] = []
         tests: list[str] = []
         for path in self.modules.files:
@@ -226,14 +253,23 @@ class Starts:
                 row = data.count(b"\n", 0, guard.start()) + 1 if guard is not None else 1
                 server = _script(path, f"python {name}")
                 found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+            elif (spawning := self._spawning(path, data)) is not None:
+                row = data.count(b"\n", 0, spawning.start()) + 1
+                server = _script(path, f"python {name}")
+                found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
         if tests:
             path = tests[0]
             server = Server("tests", BY_CODE, "", tuple(tests), "tests")
             found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
         return found
 
+    def _spawning(self, path: str, data: bytes) -> re.Match[bytes] | None:
+        """Return the statement by which a module that nothing imports starts greenlets."""
+        match = _SPAWNS.search(data) if b"gevent" in data else None
+        return match if match is not None and not self.graph.importers.get(path) else None
+
     def _package(self, path: str) -> str:
-        """The dotted name of the package that a file stands in."""
+        """Return the dotted name of a file's package."""
         names: list[str] = []
         directory = os.path.dirname(path)
         while self.modules.is_module(os.path.join(directory, "__init__.py")):
@@ -242,7 +278,7 @@ class Starts:
         return ".".join(names) or os.path.basename(os.path.dirname(path))
 
     def line(self, path: str, row: int) -> str:
-        """One row of a file."""
+        """Return one row of a file."""
         if self.modules.is_module(path):
             text = self.modules.data(path).decode(errors="replace")
         else:
@@ -250,7 +286,7 @@ class Starts:
         lines = text.split("\n")
         return lines[row - 1].strip() if 0 < row <= len(lines) else ""
 
-    # -- what one program is
+    # -- one program
 
     def _server(self, program: Program) -> Server | None:
         name = program.name
@@ -267,7 +303,7 @@ class Starts:
         if name == "locust":
             return self._locust(program)
         if name in _TEST_RUNNERS:
-            return None  # told from the tests themselves
+            return None  # the test files are evidence enough
         if name in ("rq", "rqworker"):
             gevent = YES if any("gevent" in word for word in program.arguments) else BY_CODE
             if name == "rq" and "worker" not in program.arguments:
@@ -276,7 +312,7 @@ class Starts:
         return self._other(program)
 
     def _other(self, program: Program) -> Server | None:
-        """Servers that leave the question to the code, and those that have gevent in their name."""
+        """Return servers whose code decides about gevent, and those named after gevent."""
         name, arguments = program.name, program.arguments
         homes = self.servers.homes(program.command)
         words = (name, *arguments)
@@ -312,7 +348,12 @@ class Starts:
             if ":" in word or name.startswith(("dramatiq", "huey")):
                 path = self.servers.module(word, *homes)
                 entries += [path] if path is not None else []
-        return Server("server", gevent, why, tuple(entries), name, open=not entries)
+        patches = gevent == YES and (
+            name == "dramatiq-gevent" or (name == "chaussette" and "--no-monkey" not in arguments)
+        )
+        return Server(
+            "server", gevent, why, tuple(entries), name, open=not entries, patches=patches
+        )
 
     def _gunicorn(self, program: Program) -> Server | None:
         arguments = (
@@ -334,11 +375,11 @@ class Starts:
             and not names_application(arguments)
             and option(arguments, "--paste", "--paster") is None
         ):
-            return None  # asked for its version, or only named
+            return None  # `--version`, or no arguments
         return self._with_paste(self.servers.gunicorn(program, config), program)
 
     def _with_paste(self, server: Server, program: Program) -> Server:
-        """Return gunicorn with what PasteDeploy's settings file says, where it reads one."""
+        """Return gunicorn with the settings of PasteDeploy's file, if it reads one."""
         written = option(program.arguments, "--paste", "--paster")
         found = self._paste(written, program.command.home) if written else None
         if found is None:
@@ -373,7 +414,7 @@ class Starts:
         return path, settings, tuple(dict.fromkeys(entries))
 
     def _file(self, written: str, home: str, *, near: bool = False) -> str | None:
-        """The project's Python file that a path means."""
+        """Return the project's Python file for a path."""
         if near:
             path = os.path.join(home, written)
             return path if self.modules.is_module(path) else None
@@ -390,7 +431,7 @@ class Starts:
                 continue
             known = self.deployment.tree.find(written.partition(":")[0], self.root)
             if known or any(command.options for command in self.deployment.commands):
-                return None  # the file is read for itself, be it under another name
+                return None  # `units` reads the file itself
             return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
         server = self.servers.uwsgi(program)
         files = [option(program.arguments, name) for name in ("--wsgi-file", "--file", "--mule")]
@@ -417,7 +458,7 @@ class Starts:
         return Server("locust", YES, "locust", tuple(entries), name, patches=True)
 
     def _locustfiles(self, written: str, home: str) -> list[str]:
-        """Return the files that locust is given: one, those of a directory, or of a pattern."""
+        """Return locust's files: a file, those of a directory, or of a pattern."""
         tree = self.deployment.tree
         path = self._file(written, home)
         if path is not None:
@@ -481,7 +522,7 @@ class Starts:
         return _script(path, f"python {name}")
 
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
-        """``python -m gevent.monkey SCRIPT``: everything is patched before the script."""
+        """Return the start of ``python -m gevent.monkey SCRIPT``, which patches first."""
         for word in arguments:
             if os.path.basename(word) in _TEST_RUNNERS:
                 return None
@@ -510,7 +551,7 @@ class Starts:
         return path.endswith(".py") or (first.startswith("#!") and "python" in first)
 
     def _management(self, path: str, row: int, name: str) -> Start:
-        """``manage.py``: all management commands are one kind of process."""
+        """Return the start of ``manage.py``: all management commands are one kind of process."""
         directory = os.path.dirname(path)
         commands = [
             other

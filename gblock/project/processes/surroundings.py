@@ -1,4 +1,4 @@
-"""What processes are told from that needs no inference: it can be read beside everything else."""
+"""Deployment files, launches and imports: evidence of processes that needs no inference."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from gblock.project.processes.deployment import Command, Deployment, Note
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
 from gblock.project.processes.program import Programs
-from gblock.project.reading.import_graph import Import, ImportGraph
+from gblock.project.reading.import_graph import Edge, ImportGraph
 from gblock.project.reading.modules import WORDS, Modules
 
 
 class Surroundings(NamedTuple):
-    """What stands around a project's code, and how its files hang together."""
+    """The deployment of a project, its launches and its import graph."""
 
     programs: Programs
     speaks_of_gevent: bool
-    """Whether anything does: if not, no process runs on gevent."""
-    imports: dict[str, tuple[Import, ...]]
-    """What each file imports, where something speaks of gevent."""
+    """True if anything does: if not, no process runs on gevent."""
+    imports: dict[str, tuple[Edge, ...]]
+    """The imports of each file, if something mentions gevent."""
     launches: list[Launch] | None = None
-    """What the project's own code starts, likewise."""
+    """The launches of the project's own code, under the same condition."""
 
     @property
     def deployment(self) -> Deployment:
@@ -31,23 +31,24 @@ class Surroundings(NamedTuple):
 
 
 def of_project(modules: Modules, config: Config) -> Surroundings:
-    """Read what stands around a project, the processes that its settings declare included.
+    """Read a project's surroundings, including the processes that its settings declare.
 
     Args:
         modules: The project's files.
         config: The project's settings.
     """
     declared = Declared(config.processes, config.filename or "", config.root)
-    return read(modules, modules.root, config.exclude, declared)
+    base = config.root if config.filename else ""
+    return read(modules, modules.root, config.exclude, declared, base)
 
 
 class Declared(NamedTuple):
-    """The commands that a project's settings declare: what is started from elsewhere."""
+    """The commands that a project's settings declare, for processes started from elsewhere."""
 
     commands: tuple[str, ...] = ()
     filename: str = ""
     directory: str = ""
-    """Where they are started."""
+    """The place where they are started."""
 
 
 def read(
@@ -55,30 +56,32 @@ def read(
     root: str,
     exclude: tuple[str, ...] = (),
     declared: Declared | None = None,
+    base: str = "",
 ) -> Surroundings:
-    """Read what stands around a project.
+    """Read a project's surroundings.
 
     Args:
         modules: The project's files.
-        root: The directory in which the files that start processes are looked for.
+        root: The directory that is searched for files that start processes.
         exclude: Patterns as in `.gitignore`.
         declared: The commands that the settings declare.
+        base: The directory that the patterns are relative to; by default `root`.
     """
-    deployment = Deployment(root, exclude)
+    deployment = Deployment(root, exclude, base)
     if declared is not None:
         _declare(deployment, declared)
     programs = Programs(deployment)
-    # Following every start of a large tree takes seconds, looking for words takes none.
+    # Following every start of a large tree takes seconds, searching for words does not.
     if not _speaks_of_gevent(modules, deployment):
         return Surroundings(programs, False, {})
-    _ = programs.all  # remembered
+    _ = programs.all  # cached
     graph = ImportGraph(modules, plugins=plugins(deployment))
     imports = {path: graph.imports(path) for path in modules.files}
     return Surroundings(programs, True, imports, launches(modules))
 
 
 def _declare(deployment: Deployment, declared: Declared) -> None:
-    """Add the declared commands to those of a repository; note what starts nothing."""
+    """Add the declared commands to a repository's; note those that start nothing."""
     text = deployment.text(declared.filename) if declared.filename else None
     for written in declared.commands:
         place = (text or "").find(written)

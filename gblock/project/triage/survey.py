@@ -9,12 +9,12 @@ class Survey(NamedTuple):
     """Facts about some files on their own; each list is in the order of the files."""
 
     may_matter: bool
-    """Whether any of them may matter, regardless of the rest of the project."""
+    """True if any of them may matter, regardless of the rest of the project."""
     imported: list[frozenset[str]]
     matters: list[bool]
-    """Whether each matters on its own."""
+    """True if each matters on its own."""
     sizes: list[int]
     speaks: list[bool]
-    """Whether each mentions gevent and is no test."""
+    """True if each mentions gevent and is no test."""
     plain: list[bool]
-    """Whether each is UTF-8, needs no syntax check, and has no ``gblock:`` comment."""
+    """True if each is UTF-8, needs no syntax check, and has no ``gblock:`` comment."""

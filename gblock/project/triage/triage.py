@@ -65,7 +65,7 @@ class Triage:
         """By package, the attributes that hold objects which block when called."""
         self._is_big = False
         self._matters: dict[str, bool] = {}
-        """Whether files matter on their own, according to surveys."""
+        """True if files matter on their own, according to surveys."""
         self._may_matter = False
         self.plain: set[str] = set()
         """Files that need no further check unless they are parsed."""
@@ -213,11 +213,10 @@ class Triage:
 
     def _imports_any(self, packages: set[str]) -> bool:
         """Return whether any file of the project may import one of these packages."""
-        if "builtins" in packages:
+        words = self.vocabulary.words
+        if "builtins" in packages or words.returned & packages:
             return True
-        if any(roots & packages for roots in self.vocabulary.built_in_calls.values()):
-            return True
-        names = [name for name, roots in self._known.items() if roots & packages]
+        names = [name.encode() for name in words.importable(packages)]
         data = self.modules.data
         return any(name in data(path) for path in self.modules.files for name in names)
 
@@ -295,6 +294,12 @@ class Triage:
             makers = self.vocabulary.makers
             self._makers[roots] = pattern({name for one in roots for name in makers[one]} or {"$"})
         return self._makers[roots].search(self.modules.data(path)) is not None
+
+    def may_matter(self, path: str) -> bool:
+        """Return whether one changed file has to be inspected, in a project that was triaged."""
+        for known in (self._imported, self._import_lines, self._matters):
+            known.pop(path, None)
+        return path in self._reached or self._matters_by_itself(path)
 
     # -- what matters in a project
 

@@ -28,9 +28,9 @@ class Package:
         self.operators: set[str] = set()
         """The methods behind ``with``, ``for`` or a call of an object: ``__enter__``."""
         self.anything = False
-        """Whether some class has all of its methods in the catalog."""
+        """True if some class has all of its methods in the catalog."""
         self.whole = False
-        """Whether everything in the package is in the catalog."""
+        """True if everything in the package is in the catalog."""
         self.makers: set[str] = set()
         """Classes, factories and other names in the catalog that lead to an object."""
         self.parts: set[bytes] = set()
@@ -57,7 +57,7 @@ class Package:
 
     @property
     def is_callable(self) -> bool:
-        """Whether calls of its objects matter, which can have any name."""
+        """Return whether calls of its objects matter, which can have any name."""
         return "__call__" in self.operators
 
     def merge(self, other: Package) -> None:
@@ -228,7 +228,16 @@ class Vocabulary:
                 for name in (root, *package.makers, *givers):
                     owners.setdefault(name, set()).add(root)
         has_whole = any(package.whole for package in self.packages.values())
-        return Words(_joined(functions), _joined(methods), _joined(owners), has_whole)
+        leads = {name: set(others) for name, others in self.leads.items()}
+        returned = frozenset[str]().union(*self.built_in_calls.values())
+        return Words(
+            _joined(functions),
+            _joined(methods),
+            _joined(owners),
+            _joined(leads),
+            returned,
+            has_whole,
+        )
 
 
 def both(

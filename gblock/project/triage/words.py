@@ -6,6 +6,8 @@ none of them, such as most runs of a hook, does not read the catalog.
 
 from __future__ import annotations
 
+import os
+
 from gblock.outline import BUILT_IN
 
 MODULE = "written_words"
@@ -19,21 +21,27 @@ class Words:
         functions: Names that are called on the package itself, or imported from it.
         methods: Names that are called on objects, which may come from anywhere in the project.
         owners: The packages, and the sources of their objects, whose methods have no names.
+        leads: Packages that return objects of these.
+        returned: The packages that builtins are in, or return objects of.
         has_whole: Whether a reportable package cannot be recognized by any word.
     """
 
-    __slots__ = ("functions", "has_whole", "methods", "owners")
+    __slots__ = ("functions", "has_whole", "leads", "methods", "owners", "returned")
 
     def __init__(
         self,
         functions: dict[str, str],
         methods: dict[str, str],
         owners: dict[str, str],
+        leads: dict[str, str],
+        returned: frozenset[str],
         has_whole: bool,
     ) -> None:
         self.functions = functions
         self.methods = methods
         self.owners = owners
+        self.leads = leads
+        self.returned = returned
         self.has_whole = has_whole
 
     def packages(self, words: set[str], data: bytes) -> set[str]:
@@ -60,6 +68,11 @@ class Words:
             found.update(owners[word].split())
         return found
 
+    def importable(self, packages: set[str]) -> set[str]:
+        """Return the names on import lines that lead to some packages, themselves included."""
+        given = {name for name, others in self.leads.items() if packages & {*others.split()}}
+        return packages | given
+
 
 class Written:
     """The words of the built-in catalog, for the default selection of rules."""
@@ -78,11 +91,11 @@ def written() -> Written | None:
     """Return the written words, None if there are none or the catalog has changed since."""
     try:
         found = vars(__import__(f"{__package__}.{MODULE}", fromlist=["CATALOG"]))
-        if found["CATALOG"] != fingerprint():
+        if not _is_current(found["CATALOG"]):
             return None
-    except (ImportError, KeyError, OSError):
+        return Written(Words(*found["ON"]), Words(*found["UNPATCHED"]), found["ORIGINALS"])
+    except (ImportError, KeyError, OSError, TypeError):  # an older version wrote other tables
         return None
-    return Written(Words(*found["ON"]), Words(*found["UNPATCHED"]), found["ORIGINALS"])
 
 
 def fingerprint() -> tuple[int, int]:
@@ -98,15 +111,32 @@ def fingerprint() -> tuple[int, int]:
     return len(data), crc32(data)
 
 
+def _is_current(written: tuple[int, int]) -> bool:
+    """Return whether the catalog is still the one with this fingerprint.
+
+    Where gblock is installed, its size is enough: both files come from one build. In a checkout
+    the catalog is edited.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    above = os.path.dirname(os.path.dirname(BUILT_IN))
+    if os.path.lexists(os.path.join(above, "pyproject.toml")):
+        return written == fingerprint()
+    return written[0] == os.stat(BUILT_IN).st_size
+
+
 def module(found: Written) -> str:
     """Return the source of the module."""
 
     def literal(words: Words) -> str:
-        return repr((words.functions, words.methods, words.owners, words.has_whole))
+        returned = f"frozenset({sorted(words.returned)})"
+        tables = (words.functions, words.methods, words.owners, words.leads)
+        return f"({', '.join(map(repr, tables))}, {returned}, {words.has_whole})"
 
     return f"""# Made from known_blockers.toml when gblock was installed; never edited.
 CATALOG = {fingerprint()}
-ON = {literal(found.on)}
-UNPATCHED = {literal(found.unpatched)}
+ON: "tuple[object, ...]" = {literal(found.on)}
+UNPATCHED: "tuple[object, ...]" = {literal(found.unpatched)}
 ORIGINALS = {found.originals}
 """

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from functools import cached_property
 
+from gblock import opened
 from gblock.project.processes import formats
 from gblock.project.processes.deployment import (
     dockerfile,
     env_files,
     manifests,
-    packaging,
     shell_script,
 )
 from gblock.project.processes.deployment.command import (
@@ -27,14 +26,10 @@ from gblock.project.processes.deployment.command import (
     Variables,
 )
 from gblock.project.processes.deployment.repository import Image, Repository, Values
+from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import LARGEST, Tree
 
 __all__ = ["Command", "Deployment", "EntryPoint", "Note"]
-
-_REQUIREMENTS = re.compile(
-    r"(?:requirements[^/]*|/requirements/[^/]*)\.(?:txt|in)$"
-    r"|/(?:Pipfile|pyproject\.toml|setup\.py|setup\.cfg|environment\.ya?ml)$"
-)
 
 
 class Deployment(Repository):
@@ -43,10 +38,11 @@ class Deployment(Repository):
     Args:
         root: The repository's directory.
         exclude: Patterns as in `.gitignore`.
+        base: The directory that they are relative to; by default `root`.
     """
 
-    def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
-        self.tree = Tree(root, exclude)
+    def __init__(self, root: str, exclude: tuple[str, ...] = (), base: str = "") -> None:
+        self.tree = Tree(root, exclude, base)
         self.commands: list[Command] = []
         self.points: list[EntryPoint] = []
         """The console scripts that an installation puts on the path."""
@@ -84,6 +80,7 @@ class Deployment(Repository):
         return data.decode("utf-8-sig", errors="replace")
 
     def _data(self, path: str) -> bytes | None:
+        opened.note(path)
         try:
             if os.path.getsize(path) > LARGEST:
                 self.notes.append(Note(path, "is too large to start a process"))
@@ -117,6 +114,7 @@ class Deployment(Repository):
         """
         if formats.of(name, b"") is not None:
             return True
+        opened.note(path)
         try:
             with open(path, "rb") as file:
                 return formats.of(name, file.read(100)) is not None
@@ -137,15 +135,9 @@ class Deployment(Repository):
                 self.notes.append(fact)
 
     @cached_property
-    def requirements(self) -> frozenset[str]:
+    def requirements(self) -> Requirements:
         """The distributions that the repository requires."""
-        return frozenset[str]().union(
-            *(
-                packaging.requirements(self.text(path) or "")
-                for path in self.tree.files
-                if _REQUIREMENTS.search(path)
-            )
-        )
+        return Requirements(self.tree)
 
     # -- for readers of other files
 
@@ -162,6 +154,18 @@ class Deployment(Repository):
             if text is not None:
                 return env_files.read(text)
         return {}
+
+    def included(self, written: str, filename: str) -> str | None:
+        """Return the text of a script that another one sources.
+
+        Args:
+            written: Its path.
+            filename: The script that names it.
+        """
+        if "$" in written:  # ``"$(dirname "$0")/env.sh"``
+            written = written.rpartition("/")[2]
+        path = self.tree.find(written, os.path.dirname(filename)) if written else None
+        return self.text(path) if path is not None and path != filename else None
 
     def image(self, directory: str, name: str) -> Image | None:
         """Return the image of the last stage of a Dockerfile in this repository.
@@ -206,7 +210,10 @@ class Deployment(Repository):
             arguments: Its arguments; None if unknown.
             label: The caller's name for the process.
         """
-        facts = shell_script.called(self.text(path) or "", path, variables, arguments, label)
+        text = self.text(path) or ""
+        facts = shell_script.called(
+            text, path, variables, arguments, label, lambda written: self.included(written, path)
+        )
         return [self._placed(fact) for fact in facts if isinstance(fact, Command)]
 
     def _placed(self, command: Command) -> Command:

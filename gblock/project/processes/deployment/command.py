@@ -87,7 +87,7 @@ class EntryPoint(NamedTuple):
 
     @property
     def is_script(self) -> bool:
-        """Whether an installation puts it on the path."""
+        """Return whether an installation puts it on the path."""
         return self.group in ("console_scripts", "gui_scripts")
 
 

@@ -7,7 +7,7 @@ import re
 _LINE = re.compile(r"(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*)")
 _COMMENT = re.compile(r"[ \t]#.*")
 STAND_INS = ("", ".example", ".sample", ".template", ".dist", ".default", ".tmpl")
-"""Suffixes of example files, which stand in for private environment files."""
+"""Suffixes of example files, which replace missing private environment files."""
 
 
 def read(text: str) -> dict[str, str]:

@@ -25,10 +25,21 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
     """Return the commands of all recipes."""
     variables: dict[str, str] = {}
     found: list[Fact] = []
-    for row, recipe, target in _recipes(text, filename.lower().endswith("justfile"), variables):
-        for line in _filled(recipe, variables).split("\n"):
+    just = filename.lower().endswith("justfile")
+    for row, recipe, target in _recipes(text, just, variables):
+        filled = _interpolated(recipe, variables) if just else _filled(recipe, variables)
+        for line in filled.split("\n"):
             found += commands_of(Script(line.strip().lstrip("@-+")), filename, row, target)
     return found
+
+
+def _interpolated(recipe: str, variables: dict[str, str]) -> str:
+    """Return a line of a justfile with the values of ``{{name}}``."""
+
+    def value(match: re.Match[str]) -> str:
+        return variables.get(match[1], f"${match[1]}").strip("\"'")
+
+    return re.sub(r"\{\{[ \t]*([\w-]+)[ \t]*\}\}", value, recipe)
 
 
 def _recipes(text: str, just: bool, variables: dict[str, str]) -> list[tuple[int, str, str]]:

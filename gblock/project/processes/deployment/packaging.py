@@ -7,7 +7,6 @@ import re
 import sys
 from typing import Any
 
-from gblock.distribution import normalized
 from gblock.project.processes.deployment.command import (
     Command,
     EntryPoint,
@@ -38,11 +37,6 @@ _GROUP = re.compile(
 """The start of an entry point group: in a dictionary, in a sectioned text, in setup.cfg."""
 _SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
-_REQUIRED = re.compile(
-    r"""(?:^[ \t]*(?:-[ \t]+)?|["'])([A-Za-z][\w.-]*)"""
-    r"""(?=[ \t]*(?:\[[\w, -]*\])?[ \t]*(?:$|[<>=!~;#"'^]))""",
-    re.MULTILINE,
-)
 _SECTION = re.compile(r"^\[([^\]]+)\]", re.MULTILINE)
 
 
@@ -114,6 +108,9 @@ def _end_of_group(text: str, start: int) -> int:
     section = _SECTION.search(text, start)
     if section is not None:
         ends.append(section.start())
+    following = next((one for one in _GROUP.finditer(text, start) if one[1] or one[2]), None)
+    if following is not None:
+        ends.append(following.start())
     return min(ends)
 
 
@@ -123,11 +120,6 @@ def _after_opening(text: str, start: int, place: int, mark: str) -> int:
         return place
     second = text.find(mark, place + 3)
     return second if second >= 0 and "=" not in text[start:place].partition("\n")[2] else place
-
-
-def requirements(text: str) -> frozenset[str]:
-    """Yield the distributions that a file may require: first words of lines, quoted texts."""
-    return frozenset(normalized(match[1]) for match in _REQUIRED.finditer(text))
 
 
 def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command | Note]]:
@@ -176,8 +168,12 @@ def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command 
         ("tool", "poe", "tasks"),
         ("tool", "taskipy", "tasks"),
         ("tool", "rye", "scripts"),
+        ("tool", "hatch", "scripts"),
+        *_of_environments(tables),
+        ("scripts",),
         ("processes",),
         ("deploy",),
+        ("start",),
     ):
         for name, value in _table(tables, *keys).items():
             if isinstance(value, dict):
@@ -185,6 +181,12 @@ def _commands(tables: dict[str, Any], text: str, filename: str) -> list[Command 
             if isinstance(value, str):
                 found += commands_of(Script(value), filename, _row(text, name), name)
     return found
+
+
+def _of_environments(tables: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the tables of scripts of Hatch's environments."""
+    names = _table(tables, "tool", "hatch", "envs")
+    return [("tool", "hatch", "envs", name, "scripts") for name in names]
 
 
 def _table(tables: dict[str, Any], *keys: str) -> dict[str, Any]:

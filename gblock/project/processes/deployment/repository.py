@@ -40,6 +40,15 @@ class Repository:
         """
         return {}
 
+    def included(self, written: str, filename: str) -> str | None:  # noqa: ARG002
+        """Return the text of a script that another one sources, None if it does not exist.
+
+        Args:
+            written: Its path.
+            filename: The script that names it.
+        """
+        return None
+
     def image(self, directory: str, name: str) -> Image | None:  # noqa: ARG002
         """Return the image of a Dockerfile, None if the file does not exist.
 

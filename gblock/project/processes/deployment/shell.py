@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
+
+from gblock.project.processes.deployment.shell_functions import Function, closing, functions
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
@@ -15,11 +17,18 @@ _REDIRECTING = frozenset("<>&0123456789")
 """Operators that start a redirection."""
 _PLAIN = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+""")
 """Characters that need no quoting."""
+_WORD = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+(?=[ \t\n;&|()<>]|\Z)""")
+"""A whole word of such characters."""
 _QUOTED = re.compile(r"""[^"\\$]+""")
 """Characters that need no quoting between double quotes."""
 _WHOLE_ARRAY = re.compile(r'"\$\{\w+\[[@*]\]\}"')
 """``"${NAME[@]}"``, which expands to one word for each element."""
+_SUBSTITUTION = re.compile(r"`([^`]*)`|\$\((?!\()")
+"""A command substitution, or its beginning."""
 _LOOKED_UP = re.compile(r"(?:which|command[ \t]+-v|type[ \t]+-[pP])[ \t]+([\w./-]+)")
+_ECHOED = re.compile(r"(?:echo(?:[ \t]+-[neE]+)?|printf(?:[ \t]+--)?)[ \t]+([^|;&<>`\n]*)")
+"""A command whose arguments are its output."""
+_SOURCING = frozenset((".", "source"))
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
@@ -29,7 +38,7 @@ _MANY = 5000
 """The limit of commands that are read from one script."""
 _DEEP = 20
 _FEW = 6
-"""Of so many variables so many alternatives are read."""
+"""At most this many variables have alternatives, and each at most this many."""
 _LONGEST = 20_000
 """Characters: a longer expansion is no command."""
 
@@ -43,6 +52,8 @@ class Simple(NamedTuple):
     """Variables that are exported before it, or set in front of it."""
     directory: str = ""
     """The directory after a ``cd`` before it."""
+    in_function: bool = False
+    """True if it belongs to the call of a function."""
 
 
 class UnclosedQuoteError(Exception):
@@ -64,6 +75,7 @@ class Script:
         text: The script.
         environment: Variables that are set outside.
         arguments: The values of ``$1`` and the others; None if unknown.
+        source: Returns the text of another script by its path; None if it is not known.
     """
 
     def __init__(
@@ -71,12 +83,19 @@ class Script:
         text: str,
         environment: Mapping[str, str] | None = None,
         arguments: tuple[str, ...] | None = None,
+        source: Callable[[str], str | None] | None = None,
     ) -> None:
         self.text = text.replace("\r\n", "\n")
         self.given = dict(environment or {})
         self.variables = dict(self.given)
         self.exported = set(self.given)
-        self.arguments = arguments
+        self.arguments = self._given_arguments = arguments
+        self.source = source
+        self.functions = functions(self.text)
+        self._called: set[str] = set()
+        """The functions that the script calls."""
+        self._depth = 0
+        """The nesting depth of function calls and of sourced scripts."""
         self.directory = ""
         self.broken: int | None = None
         """The row of an unclosed quote: the text after it is not read."""
@@ -94,6 +113,7 @@ class Script:
         with each of them.
         """
         found = self._read()
+        found += self._substituted()
         variables, exported, broken = self.variables, self.exported, self.broken
         seen = {(one.words, one.row) for one in found}
         for name, values in [*self._alternatives.items()][:_FEW]:
@@ -108,10 +128,27 @@ class Script:
         self.variables, self.exported, self.broken = variables, exported, broken
         return found
 
+    def _substituted(self) -> list[Simple]:
+        """Return the commands inside command substitutions."""
+        found: list[Simple] = []
+        for match in _SUBSTITUTION.finditer(self.text):
+            begin = self.text.rfind("\n", 0, match.start()) + 1
+            if "#" in self.text[begin : match.start()] or _LOOKED_UP.search(match[0]):
+                continue
+            inner = match[1]
+            if inner is None:
+                end = closing(self.text, match.end() - 1, "(", ")")
+                inner = self.text[match.end() : end]
+            row = self.text.count("\n", 0, match.start())
+            script = Script(inner, self.variables, self.arguments)
+            found += [one._replace(row=one.row + row) for one in script._read()[:_FEW]]
+        return found
+
     def _forget(self) -> None:
-        """Begin anew."""
+        """Discard the results, for another pass."""
         self.variables = dict(self.given)
         self.exported = set(self.given)
+        self.arguments = self._given_arguments
         self.directory, self._branches, self.broken = "", 0, None
 
     def _read(self) -> list[Simple]:
@@ -119,11 +156,44 @@ class Script:
         try:
             for simple in self._simple():
                 found.append(simple)
+                function = self.functions.get(simple.words[0])
+                if function is not None and simple.row != function.head and self._depth < _DEEP:
+                    found += self._run(simple, function)
                 if len(found) >= _MANY:
                     break
         except UnclosedQuoteError as error:
             self.broken = error.row
-        return found
+        bodies = [self.functions[name] for name in self._called]
+        return [
+            one
+            for one in found
+            if one.in_function or not any(body.first <= one.row <= body.last for body in bodies)
+        ]
+
+    def _run(self, call: Simple, function: Function) -> list[Simple]:
+        """Return the commands of a function that is called with these arguments."""
+        name, *arguments = call.words
+        inner = Script(function.body, self.variables, tuple(arguments), self.source)
+        inner.functions = self.functions
+        inner.exported, inner.directory = set(self.exported), self.directory
+        inner._depth = self._depth + 1
+        found = inner._read()
+        if not found:
+            return []
+        self._called.add(name)
+        return [one._replace(row=one.row + function.first - 1, in_function=True) for one in found]
+
+    def _include(self, path: str) -> None:
+        """Take over the variables and functions of a script that this one sources."""
+        text = self.source(path) if self.source is not None and self._depth < _DEEP else None
+        if text is None:
+            return
+        inner = Script(text, self.variables, self.arguments, self.source)
+        inner.exported, inner._depth = set(self.exported), self._depth + 1
+        inner._read()
+        self.variables.update(inner.variables)
+        self.exported |= inner.exported
+        self.functions = {**inner.functions, **self.functions}
 
     # -- commands
 
@@ -155,6 +225,7 @@ class Script:
                 outer.append(self.directory)
             elif value == ")":
                 if depth == 0:
+                    self._branches += "case" in words
                     words = []  # the pattern of a case
                 depth = max(depth - 1, 0)
             simple = self._ended(words, first)
@@ -198,6 +269,13 @@ class Script:
             return None
         if words[0] in ("cd", "pushd") and len(words) > 1:
             self._go(words[1])
+        elif words[0] in _SOURCING and len(words) > 1:
+            self._include(words[1])
+        elif words[0] == "set" and "--" in words:
+            self.arguments = tuple(words[words.index("--") + 1 :])
+        elif words[0] == "shift" and self.arguments is not None:
+            count = int(words[1]) if words[1:] and words[1].isdigit() else 1
+            self.arguments = self.arguments[count:]
         known = {
             name: self.variables[name] for name in sorted(self.exported) if name in self.variables
         }
@@ -214,6 +292,8 @@ class Script:
     def _assign(self, own: dict[str, str]) -> None:
         for name, value in own.items():
             if self._branches > 0:
+                if "$" in value and "$" not in self.variables.get(name, "$"):
+                    continue  # an option that is not known keeps its default
                 if name in self._forced and value != self._forced[name]:
                     continue
                 if not self._forced:
@@ -293,6 +373,14 @@ class Script:
                 place += 1
         return "".join(parts)[:_LONGEST]
 
+    def substituted(self, command: str) -> str:
+        """Return the value of ``$(command)``: of ``which`` and ``echo``, else an unknown text."""
+        match = _LOOKED_UP.fullmatch(command.strip())
+        if match is not None:
+            return match[1]
+        match = _ECHOED.fullmatch(command.strip())
+        return self.expanded(match[1].strip().strip("\"'")) if match is not None else "$()"
+
     def variable(self, text: str, place: int, depth: int = 0) -> tuple[str, int]:
         """Return the value of the ``$`` at a place, and the end of the expression."""
         following = text[place + 1 : place + 2]
@@ -305,7 +393,7 @@ class Script:
             return value, end + 1
         if following == "(":
             end = closing(text, place + 1, "(", ")")
-            return _substituted(text[place + 2 : end]), end + 1
+            return self.substituted(text[place + 2 : end]), end + 1
         if following and following in "@*":
             return _ARGUMENTS, place + 2
         if following.isdigit():
@@ -373,6 +461,14 @@ class _Lexer:
                 yield "end", letter, row
                 continue
             row = self.row
+            plain = _WORD.match(text, self.place)
+            if plain is not None:  # most words: nothing in them is quoted or a variable
+                self.place = plain.end()
+                if skip_next:
+                    skip_next = False
+                else:
+                    yield "word", plain[0], row
+                continue
             for word in self._word():
                 if skip_next:
                     skip_next = False
@@ -473,7 +569,7 @@ class _Lexer:
         if end < 0:
             raise UnclosedQuoteError(self.row)
         self.row += self.text.count("\n", self.place, end)
-        self.parts.append(_substituted(self.text[self.place + 1 : end]))
+        self.parts.append(self.script.substituted(self.text[self.place + 1 : end]))
         self.place = end + 1
 
     def _unquoted_variable(self) -> None:
@@ -492,22 +588,3 @@ class _Lexer:
         for piece in pieces[1:]:
             self.pending.append("".join(self.parts))
             self.parts = [piece]
-
-
-def _substituted(command: str) -> str:
-    """Return what ``$(command)`` gives: the program that is looked for, else something unknown."""
-    match = _LOOKED_UP.fullmatch(command.strip())
-    return match[1] if match is not None else "$()"
-
-
-def closing(text: str, place: int, opening: str, ending: str) -> int:
-    """Return the place of the closing bracket; the end of the text if there is none."""
-    depth = 0
-    for index in range(place, len(text)):
-        if text[index] == opening:
-            depth += 1
-        elif text[index] == ending:
-            depth -= 1
-            if depth == 0:
-                return index
-    return len(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gblock.project.processes.deployment.command import UNCLOSED, Command, Fact, Note
 from gblock.project.processes.deployment.repository import NONE, Repository
@@ -11,9 +11,9 @@ from gblock.project.processes.deployment.shell import Script
 EXAMPLE = ("run.sh", "#!/bin/sh\nset -e\nexec gunicorn -k gevent shop.wsgi\n")
 
 
-def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
     """Return the commands of a script that is started without arguments."""
-    return called(text, filename)
+    return called(text, filename, source=lambda path: repository.included(path, filename))
 
 
 def called(
@@ -22,6 +22,7 @@ def called(
     variables: Mapping[str, str] | None = None,
     arguments: tuple[str, ...] | None = None,
     label: str = "",
+    source: Callable[[str], str | None] | None = None,
 ) -> list[Fact]:
     """Return the commands of a script, and a note if it cannot be read to its end.
 
@@ -31,8 +32,9 @@ def called(
         variables: Variables that are set for it.
         arguments: Its arguments; None if unknown.
         label: The caller's name for the process.
+        source: Returns the text of a script that this one sources, by its path.
     """
-    script = Script(text, variables, arguments)
+    script = Script(text, variables, arguments, source)
     found: list[Fact] = [
         Command.of(simple, filename, simple.row, label) for simple in script.commands()
     ]
