@@ -29,7 +29,7 @@ class Reach(NamedTuple):
     waits: int
     """Bits of `gblock.native.waits`."""
     changes: bool
-    """Whether it changes the state of the GIL."""
+    """True if it changes the state of the GIL."""
 
 
 class Effect(NamedTuple):
@@ -40,7 +40,7 @@ class Effect(NamedTuple):
     waits: dict[str, int]
     """The waits that it reaches, by state."""
     releases: bool
-    """Whether it releases the GIL anywhere."""
+    """True if it releases the GIL anywhere."""
 
 
 _NOTHING = Reach(0, False)
@@ -60,7 +60,7 @@ class Gil:
         self._exits: dict[tuple[Node, str], set[str]] = {}
         self._looks_left = _MOST_LOOKS
         self.is_cut = False
-        """Whether there was more code than the limits permit."""
+        """True if there was more code than the limits permit."""
 
     # -- reach
 

@@ -99,7 +99,6 @@ class Program:
         self._resolved: dict[tuple[int, str], Node | str] = {}
         self._tables: dict[int, tuple[dict[int, int], frozenset[int]]] = {}
         self._shared: dict[int, bool] = {}
-        self._lacks: dict[int, bool] = {}
         self.by_name: dict[str, tuple[int, ...]] = {}
         """The addresses of the module's methods by their names in Python."""
         self.constructors: dict[int, tuple[int, ...]] = {}
@@ -120,7 +119,6 @@ class Program:
         self.images.append(image)
         self.paths.append(path)
         self._needs.append([])
-        self._lacks[len(self.images) - 1] = False
         return len(self.images) - 1
 
     def _link(self, at: int, image: Image) -> None:
@@ -137,7 +135,6 @@ class Program:
                 continue
             found = self._library(name, folders, image.machine)
             if found is None:
-                self._lacks[at] = True
                 if name not in self.absent:
                     self.absent.append(name)
             else:
@@ -192,10 +189,6 @@ class Program:
     def is_named(self, node: Node) -> bool:
         """Return whether the file keeps the function's name."""
         return node.address in self.images[node.image].names
-
-    def lacks_library(self, image: int) -> bool:
-        """Return whether an image requires a library that was not read."""
-        return self._lacks[image]
 
     def shares_locks(self, image: int) -> bool:
         """Return whether a library creates locks that are shared between processes."""

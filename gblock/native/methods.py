@@ -30,9 +30,9 @@ class Method(NamedTuple):
     name: str
     address: int
     is_rust: bool = False
-    """Whether the address is that of a trampoline, which receives the real function."""
+    """True if the address is that of a trampoline, which receives the real function."""
     in_class: bool = False
-    """Whether `owner` is a type."""
+    """True if `owner` is a type."""
 
     @property
     def qualified(self) -> str:

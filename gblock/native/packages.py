@@ -10,7 +10,7 @@ from gblock.native.store import Share, Store, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _MODULE = (".so",)
 
@@ -111,12 +111,3 @@ def _module(file: str, read: ModuleReading) -> Module:
 
 def _rank(one: Reading) -> int:
     return TIERS.index(one.tier) if one.tier else len(TIERS)
-
-
-def strongest(readings: Iterable[Reading]) -> Reading:
-    """Return the reading of the surest tier; the first of several.
-
-    Raises:
-        ValueError: if there is none.
-    """
-    return min(readings, key=_rank)

@@ -57,11 +57,11 @@ class Reading(NamedTuple):
     classes: tuple[str, ...] = ()
     """The kinds of waits; see `gblock.native.waits`."""
     in_class: bool = False
-    """Whether the owner is a type."""
+    """True if the owner is a type."""
 
     @property
     def releases(self) -> bool:
-        """Whether it releases the GIL; False means unknown."""
+        """Return whether it releases the GIL; False means unknown."""
         return self.tier in ("waits", "leaves")
 
 

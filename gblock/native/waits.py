@@ -52,8 +52,6 @@ BIT = {name: 1 << at for at, name in enumerate(NAMES)}
 """The bit of each wait: sets of waits are stored as the bits of a number."""
 UNKNOWN = 1 << len(NAMES)
 """A call through a pointer of unknown value."""
-ABSENT = UNKNOWN << 1
-"""A call into a library that was not found."""
 EVERY = UNKNOWN - 1
 
 RELEASE = frozenset({"PyEval_SaveThread", "PyEval_ReleaseThread", "PyEval_ReleaseLock"})

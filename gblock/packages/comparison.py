@@ -8,7 +8,7 @@ from gblock.packages import machine_code, wheel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.catalog import Catalog
+    from gblock.catalog.lookup import Catalog
     from gblock.packages.machine_code import MachineCode
 
 

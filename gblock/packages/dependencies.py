@@ -6,7 +6,8 @@ import os
 from typing import NamedTuple
 
 from gblock import measurements
-from gblock.catalog import Blocker, Catalog
+from gblock.catalog.blockers import Blocker
+from gblock.catalog.lookup import Catalog
 from gblock.codebase import Codebase
 from gblock.diagnostics import Location, Problem
 from gblock.files import relative_name
@@ -15,7 +16,7 @@ from gblock.packages.environment import Distribution
 from gblock.packages.verdicts import Verdict, Verdicts, is_single
 from gblock.project.calls.cooperation import Cooperation, Remedy
 from gblock.project.names.inference import Inference
-from gblock.project.reading.imports import Import, Imports
+from gblock.project.reading.imports import ImportLine, Imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Dependency(NamedTuple):
     kind: str
     """One of `KINDS`; ``cooperative`` if the project makes it so."""
     verdict: Verdict
-    imports: tuple[Import, ...]
+    imports: tuple[ImportLine, ...]
     """The first import of each file of the project that imports it."""
     remedies: tuple[Remedy, ...]
     """The calls of the project that make it cooperative."""
@@ -45,7 +46,7 @@ class Dependency(NamedTuple):
 
     @property
     def matters(self) -> bool:
-        """Whether the project imports it and it blocks the hub, or may block it.
+        """Return whether the project imports it and it blocks the hub, or may block it.
 
         A pure Python framework, such as Werkzeug, does not count for its password hashing.
         """
@@ -55,7 +56,7 @@ class Dependency(NamedTuple):
 
     @property
     def is_of_interest(self) -> bool:
-        """Whether it is listed by default: libraries import drivers, too."""
+        """Return whether it is listed by default: libraries import drivers, too."""
         is_here = bool(self.imports) or self.distribution.is_native
         return self.matters or (is_here and self.kind in ("blocks", "cooperative"))
 
@@ -124,11 +125,11 @@ def read(paths: Sequence[str], config: Config, python: str | None = None) -> Dep
 def _dependency(
     distribution: Distribution,
     verdict: Verdict,
-    imports: dict[str, list[Import]],
+    imports: dict[str, list[ImportLine]],
     cooperation: Cooperation,
     required_by: tuple[str, ...],
 ) -> Dependency:
-    by_path: dict[str, Import] = {}
+    by_path: dict[str, ImportLine] = {}
     for module in distribution.modules:
         for one in imports.get(module, ()):
             by_path[one.path] = min(one, by_path.get(one.path, one))

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gblock.catalog import Catalog
+    from gblock.catalog.lookup import Catalog
     from gblock.packages.machine_code import MachineCode, Told
 
 _HEAD = """\

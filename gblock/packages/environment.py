@@ -17,8 +17,9 @@ import sys
 from importlib.metadata import DistributionFinder, MetadataPathFinder
 from typing import NamedTuple
 
+from gblock import opened
 from gblock.boundary import is_regular, leads_out, repository
-from gblock.distribution import normalized
+from gblock.distribution import always_required, normalized
 from gblock.errors import UserError
 
 TYPE_CHECKING = False
@@ -42,13 +43,13 @@ _SITES = (
     "lib/pypy*/site-packages",
     "Lib/site-packages",
 )
-"""Where packages lie: virtual environments, conda, Debian's own Python, PyPy, Windows."""
+"""Directories of packages: virtual environments, conda, Debian's own Python, PyPy, Windows."""
 _LIBRARY_FOLDER = re.compile(r"(?:^|/)(?:[^/]+\.libs|\.libs|\.dylibs)/")
 _LIBRARY = re.compile(r"(?:^|/)lib[^./]*\.so$|\.so\.[\d.]+$|\.dylib$|\.dll$")
 _COMPILED = (".so", ".pyd")
 _MODULES = (".py", *_COMPILED)
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error)
-"""What reading damaged metadata raises; a ``UnicodeDecodeError`` is a ``ValueError``."""
+"""Exceptions of damaged metadata; a ``UnicodeDecodeError`` is a ``ValueError``."""
 _LONGEST = 1_000_000
 """Characters of a ``.pth`` file or a ``pyvenv.cfg``."""
 _LARGEST = 50_000_000
@@ -86,7 +87,7 @@ class Distribution(NamedTuple):
 
     @property
     def is_native(self) -> bool:
-        """Whether it runs its own compiled code in the process."""
+        """Return whether it runs its own compiled code in the process."""
         return bool(self.compiled or self.libraries)
 
 
@@ -139,7 +140,7 @@ def chosen(python: str | None, config: Config) -> Environment:
     """Read the environment that the command line names, or else the one of the settings.
 
     Args:
-        python: What the command line names; None if it names nothing.
+        python: The environment that the command line names; None if it names none.
         config: The project's settings.
 
     Raises:
@@ -181,7 +182,7 @@ def inspect(python: str, border: str) -> Environment:
 
 
 class _Reading:
-    """What may be read of an environment, and what could not be.
+    """The permission to read parts of an environment, and notes on unreadable parts.
 
     Args:
         border: The directory that nothing outside of is read; None for no such limit.
@@ -192,7 +193,7 @@ class _Reading:
         self.notes: list[str] = []
 
     def may(self, path: str) -> bool:
-        """Return whether a file or directory may be looked at; if not, a note says so."""
+        """Return whether a file or directory may be read; if not, record a note."""
         if self.border is None or not leads_out(path, self.border):
             return True
         note = f"{path} lies outside of the repository and was not read; use --python to read it"
@@ -202,6 +203,7 @@ class _Reading:
 
 
 def _environment(name: str, paths: list[str], here: _Reading) -> Environment:
+    opened.unbounded()  # packages are installed and removed beside the project
     listed: dict[str, _Listed] = {}
     for found in MetadataPathFinder.find_distributions(DistributionFinder.Context(path=paths)):
         one = _listed(found, here)
@@ -217,7 +219,7 @@ def _environment(name: str, paths: list[str], here: _Reading) -> Environment:
     )
 
 
-# -- where packages lie
+# -- directories of packages
 
 
 def _own() -> list[str]:
@@ -227,10 +229,10 @@ def _own() -> list[str]:
 
 
 def _directories(directory: str, here: _Reading) -> list[str]:
-    """Return where an environment's packages lie.
+    """Return the directories of an environment's packages.
 
     Raises:
-        UserError: if they lie nowhere.
+        UserError: if there are none.
     """
     found = _sites(directory, here)
     if not found:
@@ -283,14 +285,7 @@ def _sites(directory: str, here: _Reading) -> list[str]:
 def _bases(directory: str, here: _Reading) -> list[str]:
     """Return the installation that a virtual environment also imports from, if any (PEP 405)."""
     filename = os.path.join(directory, "pyvenv.cfg")
-    if not is_regular(filename) or not here.may(filename):
-        return []
-    try:
-        with open(filename, encoding="utf-8", errors="replace") as file:
-            lines = file.read(_LONGEST).splitlines()
-    except OSError:
-        return []
-    pairs = (line.partition("=") for line in lines)
+    pairs = (line.partition("=") for line in _lines(filename, here))
     settings = {key.strip().lower(): value.strip() for key, _, value in pairs}
     home = settings.get("home", "")
     if settings.get("include-system-site-packages", "").lower() != "true" or not home:
@@ -316,15 +311,20 @@ def _linked(site: str, here: _Reading) -> list[str]:
 
 def _pth(filename: str, here: _Reading) -> list[str]:
     """Return the paths that a ``.pth`` file names; its ``import`` lines are not run."""
+    lines = _lines(filename, here)
+    paths = [os.path.join(os.path.dirname(filename), line.strip()) for line in lines if line]
+    return [os.path.normpath(path) for path in paths if _exists(path)]
+
+
+def _lines(filename: str, here: _Reading) -> list[str]:
+    """Return the lines of a regular file that may be read, none of any other."""
     if not is_regular(filename) or not here.may(filename):
         return []
     try:
         with open(filename, encoding="utf-8", errors="replace") as file:
-            lines = file.read(_LONGEST).splitlines()
+            return file.read(_LONGEST).splitlines()
     except OSError:
         return []
-    paths = [os.path.join(os.path.dirname(filename), line.strip()) for line in lines if line]
-    return [os.path.normpath(path) for path in paths if _exists(path)]
 
 
 def _exists(path: str) -> bool:
@@ -338,7 +338,7 @@ def _exists(path: str) -> bool:
 
 
 def _listed(found: metadata.Distribution, here: _Reading) -> _Listed | None:
-    """Return what one distribution's metadata says; None, and a note, if it says nothing."""
+    """Return one distribution from its metadata; if it is unreadable, None and a note."""
     notes = here.notes
     if not here.may(_place(found)):
         return None
@@ -411,12 +411,11 @@ def _named(found: metadata.Distribution, here: _Reading) -> tuple[str, str, tupl
     text = _text(found, "METADATA", here) or _text(found, "PKG-INFO", here) or ""
     head = email.message_from_string(text.partition("\n\n")[0])
     name, version = str(head.get("Name") or ""), str(head.get("Version") or "")
-    if not name:  # the directory is called by it, as pip looks for it
+    if not name:  # the directory's name contains it
         stem = re.match(r"([\w.]+)-(\d[^-]*?)(?:-|\.dist-info|$)", os.path.basename(_place(found)))
         name, version = stem.groups() if stem else ("", "")
-    listed = (one.partition(";") for one in head.get_all("Requires-Dist") or ())
-    needed = [re.match(r"[\w.-]+", one) for one, _, marker in listed if "extra" not in marker]
-    return name, version, tuple(sorted({normalized(one[0]) for one in needed if one}))
+    lines = map(str, head.get_all("Requires-Dist") or ())
+    return name, version, tuple(sorted(always_required(lines)))
 
 
 def _recorded(found: metadata.Distribution, here: _Reading) -> list[str]:
@@ -427,7 +426,7 @@ def _recorded(found: metadata.Distribution, here: _Reading) -> list[str]:
             rows = [row[0] for row in csv.reader(text.splitlines()) if row and row[0]]
         except csv.Error:
             return []
-        # It lists itself; what does not is no longer whole.
+        # A complete record lists itself.
         return rows if any(path.endswith("/RECORD") for path in rows) else []
     noted = (
         _text(found, "installed-files.txt", here) or ""
@@ -441,7 +440,7 @@ def _top_level(found: metadata.Distribution, here: _Reading) -> list[str]:
 
 
 def _guessed(name: str, base: str) -> list[str]:
-    """The names of packages that are likely meant: those that a distribution's name spells."""
+    """Return the likely packages of a distribution, derived from its name."""
     wanted = normalized(name).replace("-", "_")
     try:
         entries = os.listdir(base)

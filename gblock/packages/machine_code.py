@@ -20,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gblock.catalog import Blocker, Catalog
+    from gblock.catalog.blockers import Blocker
+    from gblock.catalog.lookup import Catalog
     from gblock.native.store import Share, Store
     from gblock.packages.environment import Distribution, Environment
 
@@ -39,7 +40,7 @@ class Told(NamedTuple):
 
     @property
     def is_native(self) -> bool:
-        """Whether it is a method of the compiled module itself."""
+        """Return whether it is a method of the compiled module itself."""
         return not self.through
 
 
@@ -248,9 +249,9 @@ class Sayings:
 
 
 _TIERS = {
-    "waits": "lets go of the GIL around",
+    "waits": "releases the GIL around",
     "held": "keeps the GIL and may reach",
-    "leaves": "lets go of the GIL, and what for is not known",
+    "leaves": "releases the GIL for an unknown reason",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gblock.catalog import Catalog
+from gblock.catalog.lookup import Catalog
 from gblock.native.store import Store
 from gblock.observations.drafts import text
 from gblock.outline import Outline

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
-from gblock.catalog import Blocker, Catalog, Harmless
+from gblock.catalog.blockers import Blocker, Harmless
+from gblock.catalog.lookup import Catalog
 from gblock.distribution import normalized
 from gblock.packages.environment import Distribution, Environment
 

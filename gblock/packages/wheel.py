@@ -29,7 +29,7 @@ def opened(path: str) -> Iterator[Distribution]:
         path: The wheel's file, or a directory that one was unpacked to.
 
     Raises:
-        UserError: if it is no wheel, cannot be read, or is larger than what is unpacked.
+        UserError: if it is no wheel, cannot be read, or exceeds the size limit.
     """
     if os.path.isdir(path):
         yield _distribution(path, path)
@@ -57,7 +57,7 @@ def _unpack(path: str, folder: str) -> None:
         if len(entries) > _MOST_FILES:
             raise UserError(path, f"it holds more than {_MOST_FILES:,} files")
         for entry in entries:
-            # What an entry says of its size need not be true.
+            # The declared size of an entry may be false.
             target = os.path.join(folder, *entry.filename.split("/"))
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with archive.open(entry) as source, open(target, "xb") as file:

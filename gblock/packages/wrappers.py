@@ -12,14 +12,17 @@ from contextlib import suppress
 from keyword import iskeyword
 from typing import NamedTuple
 
-from gblock.catalog import Catalog
+from gblock.catalog.lookup import Catalog
 from gblock.native.image import NotReadError
 from gblock.native.packages import Found
 from gblock.native.reading import TIERS, Library, Reading, of_system
 from gblock.project.names import values as v
-from gblock.project.names.expressions import Place, last_name, unwrapped
 from gblock.project.names.inference import Inference
-from gblock.project.reading import summary as tags
+from gblock.project.names.places import Place
+from gblock.project.names.values import unwrapped
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import last_name
 from gblock.project.reading.modules import Modules
 
 TYPE_CHECKING = False
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gblock.native.packages import Module
-    from gblock.project.reading.summary import Call, Expr
+    from gblock.project.reading.expressions import Expr
+    from gblock.project.reading.summary import Call
 
 FORMAT = "2"
 """Changed whenever the same files would give another result."""
@@ -75,7 +79,7 @@ def read(
         modules: Its compiled modules.
         libraries: Its bundled shared libraries, relative to `base`.
     """
-    found = _affordable([os.path.join(base, file) for file in files if _is_read(file)])
+    found = _within_limits([os.path.join(base, file) for file in files if _is_read(file)])
     if not any(one.reading.tier for module in modules for one in module.methods):
         if not any(_loads_libraries(path) for path in found):
             return []
@@ -97,7 +101,8 @@ def _is_read(file: str) -> bool:
     return file.endswith(".py") and not {"tests", "test", ".."}.intersection(folders)
 
 
-def _affordable(paths: list[str]) -> list[str]:
+def _within_limits(paths: list[str]) -> list[str]:
+    """Return the first files, as many as are read of one package."""
     found, left = [], _MOST_BYTES
     for path in paths[:_MOST_FILES]:
         try:
@@ -167,7 +172,7 @@ class _Graph:
         self._modules = Modules(base, [*dict.fromkeys((*paths, *stubs))], (base,))
         self._inference = Inference(self._modules, Catalog(()))
         self._native: dict[_Function, Found] = {}
-        self._types: dict[str, list[v.Value]] = {}
+        self._types: dict[str, list[v.ScopeValue]] = {}
         for path, one in stubs.items():
             self._modules.give(path, stub(one).encode())
             self._note(path, one)
@@ -248,7 +253,7 @@ class _Graph:
                 found += self._method(base, callee.name)
         return found
 
-    def _method(self, owner: v.Value, name: str) -> list[_Function]:
+    def _method(self, owner: v.ScopeValue, name: str) -> list[_Function]:
         """Return a method of a class, its own or inherited."""
         for base in self._ancestry(owner.path, owner.scope):
             summary = self._modules.summary(base.path)
@@ -257,7 +262,7 @@ class _Graph:
                     return [(base.path, index)]
         return []
 
-    def _ancestry(self, path: str, index: int) -> list[v.Value]:
+    def _ancestry(self, path: str, index: int) -> list[v.ScopeValue]:
         """Return a class and its bases, including bases that are known only by name."""
         order = [
             one for one in self._inference.classes.ancestry(path, index) if one.kind == v.CLASS
@@ -266,7 +271,7 @@ class _Graph:
             order += [base for base in self._named_bases(one) if base not in order]
         return order
 
-    def _named_bases(self, owner: v.Value) -> list[v.Value]:
+    def _named_bases(self, owner: v.ScopeValue) -> list[v.ScopeValue]:
         """Return the native types that a class names as bases and that inference does not find.
 
         A package that selects its compiled part at import time uses a table of names.
@@ -276,16 +281,18 @@ class _Graph:
             return []
         scope = summary.scopes[owner.scope]
         place = Place(owner.path, scope.parent, scope.path)
-        found: list[v.Value] = []
+        found: list[v.ScopeValue] = []
         for base in scope.bases:
-            if base.tag == tags.NAME and not self._inference.infer(base, place):
+            if base is None or base.tag != tags.NAME:
+                continue
+            if not self._inference.infer(base, place):
                 for binding in summary.scopes[0].bindings.get(base.identifier, ()):
-                    if binding.kind == tags.IMPORTED and binding.value.name:
+                    if binding.kind == kinds.IMPORTED and binding.value.name:
                         same = self._types.get(binding.value.name, [])
                         found += same if len(same) == 1 else []
         return found
 
-    def _lost_bases(self, place: Place) -> list[v.Value]:
+    def _lost_bases(self, place: Place) -> list[v.ScopeValue]:
         """Return the bases, known only by name, of the class around a place."""
         summary = self._modules.summary(place.path)
         scope = place.scope
@@ -347,7 +354,7 @@ class _Graph:
             summary = self._modules.summary(path) if is_package else None
             bindings = summary.scopes[0].bindings if summary is not None else {}
             for name, bound in bindings.items():
-                if not any(one.kind == tags.IMPORTED for one in bound):
+                if not any(one.kind == kinds.IMPORTED for one in bound):
                     continue
                 own = f"{self._symbol((path, 0))}.{name}"
                 for value in self._inference.module_name(path, name):
@@ -375,7 +382,7 @@ class _Graph:
     def _offered(
         self,
         own: str,
-        order: list[v.Value],
+        order: list[v.ScopeValue],
         ways: Mapping[_Function, _Way],
         by_class: Mapping[tuple[str, int], list[tuple[str, _Function]]],
         bound: set[str],

@@ -1,0 +1,218 @@
+"""Blockers, what bounds or excuses their calls, and the evidence about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from gblock.catalog.tables import Table
+from gblock.repairs import KINDS
+
+Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"]
+Level = Literal["error", "warning", "opt-in"]
+Meaning = Literal["forever", "immediate", "invalid"]
+if TYPE_CHECKING:
+    FixKind = str
+else:
+    FixKind = Literal[tuple(name for name, kind in KINDS.items() if kind.is_of_blockers)]
+"""The kinds of fixes that a blocker's calls can have: see `gblock.repairs`."""
+Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
+
+
+class Timeout(Table, frozen=True):
+    """An argument that bounds the wait, and the meaning of its values."""
+
+    position: int | None = None
+    """Counted from 0, without ``self``; None for a keyword-only argument."""
+    keyword: str | None = None
+    default: float | None = None
+    """The value of a missing argument, in `unit`; None: it waits without limit."""
+    unit: Literal["s", "ms"] = "s"
+    minimum: float = 0.0
+    """Smaller values count as 0, in `unit`."""
+    none: Meaning = "forever"
+    """The meaning of ``None``."""
+    negative: Meaning = "forever"
+
+
+class Condition(Table, frozen=True):
+    """Argument values that make the call immediate or cooperative."""
+
+    position: int | None = None
+    keyword: str | None = None
+    default: bool | int | float | str | None = None
+    """The value of a missing argument."""
+    values: tuple[bool | int | float | str | None, ...] = ()
+    flags: tuple[str, ...] = ()
+    """Symbols, one of which is given as the argument, alone or in a ``|``."""
+    mask: int = 0
+    """The bits of these symbols; an integer matches if it has one of them."""
+    prefixes: tuple[str, ...] = ()
+    """Prefixes of a string argument."""
+    max_length: int | None = None
+    """The greatest length of a string or bytes argument."""
+    types: tuple[str, ...] = ()
+    """Classes, one of which the argument is an object of."""
+    given: bool = False
+    """True if any value but ``None`` matches."""
+
+
+class Called(Table, frozen=True):
+    """A call elsewhere in the same module that makes a blocker immediate."""
+
+    symbol: str
+    values: tuple[bool | int | float | str | None, ...] = ()
+    """The values of the argument that match."""
+    position: int = 0
+    """The argument's position, counted from 0."""
+    flags: tuple[str, ...] = ()
+    """Symbols, one of which is given as the argument, alone or in a ``|``."""
+    of: int | None = None
+    """The position of the descriptor that the call changes; None if any object of the module may
+    be the changed one."""
+
+
+class Mentioned(Table, frozen=True):
+    """Texts in the project's Python files that show the peer of a blocker."""
+
+    cooperative: tuple[str, ...]
+    """Texts that show that the calls are cooperative."""
+    blocking: tuple[str, ...] = ()
+    """Texts that show that the calls may block nevertheless."""
+
+
+class Assigned(Table, frozen=True):
+    """A value of an attribute of the same object that makes a blocker immediate."""
+
+    attribute: str
+    values: tuple[bool | int | float | str | None, ...]
+
+
+class Ready(Table, frozen=True):
+    """A method of the same object whose true result means that a call does not wait."""
+
+    method: str
+    """Its name, or an attribute's."""
+    result: bool = True
+    """True if the result has to be true or false."""
+
+
+class Evidence(Table, frozen=True):
+    """The measurement: the call was run under gevent next to a heartbeat greenlet."""
+
+    version: str | None = None
+    """The package's version; CPython's for the standard library."""
+    call: str | None = None
+    elapsed: float | None = None
+    """Duration of the call, in seconds."""
+    max_gap: float | None = None
+    """The hub's longest gap, in seconds."""
+    returned: bool = True
+    """False if the call was stopped after `elapsed`."""
+    remedy: str | None = None
+    remedy_max_gap: float | None = None
+    belief: str | None = None
+    """A common assumption that the measurement contradicts: one sentence."""
+    found: str | None = None
+    """Findings beyond the figures, such as those for other versions and builds: sentences."""
+    reference: str | None = None
+    python: str | None = None
+    gevent: str | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Return whether the evidence has figures, not only a reference."""
+        return self.elapsed is not None
+
+
+class Blocker(Table, frozen=True):
+    """One entry: calls that block the hub in the same way, and their remedy."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, or ``stdlib``."""
+    symbols: tuple[str, ...]
+    """Dotted names as imported."""
+    kind: Kind
+    level: Level
+    why: str
+    instead: str
+    """The remedy. ``{call}`` stands for the function as the code spells it: see `remedy`."""
+    evidence: Evidence = Evidence()
+    """In the built-in catalog only the hand-written part: `measurements` has the figures."""
+    versions: str | None = None
+    timeout: Timeout | None = None
+    unless: tuple[Condition, ...] = ()
+    cooperative_after: tuple[str, ...] = ()
+    """Symbols; a call of one of them makes the blocker cooperative."""
+    patched_by: tuple[str, ...] = ()
+    """The modules that gevent's monkey patching must replace, all of them, to make it cooperative:
+    it blocks only without the patch; ``queue or threading`` if one of several is enough."""
+    captured: bool = False
+    """True if the original from ``monkey.get_original`` blocks even after the patch."""
+    unless_called: tuple[Called, ...] = ()
+    unless_set: tuple[Assigned, ...] = ()
+    unless_descriptor_of: tuple[str, ...] = ()
+    """Classes whose descriptors never wait: under gevent's patch a socket's call raises at once."""
+    unless_descriptor_from: tuple[str, ...] = ()
+    """Calls that open files, whose descriptors are always ready."""
+    ready_after: tuple[Ready, ...] = ()
+    releases_gil: bool | None = None
+    """None if not measured."""
+    seconds_each: float | None = None
+    """For ``costly`` and ``sends``: the time of one call, in seconds."""
+    unless_mentioned: Mentioned | None = None
+    fix: FixKind | None = None
+    """The fix of its calls, None if each call needs a decision of its own."""
+    fix_needs: tuple[str, ...] = ()
+    """Distributions that have what the fix imports, of which the project must require one; the
+    blocker's own if empty."""
+    fix_unless: tuple[str, ...] = ()
+    """Names that show, in the file of a call, that the fix would change more."""
+    thread_bound: bool = False
+    """True if its objects, or state that it depends on, must stay in the thread that made them:
+    then it cannot run in the threadpool."""
+    through: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """By symbol, the calls inside of an installed package that lead to what blocks."""
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def remedy(self, called: str | None = None) -> str:
+        """Return the remedy.
+
+        Args:
+            called: The function as the code spells it; None if there is no code.
+        """
+        called = called or (self.symbols[0] if len(self.symbols) == 1 else "f")
+        return self.instead.replace("{call}", called)
+
+
+class Belief(Table, frozen=True):
+    """A common assumption about calls that are no blockers, and the measurement."""
+
+    id: str
+    distribution: str
+    """The name on PyPI, ``stdlib`` or ``gevent``."""
+    verdict: Verdict
+    evidence: Evidence = Evidence()
+    symbols: tuple[str, ...] = ()
+    """Dotted names as imported."""
+    rule: str | None = None
+    """The rule that reports it, if any."""
+
+
+class Harmless(Table, frozen=True):
+    """A compiled distribution without calls that are known to block the hub for long."""
+
+    distribution: str
+    why: str
+    """The purpose of its compiled code."""
+    given: str | None = None
+    """An expression for ordinary input, evaluated before the timing; the call uses ``given``."""
+    megabytes: float | None = None
+    """The size of the call's input in megabytes, for text or bytes."""
+    millions: float | None = None
+    """The number of elements of the call's input, in millions."""
+    evidence: Evidence = Evidence()

@@ -1,0 +1,82 @@
+"""Entries: what starts the code of a project, and in which context."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gblock.catalog.tables import Table
+
+Context = Literal[
+    "hub",
+    "request",
+    "task",
+    "greenlet",
+    "startup",
+    "shutdown",
+    "command",
+    "migration",
+    "test",
+    "native-thread",
+    "other-process",
+]
+"""The context in which an entry runs its code."""
+
+
+class Argument(Table, frozen=True):
+    """A function that takes an entry point as an argument."""
+
+    symbol: str
+    position: int | None = None
+    """The position of the argument, from 0."""
+    keyword: str | None = None
+
+
+class NamedBy(Table, frozen=True):
+    """Files that name functions, such as the ``operationId`` of a specification."""
+
+    files: tuple[str, ...]
+    """Endings of their names."""
+    function: str
+    """The key whose value names a function, with its module or without."""
+    modules: tuple[str, ...] = ()
+    """Keys whose values name modules."""
+
+
+class Entry(Table, frozen=True):
+    """A pattern for functions that a framework, a server or a person starts.
+
+    A function is an entry by its decorator, by its class and name, by the argument that it is
+    passed as, or, in a file of a certain name, by its own name.
+    """
+
+    framework: str
+    """The distribution that starts it; ``python`` if no framework is needed."""
+    context: Context
+    imports: tuple[str, ...] = ()
+    """Packages; a project that uses it mentions one. The default is the distribution's name."""
+    decorators: tuple[str, ...] = ()
+    """Dotted names; ``*`` matches any part of a name."""
+    arguments: tuple[Argument, ...] = ()
+    bases: tuple[str, ...] = ()
+    """Dotted names of classes; ``*`` matches any part of a name."""
+    methods: tuple[str, ...] = ()
+    """Names of methods of these classes; ``*`` matches any part of a name."""
+    parameters: tuple[str, ...] = ()
+    """The names of the last parameters, such as those of a WSGI callable."""
+    files: tuple[str, ...] = ()
+    """Patterns of paths below the project's directory."""
+    functions: tuple[str, ...] = ()
+    """Names of functions in these files; all code of the files if empty."""
+    objects: tuple[Argument, ...] = ()
+    """Functions that take an object whose methods are entry points."""
+    assigned: tuple[str, ...] = ()
+    """Attributes that hold entry points, such as ``paho.mqtt.client.Client.on_*``."""
+    marks: tuple[str, ...] = ()
+    """Attributes that make a function an entry point when they are set on it."""
+    settings: tuple[str, ...] = ()
+    """Names of settings whose strings name functions or classes."""
+    named_by: NamedBy | None = None
+    """Files in other formats that name functions."""
+    label: str = ""
+    """The word before the first argument of a decorator, such as ``event``; by default the HTTP
+    method."""

@@ -1,0 +1,74 @@
+"""Libraries: the meaning of the names of packages, and what they run elsewhere."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gblock.catalog.blockers import Condition
+from gblock.catalog.tables import Table
+
+
+class Variant(Condition, frozen=True):
+    """Argument values with which a call returns an object of another class."""
+
+    returns: str = ""
+    """The class; it may be one that the package does not have, with bases in `Library.bases`."""
+
+
+class ClassArgument(Table, frozen=True):
+    """The argument of a call that names the class of the result."""
+
+    position: int | None = None
+    keyword: str | None = None
+
+
+class Library(Table, frozen=True):
+    """The meaning of a package's names, for packages whose source cannot be read."""
+
+    distribution: str
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    bases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    returns: dict[str, str] = msgspec.field(default_factory=dict)
+    attributes: dict[str, str] = msgspec.field(default_factory=dict)
+    elements: dict[str, str] = msgspec.field(default_factory=dict)
+    decorates: dict[str, str] = msgspec.field(default_factory=dict)
+    """The class of a function after a decorator was applied to it."""
+    binds: dict[str, str] = msgspec.field(default_factory=dict)
+    """The keyword argument of such a decorator that passes the object as the first argument."""
+    conditions: dict[str, tuple[Condition, ...]] = msgspec.field(default_factory=dict)
+    """Arguments with which a call returns a type other than `returns` says."""
+    variants: dict[str, tuple[Variant, ...]] = msgspec.field(default_factory=dict)
+    """Arguments with which a call returns an object of another class that is known."""
+    chosen: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
+    """Arguments that name, or create, the class of the object that a call returns."""
+    immediate: tuple[str, ...] = ()
+    cooperative: tuple[str, ...] = ()
+    readiness: tuple[str, ...] = ()
+    """Callables that return the objects, or descriptors, that can be read or written at once."""
+    awaiting: tuple[str, ...] = ()
+    """Callables that return once their argument, an object or a descriptor, is ready."""
+    callbacks: tuple[str, ...] = ()
+    """Callables that call a function once an object can be read or written at once."""
+    distributed_as: tuple[str, ...] = ()
+    """Other distributions that contain the same package, or its compiled part."""
+
+
+class Offload(Table, frozen=True):
+    """A call that runs a callable in another thread or greenlet."""
+
+    symbol: str
+    thread: Literal["native", "greenlet"]
+    """``greenlet``: under monkey patching the callable stays in the hub's thread."""
+    argument: int | None = None
+    keyword: str | None = None
+    method: str | None = None
+    """The method of a subclass that runs there: a thread's ``run``."""
+
+
+class Handler(Table, frozen=True):
+    """A decorator for functions that run once for each task or request."""
+
+    symbol: str
+    runs: Literal["task", "request"]

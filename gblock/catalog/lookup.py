@@ -1,0 +1,393 @@
+"""The catalog in memory: its blocks, looked up by symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from gblock import outline
+from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
+from gblock.catalog.blocks import block_of
+from gblock.catalog.drivers import Chooser, Driver, Query
+from gblock.catalog.entries import Entry
+from gblock.catalog.libraries import ClassArgument, Handler, Library, Offload, Variant
+from gblock.catalog.patching import Import, Original, Waiter
+
+
+class Catalog:
+    """Blockers, libraries and offloads, looked up by symbol."""
+
+    def __init__(
+        self,
+        blockers: tuple[Blocker, ...],
+        libraries: tuple[Library, ...] = (),
+        offloads: tuple[Offload, ...] = (),
+        handlers: tuple[Handler, ...] = (),
+        measured_on: dict[str, str] | None = None,
+        off: tuple[Blocker, ...] = (),
+        beliefs: tuple[Belief, ...] = (),
+        harmless: tuple[Harmless, ...] = (),
+        texts: tuple[outline.Outline, ...] = (),
+        looked_for: Callable[[Driver], bool] | None = None,
+    ) -> None:
+        self.blockers = blockers
+        self.libraries = libraries
+        self.offloads = offloads
+        self.handlers = handlers
+        self.measured_on = measured_on or {}
+        self.off = off
+        """Blockers that are not reported; their conditions still help to infer types."""
+        self.beliefs = beliefs
+        self.harmless = harmless
+        self.texts = texts
+        """The files of the catalog; parts that few runs need are parsed on demand."""
+        self._looked_for = looked_for
+        self._canonical: dict[str, str] = {}
+
+    @cached_property
+    def originals(self) -> dict[str, Original]:
+        """The names that are stale if bound before monkey patching, by symbol.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.symbol: one for one in self._on_demand("original")}
+
+    @cached_property
+    def imports(self) -> dict[str, Import]:
+        """The modules whose import affects monkey patching, by name.
+
+        Raises:
+            UserError: if a block is wrong.
+        """
+        return {one.module: one for one in self._on_demand("import")}
+
+    @cached_property
+    def by_symbol(self) -> dict[str, tuple[Blocker, ...]]:
+        """Blockers by each of their symbols, in canonical spelling."""
+        found: dict[str, tuple[Blocker, ...]] = {}
+        for blocker in self.blockers:
+            for symbol in blocker.symbols:
+                name = self.canonical(symbol)
+                found[name] = (*found.get(name, ()), blocker)
+        return found
+
+    @cached_property
+    def by_id(self) -> dict[str, Blocker]:
+        """Blockers by id."""
+        return {blocker.id: blocker for blocker in self.blockers}
+
+    @cached_property
+    def offload_by_symbol(self) -> dict[str, Offload]:
+        """Offloads by symbol, in canonical spelling."""
+        return {self.canonical(offload.symbol): offload for offload in self.offloads}
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        found = {k: v for library in self.libraries for k, v in library.aliases.items()}
+        for alias, name in list(found.items()):
+            # Code is resolved name by name, so a prefix may already have its canonical spelling.
+            owner, dot, last = alias.rpartition(".")
+            while owner:
+                if owner in found and owner != name:
+                    found.setdefault(found[owner] + dot + last, name)
+                owner, _, part = owner.rpartition(".")
+                last = f"{part}.{last}"
+        return found
+
+    def canonical(self, symbol: str) -> str:
+        """Return the catalog's spelling of a dotted name, or the name itself."""
+        known = self._canonical.get(symbol)
+        if known is not None:
+            return known
+        result = symbol
+        for _ in range(8):  # aliases of aliases; the limit ends a cycle
+            head, tail = result, ""
+            while head:
+                if head in self._aliases:
+                    break
+                head, _, last = head.rpartition(".")
+                tail = f".{last}{tail}"
+            if not head:
+                break
+            result = self._aliases[head] + tail
+        self._canonical[symbol] = result
+        return result
+
+    @cached_property
+    def bases(self) -> dict[str, tuple[str, ...]]:
+        """The base classes of each class, canonical."""
+        return {
+            self.canonical(name): tuple(self.canonical(base) for base in bases)
+            for library in self.libraries
+            for name, bases in library.bases.items()
+        }
+
+    def _merged(self, key: str) -> dict[str, str]:
+        return {
+            self.canonical(name): value if value == "self" else self.canonical(value)
+            for library in self.libraries
+            for name, value in getattr(library, key).items()
+        }
+
+    @cached_property
+    def returns(self) -> dict[str, str]:
+        """The type that a call of each symbol returns; ``self`` is the receiver."""
+        return self._merged("returns")
+
+    @cached_property
+    def chosen(self) -> dict[str, ClassArgument]:
+        """The argument that names the class of a call's result."""
+        return {
+            self.canonical(symbol): argument
+            for library in self.libraries
+            for symbol, argument in library.chosen.items()
+        }
+
+    @cached_property
+    def attributes(self) -> dict[str, str]:
+        """The type of each instance attribute."""
+        return self._merged("attributes")
+
+    @cached_property
+    def elements(self) -> dict[str, str]:
+        """The type of the elements that iterating an instance yields."""
+        return self._merged("elements")
+
+    @cached_property
+    def binds(self) -> dict[str, str]:
+        """The keyword of a decorator that passes the decorated object as the first argument."""
+        return self._merged("binds")
+
+    @cached_property
+    def decorates(self) -> dict[str, str]:
+        """The class of a decorated function, by the decorator."""
+        return self._merged("decorates")
+
+    @cached_property
+    def cooperative(self) -> frozenset[str]:
+        """Symbols, and prefixes of symbols, that were measured as cooperative."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.cooperative
+        )
+
+    @cached_property
+    def immediate(self) -> frozenset[str]:
+        """Symbols that were measured and return at once."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.immediate
+        )
+
+    @cached_property
+    def readiness(self) -> frozenset[str]:
+        """Symbols that return which objects are ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.readiness
+        )
+
+    @cached_property
+    def awaiting(self) -> frozenset[str]:
+        """Symbols that return once their argument is ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.awaiting
+        )
+
+    @cached_property
+    def callbacks(self) -> frozenset[str]:
+        """Symbols that call a function once an object is ready."""
+        return frozenset(
+            self.canonical(symbol) for library in self.libraries for symbol in library.callbacks
+        )
+
+    @cached_property
+    def _handlers(self) -> dict[str, str]:
+        return {self.canonical(handler.symbol): handler.runs for handler in self.handlers}
+
+    def handler_of(self, symbol: str) -> str:
+        """Return ``task`` or ``request`` for a decorator of handlers, else an empty string."""
+        owner, _, name = self.canonical(symbol).rpartition(".")
+        for base in self.lineage(owner):
+            found = self._handlers.get(f"{base}.{name}")
+            if found:
+                return found
+        return ""
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """Dotted names that the catalog shows to be classes."""
+        found = set(self.bases) | {value for value in self.returns.values() if value != "self"}
+        found.update(self.attributes.values(), self.elements.values(), self.elements)
+        for bases in self.bases.values():
+            found.update(bases)
+        named = (self.by_symbol, self.returns, self.attributes, self.offload_by_symbol)
+        for symbol in (*(one for table in named for one in table), *self.readiness):
+            owner = symbol.rpartition(".")[0]
+            if "." in owner and owner.rpartition(".")[2][:1].isupper():
+                found.add(owner)
+        return frozenset(found)
+
+    def lineage(self, name: str) -> list[str]:
+        """Return a class and its bases, nearest first, without duplicates."""
+        order = [name]
+        for class_name in order:
+            order.extend(base for base in self.bases.get(class_name, ()) if base not in order)
+        return order
+
+    def lookup(self, symbol: str) -> tuple[Blocker, ...]:
+        """Return the blockers of a dotted name; a method is looked up along its class's bases."""
+        symbol = self.canonical(symbol)
+        found = self.by_symbol.get(symbol)
+        if found:
+            return found
+        owner, _, name = symbol.rpartition(".")
+        for base in self.lineage(owner):
+            found = self.by_symbol.get(f"{base}.{name}") or self.by_symbol.get(f"{base}.*")
+            if found:
+                return found
+        return self._lookup_whole(symbol) if self._whole else ()
+
+    @cached_property
+    def _whole(self) -> dict[str, tuple[Blocker, ...]]:
+        """Return the blockers of whole packages, ``package.**``, by package."""
+        return {
+            symbol[: -len(".**")]: found
+            for symbol, found in self.by_symbol.items()
+            if symbol.endswith(".**")
+        }
+
+    def _lookup_whole(self, symbol: str) -> tuple[Blocker, ...]:
+        owners = (symbol[:at] for at, c in enumerate(symbol) if c == ".")
+        return next((self._whole[owner] for owner in owners if owner in self._whole), ())
+
+    @cached_property
+    def drivers(self) -> tuple[Driver, ...]:
+        """The drivers that strings choose.
+
+        Raises:
+            UserError: if a driver in one of the catalog's files is invalid.
+        """
+        by_id = {driver.id: driver for driver in self._on_demand("driver")}
+        return tuple(d for d in by_id.values() if self._looked_for is None or self._looked_for(d))
+
+    @cached_property
+    def choosers(self) -> tuple[Chooser, ...]:
+        """The libraries that choose drivers by strings.
+
+        Raises:
+            UserError: if a chooser in one of the catalog's files is invalid.
+        """
+        return tuple(self._on_demand("chooser"))
+
+    @cached_property
+    def waiters(self) -> tuple[Waiter, ...]:
+        """The packages that wait in modules of the standard library.
+
+        Raises:
+            UserError: if a block in one of the catalog's files is invalid.
+        """
+        return tuple(self._on_demand("waiter"))
+
+    @cached_property
+    def queries(self) -> tuple[Query, ...]:
+        """The calls by which libraries send statements through drivers.
+
+        Raises:
+            UserError: if a block in one of the catalog's files is invalid.
+        """
+        return tuple(self._on_demand("query"))
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entry points: the built-in list, and additions from other files.
+
+        Raises:
+            UserError: if an entry in one of the catalog's files is invalid.
+        """
+        built_in = outline.read(outline.ENTRIES)
+        return (
+            *(block_of(chunk, built_in.filename) for chunk in built_in.chunks),
+            *self._on_demand("entry"),
+        )
+
+    def _on_demand(self, kind: str) -> list[Any]:
+        return [
+            block_of(chunk, text.filename)
+            for text in self.texts
+            for chunk in text.chunks
+            if chunk.kind == kind
+        ]
+
+    @cached_property
+    def remedies(self) -> frozenset[str]:
+        """The calls that make some blocker cooperative, including those of unimported packages."""
+        found = [r for b in (*self.blockers, *self.off) for r in b.cooperative_after if "." in r]
+        found += [r for text in self.texts for chunk in text.chunks for r in chunk.remedies]
+        return frozenset(self.canonical(symbol) for symbol in found)
+
+    def remedies_of(self, driver: Driver) -> frozenset[str]:
+        """Return the calls that make a driver cooperative: the remedies of its blocker."""
+        return frozenset(
+            self.canonical(symbol)
+            for text in self.texts
+            for chunk in text.chunks
+            if chunk.kind == "blocker" and chunk.id == driver.blocker
+            for symbol in chunk.remedies
+        )
+
+    def blocker_of(self, driver: Driver) -> Blocker | None:
+        """Return what a query through a driver calls, also where its package is not imported.
+
+        Raises:
+            UserError: if the block is wrong.
+        """
+        for text in self.texts:
+            for chunk in text.chunks:
+                if chunk.kind == "blocker" and chunk.id == driver.blocker:
+                    found: Blocker = block_of(chunk, text.filename)
+                    return found
+        return None
+
+    def only(
+        self,
+        kept: Callable[[Blocker], bool],
+        looked_for: Callable[[Driver], bool] | None = None,
+    ) -> Catalog:
+        """Return a copy of the catalog with fewer blockers and drivers."""
+        on = tuple(blocker for blocker in self.blockers if kept(blocker))
+        off = tuple(blocker for blocker in self.blockers if not kept(blocker))
+        return Catalog(
+            on,
+            self.libraries,
+            self.offloads,
+            self.handlers,
+            self.measured_on,
+            off,
+            self.beliefs,
+            self.harmless,
+            self.texts,
+            looked_for or self._looked_for,
+        )
+
+    @cached_property
+    def conditions(self) -> dict[str, tuple[Condition, ...]]:
+        """The arguments with which a call returns an unusual type, by symbol."""
+        found = {
+            self.canonical(symbol): blocker.unless
+            for blocker in (*self.blockers, *self.off)
+            if blocker.unless
+            for symbol in blocker.symbols
+        }
+        for library in self.libraries:
+            for symbol, conditions in library.conditions.items():
+                found[self.canonical(symbol)] = conditions
+        return found
+
+    @cached_property
+    def variants(self) -> dict[str, tuple[Variant, ...]]:
+        """The arguments with which a call returns an object of another known class, by symbol."""
+        return {
+            self.canonical(symbol): variants
+            for library in self.libraries
+            for symbol, variants in library.variants.items()
+        }

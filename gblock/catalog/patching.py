@@ -1,0 +1,45 @@
+"""Modules and names that gevent's monkey patching concerns."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gblock.catalog.blockers import Evidence
+from gblock.catalog.tables import Table
+
+
+class Original(Table, frozen=True):
+    """The effect of monkey patching on a name of the standard library that was bound before."""
+
+    symbol: str
+    patch: str
+    """The part of ``patch_all`` that replaces it: ``time``, ``socket``, ``threading`` …"""
+    level: Literal["error", "warning"]
+    why: str
+    evidence: Evidence
+    kept: bool = True
+    """True if the name itself is stale: ``from time import sleep``."""
+    made: bool = False
+    """True if objects made by it are stale: ``lock = threading.Lock()``."""
+
+
+class Import(Table, frozen=True):
+    """The effect of importing a module on the names of the standard library."""
+
+    module: str
+    """Its dotted name; submodules have the same effect."""
+    evidence: Evidence
+    keeps: tuple[str, ...] = ()
+    """The originals that it binds; later patches do not replace them there."""
+    patches: bool = False
+    """True if the import itself applies all monkey patches."""
+
+
+class Waiter(Table, frozen=True):
+    """A package that waits in modules of the standard library."""
+
+    distribution: str
+    imports: tuple[str, ...]
+    """Its packages."""
+    modules: tuple[str, ...]
+    """The modules of the standard library whose locks and queues it waits for."""
