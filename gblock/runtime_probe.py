@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 
+from gblock.probing import frames
 from gblock.probing import settings as _settings
 from gblock.probing.clocks import Collections
 from gblock.probing.record import Recorder
@@ -64,6 +65,7 @@ class _Watch:
             hub = self.hub()
             samples, seen = self.sampler.samples, self.seen
             self.seen = samples
+            self.probe.purge()
             if self.probe.owns_monitor and self.probe.host_asks():
                 self.probe.give_back()
             if hub is None or samples != seen or self.sampler.disabled is not None:
@@ -100,12 +102,10 @@ class _Watch:
         monitor = self.monitor
         if monitor is None or not monitor.should_run:
             return False
-        frame = sys._current_frames().get(monitor.monitor_thread_ident)  # noqa: SLF001
-        while frame is not None:
-            if frame.f_code is type(monitor).__call__.__code__:
-                return True
-            frame = frame.f_back
-        return False
+        found, threads = frames.of_thread(monitor.monitor_thread_ident)
+        return not threads or any(
+            frame.f_code is type(monitor).__call__.__code__ for frame in found
+        )
 
     def join(self, monitor: Any) -> None:
         """Sample the hub from this monitor thread, and silence gevent's own monitoring."""
@@ -117,6 +117,19 @@ class _Watch:
         if self.probe.owns_monitor:
             _quieten(monitor)
         self.at_pace(self.probe.settings.period)
+
+    def is_over(self) -> bool:
+        """Return whether the hub was collected or destroyed; gevent itself keeps most of them."""
+        hub = self.hub()
+        return hub is None or hub.loop is None
+
+    def gone(self) -> None:
+        """Stop after the hub's thread has ended without `hub.destroy()`; in the monitor thread."""
+        self.probe.drop(self)
+        if self.monitor is not None:
+            self.monitor.add_monitoring_function(self.sampler.look, None)
+            if self.probe.owns_monitor:
+                self.monitor.kill()
 
     def at_pace(self, period: float) -> None:
         """Set the period in seconds; gevent's thread sleeps for the shortest period."""
@@ -153,7 +166,7 @@ class _Probe:
         self.settings = settings
         self.recorder = Recorder(settings, get_original("_thread", "allocate_lock"))
         self.collections = Collections()
-        self.library = Library(settings.user)
+        self.library = Library(settings.user, routes=settings.route)
         self.watches: dict[int, _Watch] = {}
         self.held: dict[int, Any] = {}
         self.config = gevent.config
@@ -161,6 +174,7 @@ class _Probe:
         self.max_blocking_time: float | None = None
         self.own_period = float(settings.period)
         self.watchdog: Any = None
+        self.dump: Any = None
         self.started: Any = None
 
     def begin(self) -> None:
@@ -180,6 +194,11 @@ class _Probe:
             from gblock.probing.watchdog import Watchdog
 
             self.watchdog = Watchdog(self.settings, self.recorder)
+        if self.settings.stacks:
+            from gblock.probing.dump import Dump
+
+            self.dump = Dump(self.settings, self.recorder)
+            self.dump.arm()
         events.subscribers.append(self.on_event)
         gc.callbacks.append(self.collections)
         atexit.register(self.at_exit)
@@ -281,20 +300,50 @@ class _Probe:
         if hub is None:
             return
         self.after_fork()  # a server may patch in its master and run hubs in its workers only
-        for key, watch in list(self.watches.items()):
-            if watch.hub() is None:
-                del self.watches[key]
-                self.recorder.forget(key)
+        self.purge()
         found = self.watches.get(id(hub))
         if found is None:
             sampler = Sampler(hub, self.settings, self.recorder, self.collections, self.library)
-            if self.watchdog is not None:
-                sampler.on_look = self.watchdog.feed
+            sampler.on_look = self._on_look(hub)
             found = self.watches[id(hub)] = _Watch(self, hub, sampler)
             sampler.on_fork, sampler.on_pace = found.begin_again, found.at_pace
+            sampler.on_gone = found.gone
             sampler.restart(self.config.max_blocking_time or 0.0)
             self.tell_start(hub, found)
         found.join(monitor)
+
+    def purge(self) -> None:
+        """Forget the hubs that were destroyed."""
+        for watch in list(self.watches.values()):
+            if watch.is_over():
+                self.drop(watch)
+                watch.sampler.finish(is_over=True)
+
+    def drop(self, watch: _Watch) -> None:
+        """Forget a hub that has ended."""
+        for key, each in list(self.watches.items()):
+            if each is watch:
+                self.watches.pop(key, None)
+                self.recorder.forget(key)
+
+    def _on_look(self, hub: Any) -> Callable[[], None] | None:
+        """Return what follows each sample; None if nothing that was asked for."""
+        watchdog, dump = self.watchdog, self.dump
+        if dump is None:
+            return watchdog.feed if watchdog is not None else None
+
+        import weakref
+
+        watched = weakref.ref(hub)
+
+        def look() -> None:
+            if watchdog is not None:
+                watchdog.feed()
+            hub = watched()
+            if hub is not None:
+                dump.look(hub)
+
+        return look
 
     def tell_start(self, hub: Any, watch: _Watch) -> None:
         self.recorder.start(
@@ -313,6 +362,8 @@ class _Probe:
             self.recorder.begin()
             if self.watchdog is not None:
                 self.watchdog.after_fork()
+            if self.dump is not None:
+                self.dump.arm()
 
     def at_exit(self) -> None:
         if self.watchdog is not None and self.recorder.pid == os.getpid():
@@ -322,9 +373,9 @@ class _Probe:
     def end(self, reason: str) -> None:
         if self.recorder.pid != os.getpid() or self.recorder.ended:
             return  # a child that never ran its hub
-        for watch in self.watches.values():
+        for watch in list(self.watches.values()):
             if watch.sampler.pid == os.getpid():
-                watch.sampler.finish()
+                watch.sampler.finish(is_over=watch.is_over())
         if self.watches:
             self.recorder.end(reason)
 
@@ -364,7 +415,7 @@ def turn() -> None:
 
 
 def settle() -> None:
-    """Let the hub run until the probe has sampled it: then its first iteration counts, too."""
+    """Let the hub run until the probe has sampled it, so that its first iteration counts."""
     import gevent
 
     enough = None
@@ -394,6 +445,8 @@ def stop() -> None:
         watch.leave()
     if probe.watchdog is not None:
         probe.watchdog.stop()
+    if probe.dump is not None:
+        probe.dump.disarm()
     if probe.owns_monitor:
         probe.config.monitor_thread = False
         probe.config.max_blocking_time = probe.max_blocking_time
@@ -402,6 +455,17 @@ def stop() -> None:
     if probe.collections in gc.callbacks:
         gc.callbacks.remove(probe.collections)
     atexit.unregister(probe.at_exit)
+
+
+def run_in_hub(work: Callable[[], None]) -> None:
+    """Run a function in a new greenlet of a watched hub; callable from any thread."""
+    import gevent
+
+    for watch in list(_probe.watches.values()) if _probe is not None else ():
+        hub = watch.hub()
+        if hub is not None:
+            hub.loop.run_callback_threadsafe(gevent.spawn, work)
+            return
 
 
 def activate(sink: Sink | None = None) -> None:

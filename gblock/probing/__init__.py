@@ -1,1 +1,1 @@
-"""What the run-time probe consists of; it imports the standard library and gevent alone."""
+"""The parts of the runtime probe; they import only the standard library and gevent."""

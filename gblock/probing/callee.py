@@ -196,7 +196,7 @@ def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction]
     if owner is MISSING or not isinstance(name, str):
         return False
     if type(owner) is types.ModuleType:
-        return _attribute(owner, name) is not MISSING
+        return attribute_of(owner, name) is not MISSING
     meta = owner if _is_class(owner) else type(owner)
     for base_class in STATIC_MRO(type(owner)):
         own = _TYPE_DICT(base_class)
@@ -209,7 +209,7 @@ def is_plain_attribute(frame: types.FrameType, listed: Sequence[dis.Instruction]
         found = _TYPE_DICT(base_class).get(name, MISSING)
         if found is not MISSING and type(found) not in _PLAIN and _has(type(found), "__get__"):
             return type(found) in (types.MemberDescriptorType, types.GetSetDescriptorType)
-    return _attribute(owner, name) is not MISSING
+    return attribute_of(owner, name) is not MISSING
 
 
 def function_name(frame: types.FrameType) -> str:
@@ -386,7 +386,7 @@ def _name(expression: Expression, frame: types.FrameType) -> str | None:
             return None
         if attribute in ("__enter__", "__next__"):
             return _method_name(type(owner), attribute) or _method_name(type(owner), "__iter__")
-        found = _attribute(owner, attribute)
+        found = attribute_of(owner, attribute)
     else:
         found = _evaluate(expression, frame)
     if found is MISSING:
@@ -429,7 +429,7 @@ def _evaluate(expression: Expression, frame: types.FrameType) -> object:
         if not isinstance(base, tuple) or not isinstance(name, str) or base == ("super",):
             return MISSING
         owner = _evaluate(base, frame)
-        return MISSING if owner is MISSING else _attribute(owner, name)
+        return MISSING if owner is MISSING else attribute_of(owner, name)
     if kind == "super":
         return MISSING
     name = expression[1]
@@ -480,7 +480,7 @@ def _is_class(value: object) -> bool:
     return type in STATIC_MRO(type(value))
 
 
-def _attribute(owner: object, name: str) -> object:
+def attribute_of(owner: object, name: str) -> object:
     """Look up an attribute like `object.__getattribute__`, without running descriptors."""
     if _is_class(owner):
         for base in STATIC_MRO(owner):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
+
+from gblock.probing import kernel
 
 try:
     from resource import RUSAGE_SELF, RUSAGE_THREAD, getrusage
@@ -18,26 +19,36 @@ if TYPE_CHECKING:
 
 perf_counter, wall, process_time = time.perf_counter, time.time, time.process_time
 _thread_time = time.thread_time
-frames = sys._current_frames  # noqa: SLF001 - there is no other way to see a thread's frame
 
 
 class Collections:
-    """Measures garbage collection, by `gc.callbacks`."""
+    """Measures garbage collection, by `gc.callbacks`.
+
+    The interpreter may let another thread run where it enters this callback, even for seconds. So
+    a collection lasts no longer than its thread was on a CPU or in the run queue.
+    """
 
     def __init__(self) -> None:
         """Start at zero."""
         self.seconds = 0.0
-        self._began = 0.0
+        self._began = self._wanted = 0.0
 
     def __call__(self, phase: str, details: dict[str, int]) -> None:
         """Add the time of one collection; runs in the thread that collects."""
         if details["generation"] == 0:
             return
         if phase == "start":
-            self._began = perf_counter()
+            self._wanted, self._began = _wanted(), perf_counter()
         elif self._began:
-            self.seconds += perf_counter() - self._began
+            elapsed = perf_counter() - self._began
+            self.seconds += min(elapsed, _wanted() - self._wanted)
             self._began = 0.0
+
+
+def _wanted() -> float:
+    """Return the seconds that this thread has been on a CPU or in the run queue so far."""
+    schedule = kernel.own_schedule()
+    return _thread_time() + (schedule.waiting if schedule is not None else 0.0)
 
 
 class Mark:

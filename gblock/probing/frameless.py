@@ -43,7 +43,7 @@ class Frameless:
         loop = sys.modules.get(type(hub.loop).__module__)
         watcher = getattr(loop, "watcher", None)
         self.is_compiled = isinstance(watcher, type) and _getter(watcher, "callback") is not None
-        """Whether the loop calls watchers from C, so that their callbacks are invisible."""
+        """True if the loop calls watchers from C, so that their callbacks are invisible."""
         self._watcher: type | None = watcher if self.is_compiled else None
         self._loop, self._callback = _getter(watcher, "loop"), _getter(watcher, "callback")
 

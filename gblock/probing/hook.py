@@ -34,28 +34,54 @@ def monitor_thread_started(event: object) -> None:
     try:
         from gblock import runtime_probe
 
-        runtime_probe.adopt(event, _sink())
+        sink = _sink()
+        runtime_probe.adopt(event, sink)
+        for part in _sinks:
+            if hasattr(part, "begin"):
+                part.begin(event.monitor.hub)  # type: ignore[attr-defined]
     except Exception as error:  # noqa: BLE001 - as above
         _say(error)
 
 
-_sinks: list[Callable[[dict[str, object]], object] | None] = []
-"""The sink for a metrics library: one for the process, once created."""
+_sinks: list[Callable[[dict[str, object]], object]] = []
+"""The sinks for libraries of the host: one of each kind for the process, once created."""
+_made: list[str] = []
+"""The variables whose sinks were created, or could not be."""
 
 
 def _sink() -> Callable[[dict[str, object]], object] | None:
-    """Return the sink for a metrics library, if the environment names one."""
-    if not os.environ.get("GBLOCK_PROBE_METRICS"):
-        return None
-    if not _sinks:
-        _sinks.append(None)
+    """Return the sink for the host's metrics and events, if the environment names any."""
+    for name in ("GBLOCK_PROBE_METRICS", "GBLOCK_PROBE_EVENTS"):
+        if not os.environ.get(name) or name in _made:
+            continue
+        _made.append(name)
         try:
-            from gblock import metrics
-
-            _sinks[0] = metrics.from_environment()
+            found = _from_environment(name)
+            if found is not None:
+                _sinks.append(found)
         except Exception as error:  # noqa: BLE001 - as above
-            _say(error, "counts for no metrics library")
-    return _sinks[0]
+            _say(error, "leaves a setting out")
+    return _pass_on if _sinks else None
+
+
+def _from_environment(name: str) -> Callable[[dict[str, object]], object] | None:
+    if name == "GBLOCK_PROBE_METRICS":
+        from gblock import metrics
+
+        return metrics.from_environment()
+    from gblock import events, runtime_probe
+
+    return events.from_environment(runtime_probe.run_in_hub)
+
+
+def _pass_on(record: dict[str, object]) -> None:
+    """Pass a record to each sink; remove one that fails."""
+    for sink in list(_sinks):
+        try:
+            sink(record)
+        except Exception as error:  # noqa: BLE001 - as above
+            _sinks.remove(sink)
+            _say(error, "leaves a sink out that failed")
 
 
 def _say(error: Exception, what: str = "did not start") -> None:

@@ -21,7 +21,7 @@ try:
     _close.argtypes = (ctypes.c_int,)
     _BUFFER = ctypes.create_string_buffer(4096)
     KEEPS_GIL = sys.platform.startswith("linux")
-    """Whether the counters of a thread are read without releasing the GIL."""
+    """True if the counters of a thread are read without releasing the GIL."""
 except Exception:  # noqa: BLE001 - a system without libffi, or one that forbids its use
     KEEPS_GIL = False
 
@@ -69,11 +69,27 @@ class Schedule:
         Args:
             ran: Seconds on a CPU.
             waiting: Seconds in the run queue.
-            turns: How often it was scheduled.
+            turns: The number of times it was scheduled.
         """
         self.ran = ran
         self.waiting = waiting
         self.turns = turns
+
+
+def own_schedule() -> Schedule | None:
+    """Return the scheduling of the thread that calls; None if unknown.
+
+    Nothing here releases the GIL.
+    """
+    return _schedule(b"/proc/thread-self/schedstat") if KEEPS_GIL else None
+
+
+def _schedule(path: bytes) -> Schedule | None:
+    try:
+        ran, waiting, turns = map(int, _short(path).split()[:3])
+        return Schedule(ran / 1e9, waiting / 1e9, turns)
+    except ValueError:
+        return None
 
 
 class Thread:
@@ -89,12 +105,7 @@ class Thread:
 
     def schedule(self) -> Schedule | None:
         """Return the thread's scheduling so far, or None if unknown."""
-        text = _short(self._schedule)
-        try:
-            ran, waiting, turns = map(int, text.split()[:3])
-            return Schedule(ran / 1e9, waiting / 1e9, turns)
-        except ValueError:
-            return None
+        return _schedule(self._schedule)
 
     def state(self) -> str:
         """Return R for running or ready, S or D for asleep, and an empty string if unknown."""

@@ -18,7 +18,7 @@ def now(symbol: str | None) -> dict[str, Any]:
     """Return the fields of a block's record about patches.
 
     Args:
-        symbol: What was called, as people import it; None where that is not known.
+        symbol: The callee's public dotted name; None if unknown.
 
     Returns:
         ``patched`` is ``all``, ``some`` or ``none``; ``original`` is true where the module of the

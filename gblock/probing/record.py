@@ -54,7 +54,7 @@ _SWITCHING = ("gevent.", "greenlet.", "_greenlet.", "_gevent", "grpc.", "uwsgi."
 _NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.stacks\.txt)")
 
 
-class Site:
+class CallSite:
     """The place where the hub was blocked, and the call."""
 
     __slots__ = ("callable", "entered", "frames", "native", "number", "spawned", "user")
@@ -70,32 +70,32 @@ class Site:
         """File, module, line, function, and whether it is the user's code; innermost last."""
         self.user: Frame | None = None
         self.spawned = False
-        """Whether the frames are those that spawned the greenlet; its target is the callable."""
+        """True if the frames are those that spawned the greenlet; its target is the callable."""
         self.native: list[str] | None = None
 
-    def without_callable(self) -> Site:
+    def without_callable(self) -> CallSite:
         """Return the same place with only the package of the call."""
         site = self.without_names()
         site.entered = self.entered
         return site
 
-    def without_names(self) -> Site:
+    def without_names(self) -> CallSite:
         """Return the same place without any name of the call."""
-        site = Site()
+        site = CallSite()
         site.frames, site.user = self.frames, self.user
         site.spawned, site.native = self.spawned, self.native
         return site
 
-    def of_caller(self) -> Site:
+    def of_caller(self) -> CallSite:
         """Return the caller of the innermost function."""
-        site = Site()
+        site = CallSite()
         site.frames = self.frames[:-1]
         site.user = next((frame for frame in reversed(site.frames) if frame[4]), None)
         return site
 
     @property
     def is_of_gevent(self) -> bool:
-        """Whether the call may have switched greenlets: its time includes that of others."""
+        """Return whether the call may have switched greenlets: its time includes that of others."""
         name = self.callable or self.entered
         return name is not None and name.startswith(_SWITCHING)
 
@@ -155,7 +155,7 @@ class Recorder:
         self.began = time.time()
         self._lock: object = self._new_lock()
         self._starts: dict[int, Record] = {}
-        self._sites: dict[object, Site] = {}
+        self._sites: dict[object, CallSite] = {}
         self._written: set[int] = set()
         self._totals: dict[tuple[int | None, str], _Total] = {}
         self._changed: set[tuple[int | None, str]] = set()
@@ -188,6 +188,7 @@ class Recorder:
             "threshold": self._settings.threshold,
             "period": round(self._settings.period, 6),
             "heartbeat": self._settings.heartbeat,
+            **({"release": plain(self._settings.release)} if self._settings.release else {}),
             **details,
         }
         if not self._starts and self.path is not None:
@@ -200,7 +201,7 @@ class Recorder:
         """Omit a hub that is gone from later files."""
         self._starts.pop(hub, None)
 
-    def site(self, site: Site) -> Site:
+    def site(self, site: CallSite) -> CallSite:
         """Return the known equal site, or this one with a new number."""
         key = site.key
         known = self._sites.get(key)
@@ -211,7 +212,7 @@ class Recorder:
             site.number = len(self._sites)
         return site
 
-    def block(self, line: Record, site: Site | None) -> None:
+    def block(self, line: Record, site: CallSite | None) -> None:
         """Record a finished block."""
         duration = line["duration"]
         assert isinstance(duration, float)
@@ -247,7 +248,7 @@ class Recorder:
             return any(last < each <= elapsed for each in _SAID)
         return elapsed >= max(_SAID[0], last + max(_PROGRESS, _SHARE * elapsed))
 
-    def progress(self, elapsed: float, site: Site) -> None:
+    def progress(self, elapsed: float, site: CallSite) -> None:
         """Record a block in progress."""
         if self.path is None:
             if self._settings.sink is None:
@@ -290,7 +291,7 @@ class Recorder:
         for key in sorted(keys, key=str):
             total, number = self._totals[key], key[0]
             if number is not None and number not in self._written:
-                lines += self._unwritten(by_number.get(number) or Site())
+                lines += self._unwritten(by_number.get(number) or CallSite())
             lines.append(
                 {
                     "type": "total",
@@ -316,9 +317,11 @@ class Recorder:
                 self._settings.sink = None
                 self._say(f"the probe's sink failed and is left out: {type(error).__name__}")
                 break
+        for line in lines:
+            line.pop("base", None)  # it means something in this process alone
         return self.path is None or self._write(lines)
 
-    def _unwritten(self, site: Site | None) -> list[Record]:
+    def _unwritten(self, site: CallSite | None) -> list[Record]:
         if site is None or site.number in self._written:
             return []
         self._written.add(site.number)
@@ -466,17 +469,26 @@ def _argv() -> list[str]:
     for index, word in enumerate(words):
         before = words[index - 1] if index else ""
         if before.startswith("-") and "=" not in before and before not in _HARMLESS:
-            kept.append(word.partition("=")[0][:200] if word.startswith("-") else "*")
+            kept.append(plain(word.partition("=")[0], 200) if word.startswith("-") else "*")
         else:
-            kept.append(_ADDRESS.sub(r"\1\3", word.partition("=")[0])[:200])
+            kept.append(plain(_ADDRESS.sub(r"\1\3", word.partition("=")[0]), 200))
     return kept
+
+
+def plain(text: str, most: int = 1000) -> str:
+    """Return a text that every reader of JSON takes, of a bounded length.
+
+    Names of files may hold bytes that are no UTF-8, and generated code has names of any length.
+    """
+    text = text[:most]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _package(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _place(site: Site | None) -> str:
+def _place(site: CallSite | None) -> str:
     if site is None:
         return ""
     told = f": {site.symbol}" if site.symbol else ""
@@ -499,6 +511,6 @@ _TOLD = {
 }
 
 
-def _told(line: Record, site: Site | None) -> str:
+def _told(line: Record, site: CallSite | None) -> str:
     reason = _TOLD[str(line["class"])]
     return f"blocked for {line['duration']:.3f} s ({reason}){_place(site)}"

@@ -13,7 +13,7 @@ import sys
 from bisect import bisect_left
 from typing import NamedTuple
 
-from gblock.probing import clocks, kernel, patched, stacks, verdict
+from gblock.probing import clocks, frames, kernel, patched, stacks, verdict
 from gblock.probing.clocks import Mark, perf_counter
 from gblock.probing.frameless import Frameless
 
@@ -76,15 +76,17 @@ class _Sight(NamedTuple):
     turn: int | None
     turns: int
     clocks: Clocks
-    frame: types.FrameType | None
-    """The innermost frame of the hub's thread, without gblock's own."""
+    frames: list[types.FrameType]
+    """The frames of the hub's thread, the innermost first, without gblock's own."""
+    stopped: float
+    """The part of the delay for which the process may have been stopped."""
     is_idle: bool
     is_turned: bool
     has_company: bool
 
     @property
     def is_clean(self) -> bool:
-        """Whether the GIL was free when this thread woke."""
+        """Return whether the GIL was free when this thread woke."""
         return self.waits is not None and self.waits <= 1
 
 
@@ -107,7 +109,7 @@ class _Incident:
         self.cpu, self.process, self.collected = before
         self.opened = opened
         self.in_poll = in_poll
-        """Whether the thread seems to wait for events; only the loop's answer decides."""
+        """True if the thread seems to wait for events; only the loop's answer decides."""
         self.mark = Mark()
         self.stacks: dict[object, Stack] = {}
         self.last: Stack | None = None
@@ -119,6 +121,10 @@ class _Incident:
         """The waits of the sampler's thread during delays."""
         self.others_waits: int | None = 0
         """The same for all other threads of the process."""
+        self.stopped = 0.0
+        """The time for which the process may have been stopped."""
+        self.just_stopped = 0.0
+        """The same before the last sample alone."""
         self.next_state = 0.0
         self.asleep = 0
         self.running = 0
@@ -139,6 +145,8 @@ class _Incident:
     def delay(self, sight: _Sight) -> None:
         """Count a delayed sample."""
         self.late += sight.late
+        self.stopped += sight.stopped
+        self.just_stopped = sight.stopped
         if sight.late > _LATE:
             if self.waits is None or sight.waits is None:
                 self.waits = None
@@ -176,6 +184,8 @@ class Sampler:
         self.disabled: str | None = None
         self.on_look: Callable[[], None] | None = None
         self.on_fork: Callable[[], None] = self.restart
+        self.on_gone: Callable[[], None] | None = None
+        """Called in the monitor thread when the hub's thread has ended."""
         self.name = f"{type(hub).__name__}-{getattr(hub, 'minimal_ident', None) or 0}"
         self._collections = collections
         self.on_pace: Callable[[float], None] | None = None
@@ -220,6 +230,8 @@ class Sampler:
         self._polls = self._still = 0.0
         self._still_before = self._last
         self._incident: _Incident | None = None
+        self._is_blind = False
+        """True while no frame may be read; see `frames.of_thread`."""
         self._beat = now
         self._count = _Count(now, self._kernel.schedule())
         self._state = "idle"
@@ -249,12 +261,17 @@ class Sampler:
                 # The delay happened in here and counts like a late sample, but its cause is gone.
                 self._left, self._waits = self._since + _LATE, None
 
-    def finish(self) -> None:
-        """Write unfinished blocks and the last heartbeat; runs at the end, in any thread."""
-        incident = self._incident
-        if incident is not None:
-            self._incident = None
-            self._close(incident, incident.mark.at or perf_counter(), self._last[0])
+    def finish(self, *, is_over: bool = False) -> None:
+        """Write unfinished blocks and the last heartbeat; runs at the end, in any thread.
+
+        Args:
+            is_over: Whether the hub has ended before: an open block ends at the last sample.
+        """
+        incident, self._incident = self._incident, None
+        # The end of a loop that seemed to wait for events is no block.
+        if incident is not None and not (is_over and incident.in_poll and incident.last is None):
+            end = self._since if is_over else perf_counter()
+            self._close(incident, incident.mark.at or end, self._last[0])
         self._heartbeat()
 
     def _heartbeat(self) -> None:
@@ -282,7 +299,18 @@ class Sampler:
             self.recorder.warn(f"the probe has stopped after an error: {self.disabled}")
 
     def _look(self, hub: Any) -> None:
+        if hub.loop is None:
+            return  # it was destroyed after the monitor thread had looked at it
+        before = self._since
         sight = self._sight(hub.loop)
+        if self._last[0] and not sight.clocks[0]:
+            # The hub's thread has ended with its clock; its ident may be that of another one.
+            self._since = before
+            self.disabled = "its thread has ended"
+            self.finish(is_over=True)
+            if self.on_gone is not None:
+                self.on_gone()
+            return
         unseen = self._follow(sight, hub)
         self._miss(sight, unseen)
         if sight.is_idle:
@@ -304,17 +332,22 @@ class Sampler:
         """Read everything that changes on its own; nothing here releases the GIL."""
         now, wall = perf_counter(), clocks.wall()
         waits, all_waits = clocks.waits(), clocks.all_waits()
+        own_waits = _less(waits, self._waits)
         since, self._since = self._since, now
         late = max(0.0, now - self._left - self._sleep)
+        queued = self._queued() if kernel.KEEPS_GIL and late > _LATE else None
         stamp: float = loop.now()
         turn = _turn(loop)
         times = self._clocks()
-        frames = clocks.frames()
-        frame = frames.get(self.ident)
-        while frame is not None and frame.f_code.co_filename.startswith(stacks.HERE):
-            frame = frame.f_back  # the mark, or the garbage collector's callback
+        found, threads = frames.of_thread(self.ident)
+        while found and found[0].f_code.co_filename.startswith(stacks.HERE):
+            del found[0]  # the mark, or the garbage collector's callback
+        frame = found[0] if found else None
         # A greenlet with a C function as target has no frame, nor has a finished thread.
         is_idle = times[0] == 0.0 if frame is None else frame.f_code in self._idle_codes
+        self._is_blind = threads == 0
+        # Without frames, the state of the loop and the kernel's counters decide.
+        is_idle = is_idle or self._is_blind
         self.samples += 1
         self._state = "idle" if is_idle else "running"
         return _Sight(
@@ -322,16 +355,17 @@ class Sampler:
             wall=wall,
             since=since,
             late=late,
-            waits=_less(waits, self._waits),
+            waits=own_waits,
             others_waits=_less(_less(all_waits, waits), self._others_waits),
             stamp=stamp,
             turn=turn,
             turns=1 if turn is None or self._turn is None else turn - self._turn,
             clocks=times,
-            frame=frame,
+            frames=found,
+            stopped=verdict.stopped(late, own_waits, queued, sys.getswitchinterval()),
             is_idle=is_idle,
             is_turned=stamp != self._stamp if turn is None else turn != self._turn,
-            has_company=len(frames) > 2,
+            has_company=threads > 2 or self._is_blind,
         )
 
     def _follow(self, sight: _Sight, hub: Any) -> float:
@@ -409,9 +443,11 @@ class Sampler:
             incident.delay(sight)
             incident.has_company = sight.has_company
         # The stack first: anything that releases the GIL lets the hub's thread move on.
-        if sight.frame is not None:
+        if sight.frames:
             is_late = not sight.is_clean
-            stack = self.library.stack(incident.stacks, sight.frame, self.hub_code, is_late=is_late)
+            stack = self.library.stack(
+                incident.stacks, sight.frames, self.hub_code, is_late=is_late
+            )
         else:
             stack = self._frameless_stack(incident, hub, elapsed)
         if is_new:
@@ -470,7 +506,9 @@ class Sampler:
         """Return the C function that runs without a frame; naming it takes a millisecond."""
         stack = incident.stacks.get(incident.in_poll)
         if stack is None and elapsed >= self._threshold / 2:
-            if incident.in_poll:
+            if self._is_blind:
+                stack = self.library.frameless(None, [])
+            elif incident.in_poll:
                 stack = self.library.frameless(self._frameless.callback(hub), [])
                 stack.root = "Hub"
             else:
@@ -524,7 +562,7 @@ class Sampler:
             and self._kernel.state() in ("S", "D")
         )
         if is_same and incident.is_waiting and (sight.is_clean or sight.late < _LATE):
-            spot.slept += proven
+            spot.slept += max(0.0, proven - sight.stopped)
         elif is_same and sight.is_clean and incident.was_clean:
             spot.worked += proven
             # A thread that needs the GIL would have waited for it during one of these samples.
@@ -563,13 +601,16 @@ class Sampler:
 
     def _held(self, sight: _Sight) -> float:
         """Return how long the GIL is proven to have been held until this sample."""
-        if sight.late < _LATE or self._own is None or self._own_waiting is None:
+        if sight.late < _LATE:
             return 0.0
-        schedule = self._own.schedule()
-        queued = None
-        if schedule is not None:
-            queued = max(0.0, schedule.waiting - self._own_waiting - self._delayed)
-        return verdict.held(sight.late, sight.waits, queued, sys.getswitchinterval())
+        return verdict.held(sight.late, sight.waits, self._queued(), sys.getswitchinterval())
+
+    def _queued(self) -> float | None:
+        """Return how long this thread waited for a CPU since the last sample, None if unknown."""
+        schedule = self._own.schedule() if self._own is not None else None
+        if schedule is None or self._own_waiting is None:
+            return None
+        return max(0.0, schedule.waiting - self._own_waiting - self._delayed)
 
     def _ask_kernel(self, incident: _Incident, spot: Spot, elapsed: float) -> bool:
         """Read the state of the hub's thread; return whether the block still lasts."""
@@ -624,10 +665,11 @@ class Sampler:
         if len(places) == 1 and waited is not None and waited <= _WAKES:
             # Since the sample before the block, all other threads have waited once or twice.
             ran = incident.last_cpu - incident.cpu
-            spot.slept = max(spot.slept, end - incident.began - ran)
+            slept = end - incident.began - ran - incident.stopped
+            spot.slept = max(spot.slept, slept)
         # It woke for the end of its wait, and the loop once or twice since.
         if schedule.turns - before.turns <= _WAKES:
-            spot.slept += max(0.0, end - self._left)
+            spot.slept += max(0.0, end - self._left - incident.just_stopped)
 
     def _measured(
         self, incident: _Incident, duration: float, cpu: float, spot: Spot | None
@@ -714,8 +756,10 @@ class Sampler:
                 "native": (site.native or []) if site is not None and kind == "waits" else [],
                 "confidence": sure,
                 **({"candidates": names} if names else {}),
+                **({"route": stack.route} if stack is not None and stack.route else {}),
                 **patched.now(site.symbol if site is not None else None),
                 "hub": self.name,
+                "base": stack.base if stack is not None else 0,
             },
             site,
         )

@@ -38,6 +38,12 @@ class Settings:
         """GBLOCK_PROBE_WATCHDOG: seconds after which `faulthandler` writes all stacks; 0 is off."""
         self.sink: Callable[[dict[str, object]], object] | None = None
         """Called with each record of a site, a block and a heartbeat; set only by code."""
+        self.stacks = 0
+        """GBLOCK_PROBE_STACKS: the signal that asks for stacks; -1 for a file only, 0 is off."""
+        self.route = False
+        """GBLOCK_PROBE_ROUTE: whether to record the route or the task of a block."""
+        self.release: str | None = None
+        """GBLOCK_PROBE_RELEASE: the service's release, for reports."""
         self.user: tuple[str, ...] = ()
         """GBLOCK_PROBE_USER: paths of the user's own code, wherever it is installed."""
         self.owns_monitor = False
@@ -66,7 +72,8 @@ KNOWN = frozenset(
     f"GBLOCK_PROBE{name}"
     for name in (
         "", "_DIR", "_EVENTS", "_HEARTBEAT", "_MAX_BYTES", "_MAX_FILES", "_MAX_RECORDS",
-        "_MAX_SITES", "_METRICS", "_OWNS_MONITOR", "_THRESHOLD", "_USER", "_WATCHDOG",
+        "_MAX_SITES", "_METRICS", "_OWNS_MONITOR", "_RELEASE", "_ROUTE",
+        "_STACKS", "_THRESHOLD", "_USER", "_WATCHDOG",
     )
 )  # fmt: skip
 """The variables of the probe."""
@@ -96,6 +103,7 @@ def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Setting
         return text in _ON
 
     settings.enabled = switch("GBLOCK_PROBE")
+    settings.route = switch("GBLOCK_PROBE_ROUTE")
     settings.owns_monitor = switch("GBLOCK_PROBE_OWNS_MONITOR")
     settings.threshold = number("GBLOCK_PROBE_THRESHOLD", settings.threshold, 0.02, 3600)
     settings.heartbeat = number("GBLOCK_PROBE_HEARTBEAT", settings.heartbeat, 0.1, 86400)
@@ -117,9 +125,35 @@ def read(environment: Mapping[str, str], warn: Callable[[str], None]) -> Setting
     if unknown:
         shown = ", ".join(_shown(name) for name in unknown[:5])
         warn(f"unknown variable {shown}: the probe knows {', '.join(sorted(KNOWN))}")
+    settings.stacks = _signal(environment.get("GBLOCK_PROBE_STACKS", "").strip(), warn)
+    settings.release = environment.get("GBLOCK_PROBE_RELEASE", "").strip()[:100] or None
     roots = environment.get("GBLOCK_PROBE_USER", "").split(os.pathsep)
     settings.user = tuple(os.path.join(os.path.abspath(root), "") for root in roots if root)
     return settings
+
+
+def _signal(text: str, warn: Callable[[str], None]) -> int:
+    """Return the number of a signal: `SIGUSR2`, `SIGRTMIN+3`, `12`; -1 for 1, 0 for 0."""
+    if text.lower() in _OFF:
+        return 0
+    if text.lower() in _ON:
+        return -1
+    import signal
+
+    name, _, more = text.upper().partition("+")
+    try:
+        number = int(name) if name.isdigit() else int(signal.Signals[name])
+        number += int(more or 0)
+        if number in signal.valid_signals() and number not in _NEVER:
+            return number
+    except (KeyError, ValueError):
+        pass
+    warn(f"GBLOCK_PROBE_STACKS={_shown(text)} is no signal that may be used: taking 0")
+    return 0
+
+
+_NEVER = frozenset(range(1, 10)) | {11, 13, 14, 15, 17, 18, 19}
+"""Signals that end, stop or steer a process."""
 
 
 def _shown(text: str) -> str:

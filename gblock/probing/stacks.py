@@ -7,11 +7,14 @@ import os
 import sys
 
 from gblock.probing import callee, suspects, verdict
-from gblock.probing.record import Site
+from gblock.probing.frames import DEPTH
+from gblock.probing.record import CallSite, plain
+from gblock.probing.route import route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import types
+    from collections.abc import Sequence
 
     from gblock.probing.frameless import Line
     from gblock.probing.record import Frame
@@ -45,7 +48,7 @@ class Spot:
         "worked",
     )  # fmt: skip
 
-    def __init__(self, site: Site, *, is_call: bool, begins: bool = False) -> None:
+    def __init__(self, site: CallSite, *, is_call: bool, begins: bool = False) -> None:
         """Create a spot without any time."""
         self.site = site
         self.is_call = is_call
@@ -59,7 +62,7 @@ class Spot:
         self.in_a_row = 0
         """Samples in a row at this place, where it can only have run without the GIL."""
         self.has_lasted = False
-        """Whether it was seen to run here while another thread held the GIL."""
+        """True if it was seen to run here while another thread held the GIL."""
         self.held = 0.0
         """The time for which the GIL was proven to be held until the thread was seen here."""
         self.busy = 0.0
@@ -95,7 +98,7 @@ class Spot:
             ),
         )
 
-    def site_of(self, sure: str) -> Site:
+    def site_of(self, sure: str) -> CallSite:
         """Return the site with the names that are proven.
 
         Args:
@@ -115,11 +118,17 @@ class Spot:
 class Stack:
     """One stack that was seen during a block, with times."""
 
-    __slots__ = ("now", "root", "seconds", "spots")
+    __slots__ = ("base", "codes", "now", "root", "route", "seconds", "spots")
 
     def __init__(self, root: str, last: int, spot: Spot) -> None:
         """Create a stack at one instruction."""
         self.root = root
+        self.codes: list[types.CodeType] = []
+        """Its code, which is kept so that the identities by which it is known stay its own."""
+        self.route: str | None = None
+        """The route or the task that it serves, if the probe was asked for it."""
+        self.base = 0
+        """The identity of the outermost frame, which lives as long as the greenlet runs."""
         self.now = spot
         """The place where it was seen last."""
         self.spots = {last: spot}
@@ -156,20 +165,22 @@ def candidates(stacks: dict[object, Stack]) -> list[str]:
         if spot.site.symbol and spot.is_call:
             names[spot.site.symbol] = None
         for name in spot.suspicion.names if spot.suspicion is not None else ():
-            names[callee.symbol(name)] = None
+            names[plain(callee.symbol(name))] = None
     return list(names)[:_CANDIDATES]
 
 
 class Library:
     """Distinguish the user's own code from that of libraries, and record stacks."""
 
-    def __init__(self, user: tuple[str, ...]) -> None:
+    def __init__(self, user: tuple[str, ...], *, routes: bool = False) -> None:
         """Find the standard library.
 
         Args:
             user: Paths of the user's own code, wherever it is installed.
+            routes: True to look for the route or the task of each stack.
         """
         self._user = user
+        self._routes = routes
         self._standard = tuple(
             {
                 os.path.join(os.path.dirname(os.path.abspath(module)), "")
@@ -192,7 +203,7 @@ class Library:
             path = file
             if not file.startswith("<"):
                 path = os.path.normpath(os.path.join(self._directory, file))
-            known = self._known[file] = (path, self._is_user(path))
+            known = self._known[file] = (plain(path), self._is_user(path))
         return known
 
     def _is_user(self, path: str) -> bool:
@@ -207,7 +218,7 @@ class Library:
     def stack(
         self,
         known: dict[object, Stack],
-        frame: types.FrameType | None,
+        frames: Sequence[types.FrameType],
         hub_code: types.CodeType,
         *,
         is_late: bool,
@@ -216,17 +227,16 @@ class Library:
 
         Args:
             known: The stacks seen during the block; a new one is added.
-            frame: The innermost frame of the hub's thread.
+            frames: The frames of the hub's thread, the innermost first.
             hub_code: The code of the hub's own greenlet.
             is_late: Whether the sample had to wait for the GIL, so that its holder matters.
         """
-        if frame is None:
+        if not frames:
             return None
-        codes: list[types.CodeType] = []
-        each: types.FrameType | None = frame
-        while each is not None and len(codes) < 500:
-            codes.append(each.f_code)
-            each = each.f_back
+        frame = frames[0]
+        caller = frames[1] if len(frames) > 1 else None
+        codes = [each.f_code for each in frames]
+        # To hash a code object takes as long as to read it, so its identity is the key.
         key = tuple(map(id, codes[:_DEPTH]))
         found = known.get(key)
         if found is None:
@@ -235,7 +245,13 @@ class Library:
             root = codes[-1]
             is_main = root.co_name == "<module>"
             name = "Hub" if root is hub_code else "main" if is_main else code_name(root)
-            found = known[key] = Stack(name, frame.f_lasti, self._spot(frame))
+            if len(frames) >= DEPTH:
+                name = "?"  # the outermost function was not read
+            found = known[key] = Stack(name, frame.f_lasti, self._spot(frames))
+            found.codes = codes
+            found.base = id(frames[-1])
+            if self._routes:
+                found.route = route(frames)
         last = frame.f_lasti
         if last not in found.spots and len(found.spots) >= _SPOTS:
             last = _ELSEWHERE
@@ -244,11 +260,11 @@ class Library:
             if last == _ELSEWHERE:
                 spot = Spot(found.now.site.without_names(), is_call=False)
             else:
-                spot = self._spot(frame)
+                spot = self._spot(frames)
             found.spots[last] = spot
         if is_late and last != _ELSEWHERE:
             # By the current meaning of the names: the late sample counts.
-            suspicion = suspects.suspects(frame)
+            suspicion = suspects.suspects(frame, caller)
             if spot.suspicion is None or not suspicion.is_sole:
                 spot.suspicion = suspicion
         found.now = spot
@@ -256,7 +272,7 @@ class Library:
 
     def frameless(self, name: str | None, lines: list[Line]) -> Stack:
         """Return the stack of a C function without a frame, with the origin of its greenlet."""
-        site = Site()
+        site = CallSite()
         site.callable = name
         site.spawned = bool(lines)
         for code, line in lines:
@@ -268,28 +284,28 @@ class Library:
         root = (name or "?").rpartition(".")[2]
         return Stack(root, -1, Spot(site, is_call=name is not None))
 
-    def _spot(self, frame: types.FrameType) -> Spot:
-        site = Site()
+    def _spot(self, frames: Sequence[types.FrameType]) -> Spot:
+        site = CallSite()
         stack: list[Frame] = []
-        each: types.FrameType | None = frame
-        while each is not None and len(stack) < _DEPTH:
+        frame = frames[0]
+        for each in frames[:_DEPTH]:
             code = each.f_code
             path, own = self.place(code.co_filename)
             module = dict.get(each.f_globals, "__name__")
-            name = module[:200] if type(module) is str else ""
+            name = plain(module, 200) if type(module) is str else ""
             stack.append((path, name, each.f_lineno or code.co_firstlineno, code_name(code), own))
             if own and site.user is None:
                 site.user = stack[-1]
-            each = each.f_back
-        site.callable, is_call = callee.callable_at(frame)
+        called, is_call = callee.callable_at(frame)
+        site.callable = plain(called) if called is not None else None
         # The function through which the innermost package was entered.
         if not stack[0][4]:
             package = stack[0][1].partition(".")[0]
-            entered = each = frame
-            for _, module, _, _, own in stack:
-                if own or each is None or module.partition(".")[0] != package:
+            entered = frame
+            for each, (_, module, _, _, own) in zip(frames, stack, strict=False):
+                if own or module.partition(".")[0] != package:
                     break
-                entered, each = each, each.f_back
+                entered = each
             site.entered = callee.function_name(entered)
             del entered, each
         stack.reverse()
@@ -299,4 +315,4 @@ class Library:
 
 def code_name(code: types.CodeType) -> str:
     """Return a function's qualified name, or its plain name before Python 3.11."""
-    return getattr(code, "co_qualname", code.co_name)[:200]
+    return plain(getattr(code, "co_qualname", code.co_name), 200)

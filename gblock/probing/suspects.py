@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _INLINES = sys.version_info >= (3, 11)
-"""Whether a Python function returns to its Python caller without a check for requests."""
+"""True if a Python function returns to its Python caller without a check for requests."""
 _LIMIT = 400
 """The limit of instructions to walk back."""
 _SMALL = 10_000
@@ -98,7 +98,7 @@ _ITERATORS = frozenset(map(type, map(iter, ([], (), {}, "", b"", range(0), range
 
 
 class Suspicion:
-    """What may have held the GIL until a frame let another thread in."""
+    """The operations that may have held the GIL until a frame released it."""
 
     __slots__ = ("computes", "is_inside", "is_sole", "names", "others", "temporary")
 
@@ -130,17 +130,21 @@ class Suspicion:
         self.temporary = temporary
 
 
-def suspects(frame: types.FrameType) -> Suspicion:
-    """Return what may have held the GIL until this frame let another thread in."""
+def suspects(frame: types.FrameType, caller: types.FrameType | None = None) -> Suspicion:
+    """Return the operations that may have held the GIL until this frame released it.
+
+    Args:
+        frame: The innermost frame.
+        caller: The next one.
+    """
     try:
-        return _suspects(frame)
+        return _suspects(frame, caller)
     except Exception:  # noqa: BLE001 - bytecode of another compiler
         return Suspicion(())
 
 
-def _suspects(frame: types.FrameType) -> Suspicion:
+def _suspects(frame: types.FrameType, caller: types.FrameType | None = None) -> Suspicion:
     if callee.begins(frame):
-        caller = frame.f_back
         return Suspicion(tuple(_Walk(caller).before()) if caller is not None else ())
     walk = _Walk(frame)
     name, is_call = callee.callable_at(frame)
@@ -227,7 +231,7 @@ class _Walk:
         return found
 
     def arguments(self) -> list[str]:
-        """Return what releasing the call's own arguments may cost."""
+        """Return the potentially slow releases of the call's own arguments."""
         first, last = callee.arguments(self._listed, self._at)
         for at in range(first, last):
             name = self._listed[at].opname

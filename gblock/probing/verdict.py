@@ -19,8 +19,10 @@ takes long to release took as long to create, within the same block."""
 _ASLEEP = 0.8
 """The share of an interval that a thread must sleep to count as waiting."""
 _SLACK, _EXPLAINED, _LINE = 1.15, 0.6, 0.01
-"""How much longer than a switch interval a wait for the GIL takes, the share of a time that waits
+"""The factor by which a wait for the GIL exceeds a switch interval, the share of a time that waits
 must explain, and the seconds that a thread may spend in the run queue unnoticed."""
+_STOP = 0.02
+"""Seconds: a shorter delay of the sampler is not taken for a stop of the process."""
 _KNOWN = 8
 """Switch intervals: below this time the number of waits is not significant."""
 
@@ -31,7 +33,7 @@ class Measured(NamedTuple):
     duration: float
     threshold: float
     interval: float
-    """How long a thread waits for the GIL before it asks for it (`sys.getswitchinterval`)."""
+    """The time that a thread waits for the GIL before it requests it (`getswitchinterval`)."""
     cpu: float
     """CPU time of the hub's thread."""
     others: float
@@ -47,9 +49,9 @@ class Measured(NamedTuple):
     running: int = 0
     """Samples in which it ran or was ready to run."""
     in_poll: bool = False
-    """Whether the loop seemed to wait for events."""
+    """True if the loop seemed to wait for events."""
     is_named: bool = False
-    """Whether the hub's thread was seen at a call whose name is known."""
+    """True if the hub's thread was seen at a call whose name is known."""
     queued: float = 0.0
     """The recent time that the hub's thread spent in the run queue."""
     queued_share: float = 0.0
@@ -61,7 +63,7 @@ class Measured(NamedTuple):
     slept: float = 0.0
     """The time for which the hub's thread is proven to have waited at one place without the GIL."""
     has_company: bool = True
-    """Whether the process has Python threads other than the hub's and the sampler's."""
+    """True if the process has Python threads other than the hub's and the sampler's."""
 
 
 class Seen(NamedTuple):
@@ -74,35 +76,37 @@ class Seen(NamedTuple):
     held: float = 0.0
     """The time for which the GIL was proven to be held until it was seen there."""
     is_call: bool = False
-    """Whether it is a call of something other than a Python function."""
+    """True if it is a call of something other than a Python function."""
     is_sole: bool = False
-    """Whether only the call can have held the GIL."""
+    """True if only the call can have held the GIL."""
     is_temporary: bool = False
-    """Whether only the call, or the release of its own arguments, can have held the GIL."""
+    """True if only the call, or the release of its own arguments, can have held the GIL."""
     is_idle: bool = False
-    """Whether the thread used no CPU meanwhile, which excludes operators and releases."""
+    """True if the thread used no CPU meanwhile, which excludes operators and releases."""
     is_inside: bool = False
-    """Whether all that can have held the GIL is part of the library's function that is blamed."""
+    """True if all that can have held the GIL is part of the library's function that is blamed."""
 
 
 def kind(m: Measured) -> str:
     """Return the class of a block: ``waits``, ``cpu``, ``gil``, ``gc``, ``thread``, ``starved``."""
     half = m.duration / 2
+    # Short work that waited for a CPU would be no block on an idle machine.
+    is_short = m.cpu < m.threshold and m.duration - m.queued < m.threshold
     if m.collected >= half:
-        return "gc"
+        return "starved" if is_short else "gc"
     if m.slept >= half:
         return "waits"
     is_late = m.late >= half
     held = is_held(m.late, m.waits, m.interval)
     is_kept = is_late and held is not False
     works = "gil" if is_kept and not is_let_go(m.late, m.waits, m.interval) else "cpu"
-    # Short work that waited for a CPU would be no block on an idle machine.
-    is_short = m.cpu < m.threshold and m.duration - m.queued < m.threshold
     if m.cpu >= half:
         return "starved" if is_short else works
     if (is_late or m.in_poll) and m.others >= half:
         return "thread"
-    if m.asleep > m.running and not is_late:
+    # A thread that computes is also asleep at each sample: the sampler holds the GIL then.
+    is_asleep = m.asleep > m.running and m.cpu + m.queued < half
+    if is_asleep and not is_late:
         return "waits"
     if m.cpu >= m.threshold:
         return works  # it would have been a block on an idle machine, too
@@ -190,6 +194,25 @@ def held(late: float, waits: int | None, queued: float | None, interval: float) 
     return max(0.0, late - interval - min(queued, _LINE + 4 * queued / waits))
 
 
+def stopped(late: float, waits: int | None, queued: float | None, interval: float) -> float:
+    """Return the seconds of a delay for which the whole process may have been stopped.
+
+    A sampler that is late waited for the GIL or for a CPU. What neither explains proves nothing
+    about the hub's thread: a call seems to wait for as long as its process is stopped.
+
+    Args:
+        late: The delay of the sampler, in seconds.
+        waits: The waits of its thread meanwhile, with the sleep before; None if unknown.
+        queued: The time of its thread in the run queue, None if unknown.
+        interval: The switch interval, in seconds.
+    """
+    if late < _STOP:
+        return 0.0
+    if waits is None:
+        return late
+    return max(0.0, late - (queued or 0.0) - max(0, waits - 1) * interval)
+
+
 def is_waiting(elapsed: float, ran: float, queued: float, turns: int, interval: float) -> bool:
     """Return whether a thread slept during an interval, rather than waited for the GIL.
 
@@ -197,7 +220,7 @@ def is_waiting(elapsed: float, ran: float, queued: float, turns: int, interval: 
         elapsed: Seconds of the interval.
         ran: Seconds of it that the thread was on a CPU.
         queued: Seconds of it that the thread spent in the run queue.
-        turns: How often it was scheduled.
+        turns: The number of times it was scheduled.
         interval: The switch interval: a thread that waits for the GIL wakes as often.
     """
     if elapsed - ran - queued < _ASLEEP * elapsed:
