@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gblock.observations import records
+from gblock.observations import sources
 from gblock.observations.confirming import Confirmation, confirmed
 from gblock.observations.gathering import Gatherer
 from gblock.observations.story import Story
@@ -13,7 +13,8 @@ from gblock.observations.values import BLAMELESS, Block, Observations, ObservedS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gblock.catalog import Catalog
+    from gblock.catalog.lookup import Catalog
+    from gblock.observations.sources import Source, Unread
 
 __all__ = [
     "BLAMELESS",
@@ -21,11 +22,38 @@ __all__ = [
     "Confirmation",
     "Observations",
     "ObservedSite",
+    "Part",
+    "Selection",
     "WatchedProcess",
+    "combined",
     "confirmed",
     "read",
+    "read_part",
     "sentence",
 ]
+
+
+class Selection(NamedTuple):
+    """The records to read, and how."""
+
+    now: float
+    """Epoch seconds, to distinguish a running probe from one that fell silent."""
+    since: float | None = None
+    """Epoch seconds: blocks that started before are omitted."""
+    until: float | None = None
+    """Epoch seconds: blocks that started later are omitted."""
+    draws: bool = True
+    """True if to keep blocks for a time line."""
+
+
+class Part(NamedTuple):
+    """The records of some processes."""
+
+    gatherer: Gatherer
+    processes: list[tuple[int, WatchedProcess]]
+    """With the numbers of their sources; -1 if only their sums are known."""
+    files: int
+    unread: list[Unread]
 
 
 def read(
@@ -36,7 +64,7 @@ def read(
     since: float | None = None,
     until: float | None = None,
 ) -> Observations:
-    """Read the records of probes.
+    """Read the records of probes in this process.
 
     The records of a process are read one after another without keeping them, so memory grows with
     the number of call sites and not with that of blocks.
@@ -44,27 +72,63 @@ def read(
     Args:
         paths: Files, and directories of them.
         catalog: The catalog.
-        now: Epoch seconds, to distinguish a running probe from one that fell silent.
-        since: Epoch seconds: blocks that started before are omitted.
-        until: Epoch seconds: blocks that started later are omitted.
+        now: See `Selection`, as for the other arguments.
+        since: As above.
+        until: As above.
+    """
+    numbered = list(enumerate(sources.sources(paths)))
+    return combined([read_part(numbered, catalog, Selection(now, since, until))], catalog)
+
+
+def read_part(
+    numbered: Iterable[tuple[int, Source]], catalog: Catalog, selection: Selection
+) -> Part:
+    """Read some sources.
+
+    Args:
+        numbered: Sources with numbers that no other part has.
+        catalog: The catalog.
+        selection: What to read.
+    """
+    part = Part(Gatherer(catalog, draws=selection.draws), [], 0, [])
+    files = 0
+    for number, source in numbered:
+        story = Story(
+            source,
+            selection.now,
+            part.gatherer,
+            number,
+            since=selection.since,
+            until=selection.until,
+        )
+        files += len(source.files)
+        part.unread.extend(story.unread)
+        if story.process is not None:
+            part.processes.append((number, story.process))
+        part.processes.extend((-1, process) for process in story.others)
+    return part._replace(files=files)
+
+
+def combined(parts: Sequence[Part], catalog: Catalog) -> Observations:
+    """Return the observations of all parts.
+
+    Args:
+        parts: At least one.
+        catalog: The catalog.
     """
     gatherer = Gatherer(catalog)
-    stories: list[tuple[int, WatchedProcess]] = []
-    files = 0
-    unread: list[records.Unread] = []
-    for source in records.sources(paths):
-        story = Story(source, now, gatherer, len(stories), since=since, until=until)
-        files += len(source.files)
-        unread += story.unread
-        if story.process is not None:
-            stories.append((story.number, story.process))
-    stories.sort(key=lambda pair: (pair[1].host, pair[1].started, pair[1].pid))
-    processes = tuple(process for _, process in stories)
-    order = {number: index for index, (number, _) in enumerate(stories)}
+    for part in parts:
+        gatherer.merge(part.gatherer)
+    found = [pair for part in parts for pair in part.processes]
+    found.sort(key=lambda pair: (pair[1].host, pair[1].started, pair[1].pid, pair[0]))
+    processes = tuple(process for _, process in found)
+    order = {number: index for index, (number, _) in enumerate(found) if number >= 0}
     sites, blocks = gatherer.result(processes, order)
     verdict = _verdict(processes, sites)
     hours = tuple((hour, *figures) for hour, figures in sorted(gatherer.hours.items()))
-    return Observations(verdict, processes, sites, blocks, files, tuple(unread), hours)
+    unread = tuple(sorted(missed for part in parts for missed in part.unread))
+    files = sum(part.files for part in parts)
+    return Observations(verdict, processes, sites, blocks, files, unread, hours)
 
 
 def _verdict(processes: Sequence[WatchedProcess], sites: Sequence[ObservedSite]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gblock.catalog import Catalog
+    from gblock.catalog.lookup import Catalog
     from gblock.observations import Observations, ObservedSite
 
 _KINDS = {"waits": ("waits", "error"), "cpu": ("cpu", "warning"), "gil": ("cpu", "warning")}
@@ -131,7 +131,7 @@ def _block(name: str, symbol: str, sites: list[ObservedSite], said: str) -> str:
 
 
 def _distribution(symbol: str) -> str:
-    """What is installed here under that name; else the package's own name."""
+    """Return the installed distribution of that name, else the package's own name."""
     top = symbol.partition(".")[0]
     if top in sys.stdlib_module_names or top == "builtins":
         return "stdlib"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gblock.catalog import Blocker
+    from gblock.catalog.blockers import Blocker
     from gblock.diagnostics import Diagnostic
-    from gblock.observations.records import Frame, Unread
+    from gblock.observations.records import Frame
+    from gblock.observations.sources import Unread
 
 BLAMELESS = frozenset({"thread", "starved"})
 """Classes of blocks for which no call site is to blame: another thread, or the host."""
@@ -41,6 +42,8 @@ class WatchedProcess(NamedTuple):
     gevent: str | None
     threshold: float | None
     """Seconds: shorter blocks were not recorded."""
+    release: str | None
+    """The service's release, if its environment names one."""
     started: float
     last: float
     """The time of its last record."""
@@ -56,7 +59,7 @@ class WatchedProcess(NamedTuple):
 
     @property
     def is_lost(self) -> bool:
-        """Whether its records may end before the process did."""
+        """Return whether its records may end before the process did."""
         return self.state in ("silent", "failed")
 
 
@@ -90,27 +93,29 @@ class ObservedSite(NamedTuple):
     stack: tuple[Frame, ...]
     """The stack of the longest block, innermost frame last."""
     is_other: bool = False
-    """Whether it stands for all call sites above the probe's limit."""
+    """True if it stands for all call sites above the probe's limit."""
     python: str | None = None
     gevent: str | None = None
     checked: bool = False
-    """Whether `gblock check` checked the file."""
+    """True if `gblock check` checked the file."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """The diagnostics for the line."""
     is_frameless: bool = False
-    """Whether gevent itself called the C code, so that no line of Python ran."""
+    """True if gevent itself called the C code, so that no line of Python ran."""
     is_spawned: bool = False
-    """Whether line and stack are those that spawned the greenlet."""
+    """True if line and stack are those that spawned the greenlet."""
     exact: int = 0
     """The number of blocks that are proven to be of this call."""
     candidates: tuple[str, ...] = ()
     """The calls that may have blocked, if that is not proven, most frequent first."""
+    routes: tuple[str, ...] = ()
+    """Templates of routes and names of tasks, most frequent first, if they were recorded."""
     is_original: bool = False
-    """Whether gevent had patched the call's module, but the call used an original."""
+    """True if gevent had patched the call's module, but the call used an original."""
     is_patched: bool = False
-    """Whether the process was patched when it was blocked here."""
+    """True if the process was patched when it was blocked here."""
     is_cooperative: bool = False
-    """Whether the call is cooperative in a patched process, according to the catalog."""
+    """True if the call is cooperative in a patched process, according to the catalog."""
 
     @property
     def kind(self) -> str:
@@ -119,7 +124,7 @@ class ObservedSite(NamedTuple):
 
     @property
     def is_blamed(self) -> bool:
-        """Whether the call site is to blame, rather than another thread or the host."""
+        """Return whether the call site is to blame, rather than another thread or the host."""
         return self.kind not in BLAMELESS
 
 
