@@ -10,32 +10,33 @@ class BlockingCall(BlockerRule):
 
     ## What it does
 
-    Reports calls that wait for something, a server, another process, a lock, a child, in C code
-    or in a system call that gevent does not patch. What waits is looked up in the catalog, with
-    the arguments of the call: with a timeout of 0, or a flag such as `LOCK_NB`, it does not wait.
-    Nor does it where its object is known to be ready: after `poll()`, `select()` or `not empty()`.
+    Reports calls that wait for a server, another process, a lock or a child process, in C code or
+    in a system call that gevent does not patch. The catalog lists these calls and the arguments
+    that matter: a call with a timeout of 0, or a flag such as `LOCK_NB`, does not wait. Nor does a
+    call on an object that is known to be ready: after `poll()`, `select()` or `not empty()`.
 
     ## Why it blocks the hub
 
     All greenlets of a process run on one native thread. A greenlet that waits in Python's patched
-    `socket`, `time` or `threading` lets the hub run the others meanwhile. A C library does not know
-    the hub: it waits itself, and every request, task and heartbeat of the process waits with it.
+    `socket`, `time` or `threading` lets the hub run the others meanwhile. A C library knows nothing
+    of the hub: it blocks the thread, and every request, task and heartbeat of the process waits.
 
     ## Use instead
 
-    What the catalog says of the call (`gblock explain ID`): a timeout of 0 in a loop with
+    The remedy in the catalog (`gblock explain ID`): a timeout of 0 in a loop with
     `gevent.sleep`, a cooperative driver, a wait callback, or
     `gevent.get_hub().threadpool.apply(function, arguments)` where the call releases the GIL.
 
     ## Limits
 
-    Silent where the type of an object is not known: what comes out of a framework's registry, a
+    Calls on an object of unknown type are not reported: an object from a framework's registry, a
     plug-in, or a parameter that no call in the project fills. `--show-unresolved` lists such calls.
-    Values in the environment or in a file are not known: such a timeout counts as a wait.
+    Values of environment variables and files are unknown: such a timeout counts as a wait.
     """
 
     name = "blocking-call"
     since = "0.1.0"
+    fixes = ("poll-loop", "flush-loop", "threadpool", "green-import", "recipe")
     kinds = frozenset({"waits", "spawns"})
 
     VALID = {

@@ -17,50 +17,52 @@ if TYPE_CHECKING:
 
 
 class BlockingDriver(ProcessRule):
-    """The string chooses a driver that waits in native code: every query through it blocks.
+    """A string chooses a driver that waits in native code: every query through it blocks.
 
     ## What it does
 
     Reads the strings by which libraries choose a driver: SQLAlchemy's URLs (`mysql://` is
     mysqlclient), Django's `DATABASES` and `CACHES`, Flask-SQLAlchemy's configuration, Celery's
-    broker and result backend, and others that the catalog names. They are followed from where they
-    are used to where they are written: over constants of other modules, defaults for the
-    environment, f-strings whose start is known. It is reported once, where the string stands, and
-    not at each query.
+    broker and result backend, and others that the catalog lists. Each string is followed from its
+    use to its definition: through constants of other modules, defaults of environment variables,
+    and f-strings whose start is known. It is reported once, at its definition, and not at each
+    query.
 
-    It is silent where every process on gevent that runs the file makes the driver cooperative
-    (`gblock processes` shows what does), and where only processes without gevent run it. Where a
-    string fits several drivers (`postgresql://` is psycopg2 or, from SQLAlchemy 2.1 on, psycopg),
-    the project's requirements tell which.
+    Nothing is reported where every process on gevent that runs the file makes the driver
+    cooperative (`gblock processes` shows how), or where only processes without gevent run it. Where
+    a string fits several drivers (`postgresql://` is psycopg2 or, from SQLAlchemy 2.1 on, psycopg),
+    the project's requirements decide.
 
     ## Why it blocks the hub
 
     An ORM hides the driver, but not its wait: `session.commit()` ends in a C function that reads
-    the server's answer from the socket itself, where monkey patching does not reach. Until the
-    answer is there no other greenlet runs.
+    the server's answer from the socket, where monkey patching has no effect. No other greenlet runs
+    until the answer arrives.
 
     ## Use instead
 
-    What the catalog says of the driver: a wait callback (`psycogreen.gevent.patch_psycopg()`, in
+    The remedy in the catalog: a wait callback (`psycogreen.gevent.patch_psycopg()`, in
     gunicorn's `post_fork` or before the first connection), or the name of a pure Python driver in
     the same string (`mysql+pymysql://`, `postgresql+pg8000://`, `postgresql+psycopg://`).
 
     ## Limits
 
-    What stands in the environment, in `alembic.ini` or in another settings file is not read. A
-    URL that is put together by functions of other packages is not known.
-    `sqlite://` is off unless selected (`--select default,sqlite-driver`): it waits for the disk and
-    for other processes' locks, and is often only the default for development.
+    Environment variables, `alembic.ini` and other settings files are not read. A URL that functions
+    of other packages build is unknown.
+    `sqlite://` is reported only in a project that neither requires nor chooses another database's
+    driver; in others it is the default for development.
     """
 
     name = "blocking-driver"
     since = "0.1.0"
-    # Each begins with a letter of its own: with ``\b`` in front the search takes ten times as long.
+    fixes = ("recipe",)
+    # Each begins with a literal letter: with ``\b`` in front the search takes ten times as long.
     marks = re.compile(
         rb"://(?<!http://)(?<!https://)|backends?\.|ENGINE|BACKEND|DRIVER|DIALECT|drivername"
         rb"|provider|\.bind\("
+        rb"|create_engine|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
     )
-    """How such strings are written, or where: schemes that are not the web's, names of backends."""
+    """Forms of such strings: schemes other than the web's, and names of backends."""
 
     VALID = {
         "a pure Python driver": """
@@ -154,19 +156,21 @@ class BlockingDriver(ProcessRule):
     @classmethod
     def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
         """Yield the strings in some files that choose a driver which blocks where it is used."""
-        from gblock.project.remarks.drivers import Drivers  # most runs need only the marks
+        from gblock.project.remarks.drivers import Drivers  # most runs need `marks` only
 
         if not service.processes.inference.catalog.drivers:
             return ()
-        return Drivers(service.processes, paths, cls.marks).remarks()
+        return Drivers(service.processes, paths, cls.marks, service.queries).remarks()
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """What is said of one string."""
+        """Return the message for one string."""
         facts: Facts = remark.facts
         driver = facts.driver
         named = "the standard library" if driver.distribution == "stdlib" else driver.distribution
         message = f"`{facts.written}` means {named}"
+        if not facts.is_shown:
+            message = f"`{facts.written}` chooses the driver, and {named} is the only one required"
         if facts.rivals:
             message += f", unless {' or '.join(facts.rivals)} takes its place"
         message += ": every query through it blocks the hub"
@@ -182,7 +186,11 @@ class BlockingDriver(ProcessRule):
         if facts.reader is not None:
             path, row = facts.reader
             related = (Related(name_of(path), Location(row, 1), "it is read here"),)
-        certain = driver.level == "error" and not facts.rivals and doubt is None
+        related += tuple(
+            Related(name_of(path), Location(span.row, span.column), "chosen for development, too")
+            for path, span in facts.beside
+        )
+        certain = driver.level == "error" and not facts.rivals and doubt is None and facts.is_shown
         return Wording(
             Severity.ERROR if certain else Severity.WARNING,
             message,
@@ -190,6 +198,9 @@ class BlockingDriver(ProcessRule):
             driver.why,
             related,
             blocker=driver.id,
+            cause=f"without {facts.recipe}"
+            if facts.recipe
+            else f"{cls.name}:{driver.id}:{','.join(facts.processes)}",
         )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gblock.diagnostics import Location, Related, Severity
+from gblock.diagnostics import Location, Related, Repair, Severity
+from gblock.project.reading import bindings as kinds
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import NamedTuple
 
-    from gblock.catalog import Original
-    from gblock.project.processes.processes import Process
+    from gblock.catalog.patching import Original
+    from gblock.project.processes.processes import Process, Processes
     from gblock.project.remarks.order import Step
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
@@ -29,13 +30,15 @@ class Captured(NamedTuple):
     name: str
     original: Original
     is_object: bool
-    """Whether it was made, and not only named."""
+    """True if it was made, and not only named."""
     patch: tuple[str, int] | None
-    """Where the patch stands; None where a server patches."""
+    """The place of the patch; None if a server patches."""
     text: str
-    """How the patch is written, or the kind of the server."""
+    """The code of the patch, or the kind of the server."""
     started: tuple[str, int] | None
-    """Where a server that patches is started."""
+    """The place that starts a server that patches."""
+    repair: str = ""
+    """The kind of fix, where one at the patch or at the import is enough."""
 
 
 class CapturedBeforePatch(ProcessRule):
@@ -49,25 +52,26 @@ class CapturedBeforePatch(ProcessRule):
 
     ## Why it blocks the hub
 
-    Monkey patching replaces the attribute of the module, `time.sleep`. The name that was taken
-    before still means the original: it waits in C. A lock that was made before stops the hub for
-    ever once one greenlet holds it and another wants it.
+    Monkey patching replaces the attribute of the module, `time.sleep`. A name that was imported
+    before still refers to the original, which waits in C. A lock that was created before blocks the
+    hub indefinitely once one greenlet holds it and another acquires it.
 
     ## Use instead
 
-    Patch before this module is imported. Where that cannot be, import the module and call
-    `time.sleep()`: the attribute is looked up when it is called.
+    Patch before this module is imported. Where that is impossible, import the module and call
+    `time.sleep()`: the attribute is looked up at each call.
 
     ## Limits
 
-    Reports the names that were measured to block, to raise or to be shared by all greenlets;
-    `from threading import Event` and `from subprocess import run`, for instance, work all the
-    same. What a function keeps in a local variable is not looked at.
+    Reports only names that block, raise or are shared by all greenlets, as measured; `from
+    threading import Event` and `from subprocess import run`, for instance, work nevertheless.
+    Local variables of functions are not examined.
     """
 
     name = "captured-before-patch"
     since = "0.1.0"
     marks = re.compile(rb"import\b")
+    fixes = ("import-after-patch", "patch-first")
 
     VALID = {
         "after the patch": """
@@ -89,7 +93,7 @@ class CapturedBeforePatch(ProcessRule):
             lock = threading.Lock()
             time.sleep(1)
             """,
-        "what works all the same": """
+        "what works nevertheless": """
             from subprocess import run
             from threading import Event
 
@@ -157,13 +161,14 @@ class CapturedBeforePatch(ProcessRule):
                 if patch.patch
                 else f"import {patch.symbol}",
                 process.started if server else None,
+                _repair(step, patch, processes),
             )
             span, statement = pointed_at(processes.modules, step.path, step.row, step.name)
             yield Remark(step.path, span, facts, statement)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """Say what the name is now, and where the patch comes."""
+        """Return the message for one name: the original that it holds, and the later patch."""
         facts: Captured = remark.facts
         original = facts.original
         related: tuple[Related, ...] = ()
@@ -199,4 +204,23 @@ class CapturedBeforePatch(ProcessRule):
             "the original.",
             related,
             symbol=original.symbol,
+            cause=f"late-monkey-patch:{name_of(facts.patch[0])}:{facts.patch[1]}"
+            if facts.patch is not None
+            else "",
+            repair=Repair(facts.repair, places=((name_of(facts.patch[0]), facts.patch[1]),))
+            if facts.patch is not None and facts.repair
+            else None,
         )
+
+
+def _repair(step: Step, patch: Step, processes: Processes) -> str:
+    """Return the kind of fix: an import beside the patch moves below it, else the patch moves."""
+    if not step.happens_in(patch.path, patch.row):
+        return ""
+    summary = processes.modules.summary(step.path) if step.path == patch.path else None
+    is_import = summary is not None and any(
+        binding.kind == kinds.IMPORTED and binding.row == step.row
+        for bindings in summary.scopes[0].bindings.values()
+        for binding in bindings
+    )
+    return "import-after-patch" if is_import else "patch-first"

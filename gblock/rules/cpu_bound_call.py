@@ -12,8 +12,8 @@ class CpuBoundCall(BlockerRule):
     ## What it does
 
     Reports password hashing, key derivation and key generation: calls that are slow on purpose,
-    whatever they are given. What depends on the size of its input (JSON, pickling, compression,
-    images, numeric work) is off unless it is selected, for a static rule cannot know the size.
+    whatever their arguments. Calls whose time depends on the size of the input (JSON, pickling,
+    compression, images, numeric work) are off unless selected: a static rule cannot know the size.
 
     ## Why it blocks the hub
 
@@ -23,7 +23,7 @@ class CpuBoundCall(BlockerRule):
     ## Use instead
 
     `gevent.get_hub().threadpool.apply(function, arguments)` where the call releases the GIL; the
-    catalog says which do. Where it keeps the GIL a thread is no remedy: use another process.
+    catalog lists which do. Where the call keeps the GIL, use another process instead.
 
     ## Limits
 
@@ -32,6 +32,7 @@ class CpuBoundCall(BlockerRule):
 
     name = "cpu-bound-call"
     since = "0.1.0"
+    fixes = ("threadpool",)
     kinds = frozenset({"cpu"})
 
     VALID = {

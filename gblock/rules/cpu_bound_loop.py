@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 class CpuBoundLoop(ProcessRule):
-    """A task or a request runs a loop of a million turns that only computes.
+    """A task or a request runs a loop of a million iterations that only computes.
 
     ## What it does
 
-    Reports loops and comprehensions over `range` with constant bounds that make 1,000,000 turns or
+    Reports loops and comprehensions over `range` with constant bounds and 1,000,000 iterations or
     more, nested ones multiplied, in a function that runs once for each task or request.
 
     ## Why it blocks the hub
 
-    Python computes on the hub's thread. A million turns take 0.05 s and more, in which no other
-    greenlet runs.
+    Python computes on the hub's thread. A million iterations take at least 0.05 s, in which no
+    other greenlet runs.
 
     ## Use instead
 
-    `gevent.sleep(0)` every few thousand turns, or another process. A native thread does not help:
-    Python code keeps the GIL.
+    `gevent.sleep(0)` every few thousand iterations, or another process. A native thread does not
+    help: Python code keeps the GIL.
 
     ## Limits
 
-    Silent where the loop can end early, calls anything that is not known to compute, or has bounds
-    that are not constant, and about what a handler only calls.
+    Loops are not reported if they can end early, call anything that is not known to compute, or
+    have bounds that are not constant. Functions that a handler calls are not followed.
     """
 
     name = "cpu-bound-loop"
@@ -47,7 +47,7 @@ class CpuBoundLoop(ProcessRule):
     )
 
     VALID = {
-        "a turn for the hub now and then": """
+        "yields to the hub now and then": """
             import gevent
             from gevent import monkey
 
@@ -125,13 +125,13 @@ class CpuBoundLoop(ProcessRule):
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003
-        """Return what is reported of one loop."""
+        """Return the message for one loop."""
         loop = remark.facts
         return Wording(
             Severity.WARNING,
-            f"a loop of {loop.turns:,} turns computes for every {loop.runs}, and the hub stands "
-            "still until it ends",
-            "Call gevent.sleep(0) every few thousand turns, or compute in another process; a "
+            f"a loop of {loop.turns:,} iterations runs for every {loop.runs} and blocks the hub "
+            "until it ends",
+            "Call gevent.sleep(0) every few thousand iterations, or compute in another process; a "
             "thread does not help, since Python code keeps the GIL.",
-            "Python computes on the hub's thread: a million turns take 0.05 s and more.",
+            "Python computes on the hub's thread: a million iterations take at least 0.05 s.",
         )

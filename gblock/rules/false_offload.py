@@ -10,18 +10,18 @@ _KINDS = frozenset({"waits", "spawns", "cpu"})
 
 
 class FalseOffload(CallRule):
-    """A blocker is handed to a thread that monkey patching has made a greenlet.
+    """A blocker is handed to a thread that is a greenlet under monkey patching.
 
     ## What it does
 
     Reports `ThreadPoolExecutor.submit`, `threading.Thread`, `asyncio.to_thread`,
-    `run_in_executor`, `sync_to_async` and their like where what they are given blocks: a blocker
+    `run_in_executor`, `sync_to_async` and similar calls whose argument blocks: a blocker
     itself, a partial or a lambda of one, or a function of the project that calls one.
 
     ## Why it blocks the hub
 
     Under `monkey.patch_all()` threads are greenlets: they run on the hub's thread. A C call that
-    waits in one of them stops the hub as if it had been called directly.
+    waits in one of them blocks the hub as if it were called directly.
 
     ## Use instead
 
@@ -31,8 +31,9 @@ class FalseOffload(CallRule):
 
     ## Limits
 
-    Follows a function one call deep. Silent where every process on gevent that can run the code
-    leaves `threading` unpatched, as after `patch_all(thread=False)`: its threads are native.
+    Follows a function one call deep. Nothing is reported where every process on gevent that can run
+    the code leaves `threading` unpatched, as after `patch_all(thread=False)`: its threads are
+    native.
     """
 
     name = "false-offload"
@@ -89,7 +90,7 @@ class FalseOffload(CallRule):
     }
 
     def visit_Call(self, node: cst.Call) -> None:
-        """A call that hands something over."""
+        """Report a call that hands a blocker to a thread."""
         site = self.source.site(node)
         if site is None or site.handover is None or site.handover.offload.thread != "greenlet":
             return

@@ -15,17 +15,17 @@ class ForeignCall(BlockerRule):
 
     ## Why it blocks the hub
 
-    Whatever the function does, it does on the hub's thread, and gevent cannot know of it.
+    The function runs on the hub's thread, and gevent has no control over it.
 
     ## Use instead
 
-    `gevent.get_hub().threadpool.apply(function, arguments)` for what can take long. It helps with
+    `gevent.get_hub().threadpool.apply(function, arguments)` for slow functions. It helps with
     `CDLL` and cffi, which release the GIL, and not with `PyDLL`, which keeps it.
 
     ## Limits
 
-    What the function does is not known; most return at once. A library that is loaded in one
-    function and handed on without annotation is not seen.
+    It is unknown what the function does; most return at once. A library that is loaded in one
+    function and passed to another without an annotation is not recognised.
     """
 
     name = "foreign-call"

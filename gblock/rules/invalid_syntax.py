@@ -19,7 +19,7 @@ class InvalidSyntax(Rule):
 
     ## Why it blocks the hub
 
-    It does not. But the calls in such a file are not checked, and other files lose the types that
+    It does not, but the calls in such a file are not checked, and other files lose the types that
     the file declares.
 
     ## Use instead
@@ -30,7 +30,7 @@ class InvalidSyntax(Rule):
     ## Limits
 
     gblock reads files with the grammar of the Python that runs it: run it with the version that
-    the project requires, or a newer one. The rule is reported whatever `select` holds; `ignore`
+    the project requires, or a newer one. The rule is on whatever `select` contains; `ignore`
     and `per-file-ignores` turn it off.
     """
 
@@ -60,8 +60,8 @@ class InvalidSyntax(Rule):
         Args:
             filename: The name to report.
             message: Why the file cannot be checked.
-            place: The row and the column where, None where they are not known.
-            is_limit: Whether the file may be valid all the same.
+            place: The row and the column, None if they are unknown.
+            is_limit: True if the file may be valid nevertheless.
         """
         row, column = place or (1, 1)
         running = f"{sys.version_info.major}.{sys.version_info.minor}"

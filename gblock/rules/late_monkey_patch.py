@@ -1,10 +1,10 @@
-"""``late-monkey-patch``: something was imported that keeps what the patch replaces."""
+"""``late-monkey-patch``: a module that keeps originals is imported before the patch."""
 
 from __future__ import annotations
 
 import re
 
-from gblock.diagnostics import Location, Related, Severity
+from gblock.diagnostics import Location, Related, Repair, Severity
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
 from gblock.rule import ProcessRule, Wording
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import NamedTuple
 
-    from gblock.catalog import Original
+    from gblock.catalog.patching import Original
     from gblock.project.processes.processes import Process, Processes
     from gblock.project.remarks.order import Step
     from gblock.project.remarks.remark import Remark
@@ -34,16 +34,16 @@ _HELP = {
 
 
 class Late(NamedTuple):
-    """The facts of one patch that comes too late."""
+    """The facts of one late patch."""
 
     text: str
-    """What patches, as written; empty where the server does it."""
+    """The code of the patch; empty if the server patches."""
     server: str
     """The kind of server that patches, else empty."""
     module: str
     """The worst of what is imported before."""
     is_own: bool
-    """Whether it is a module of the project."""
+    """True if it is a module of the project."""
     place: tuple[str, int]
     """The file and the row of the import, or of what keeps the original."""
     original: Original
@@ -55,11 +55,13 @@ class Late(NamedTuple):
     more: tuple[Other, ...] = ()
     """Every other import that comes before the same patch."""
     started: tuple[tuple[str, int], ...] = ()
-    """Where the server is started, where nothing else says so."""
+    """The place that starts the server, if it is not shown otherwise."""
+    first: tuple[str, int] | None = None
+    """The patch, if every import before it happens while its own file runs."""
 
 
 class Other(NamedTuple):
-    """One more import that comes before a patch."""
+    """Another import before a patch."""
 
     module: str
     is_own: bool
@@ -71,7 +73,7 @@ class Other(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a patch is reported."""
+    """The place at which a patch is reported."""
 
     path: str
     row: int
@@ -81,7 +83,7 @@ class _Place(NamedTuple):
 
 
 class _Late(NamedTuple):
-    """One import that comes too late, and the processes in which it does."""
+    """One import before the patch, and the processes in which it comes first."""
 
     step: Step
     processes: list[Process]
@@ -94,32 +96,33 @@ class LateMonkeyPatch(ProcessRule):
 
     Follows the imports of each process that runs on gevent in the order in which Python executes
     them, through packages, side effects of imports and the functions that are called on the way.
-    Reports the patch if something was imported before it that keeps what it replaces: a library
-    such as requests, or a module of the project that does `from time import sleep`. Also reports
+    Reports the patch if a module was imported before it that keeps an original: a library
+    such as requests, or a module of the project with `from time import sleep`. Also reports
     gunicorn's `preload_app` and uWSGI's `gevent-monkey-patch`, which load the application before
     the server patches, and imports in gunicorn's settings file.
 
     ## Why it blocks the hub
 
-    `monkey.patch_all()` replaces attributes of modules. Whoever took `time.sleep`,
-    `socket.socket` or `ssl.SSLContext` before keeps the original: it waits in C, or, as with
-    requests and its SSLContext, fails with a RecursionError.
+    `monkey.patch_all()` replaces attributes of modules. A module that imported `time.sleep`,
+    `socket.socket` or `ssl.SSLContext` before keeps the original, which waits in C or, as
+    requests does with SSLContext, fails with a RecursionError.
 
     ## Use instead
 
-    `from gevent import monkey; monkey.patch_all()` as the first lines of the file in which the
-    process begins, or in a module that this file imports before all others.
+    `from gevent import monkey; monkey.patch_all()` as the first lines of the file that the process
+    starts with, or in a module that this file imports before all others.
 
     ## Limits
 
-    Which libraries keep what was measured, library by library; an import that is not known to
-    keep anything, such as `import os` or `import logging`, is no fault. Imports in an `if` whose
-    outcome is not known are left out.
+    The catalog lists the libraries that keep an original, as measured; an import that keeps
+    nothing, such as `import os` or `import logging`, is not reported. Imports in an `if` whose
+    outcome is unknown are ignored.
     """
 
     name = "late-monkey-patch"
     since = "0.1.0"
     marks = re.compile(rb"import\b")
+    fixes = ("patch-first",)
 
     VALID = {
         "patched first": """
@@ -167,14 +170,14 @@ class LateMonkeyPatch(ProcessRule):
 
     @classmethod
     def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
-        """Yield one remark for each patch that comes too late."""
+        """Yield one remark for each late patch."""
         processes = service.processes
         found: dict[_Place, dict[tuple[str, int, str], _Late]] = {}
         for process in processes.all():
             if not process.is_gevent_service:
                 continue
             for step, patch in service.order.late(process):
-                # What the file of the patch itself keeps is reported where it is kept.
+                # `captured-before-patch` reports what the file of the patch itself keeps.
                 if step.kind == "made" or (step.kind != "imported" and step.path == patch.path):
                     continue
                 place = _place(processes, process, step, patch)
@@ -190,7 +193,7 @@ class LateMonkeyPatch(ProcessRule):
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """Name the worst import, the way that leads to it, and every other one."""
+        """Return the message for one patch: the worst import, its path, and the other imports."""
         facts: Late = remark.facts
         original = facts.original
         path = facts.place[0]
@@ -235,17 +238,20 @@ class LateMonkeyPatch(ProcessRule):
             "the original.",
             related,
             symbol=original.symbol,
+            repair=Repair("patch-first", places=((name_of(facts.first[0]), facts.first[1]),))
+            if facts.first is not None
+            else None,
         )
 
 
 def _kept(symbol: str, module: str, is_own: bool, processes: tuple[str, ...]) -> str:
-    """Return what is said at an import that comes too late."""
+    """Return the message for one import before the patch."""
     text = f"`{symbol}` is kept " + ("here" if is_own else f"by `{module}`, imported here")
     return f"{text}, in {' and '.join(processes)}" if processes else text
 
 
 def _place(processes: Processes, process: Process, step: Step, patch: Step) -> _Place:
-    """Where it is reported: at the patch, at ``preload_app``, else at the first import."""
+    """Return the place to report: the patch, ``preload_app``, else the first import."""
     if patch.path:
         text = patch.patch.text if patch.patch is not None else f"import {patch.symbol}"
         return _Place(patch.path, patch.row, patch.symbol.rpartition(".")[2], text, "")
@@ -301,6 +307,9 @@ def _remark(processes: Processes, place: _Place, late: list[_Late]) -> Remark:
         tuple(dict.fromkeys(process.started for process in everyone if process.started is not None))
         if place.server and place.name != "preload_app"
         else (),
+        (place.path, place.row)
+        if place.text and all(one.step.happens_in(place.path, place.row) for one in late)
+        else None,
     )
     span, statement = pointed_at(processes.modules, place.path, place.row, place.name)
     return Remark(place.path, span, facts, statement)

@@ -29,7 +29,7 @@ class Original(NamedTuple):
 
 
 class OriginalCall(ProcessRule):
-    """What gevent has replaced is fetched back with `get_original`, and called in a greenlet.
+    """An original is fetched with `get_original` and called in a greenlet.
 
     ## What it does
 
@@ -38,18 +38,18 @@ class OriginalCall(ProcessRule):
 
     ## Why it blocks the hub
 
-    The original is the function of the operating system again: it stops the thread that calls it,
-    which is the hub's, for as long as it waits.
+    The original is the blocking function of the operating system: the hub's thread calls it and
+    waits.
 
     ## Use instead
 
-    The patched function. Where the original is wanted, call it in a native thread:
+    The patched function. Where the original is needed, call it in a native thread:
     `gevent.get_hub().threadpool.apply(original, arguments)`.
 
     ## Limits
 
-    Speaks of originals that are known to wait: of functions and objects that the catalog lists as
-    such. An original that only waits on patched objects, such as `threading.Event`, is cooperative.
+    Only originals that the catalog lists as waiting are reported. An original that only waits on
+    patched objects, such as `threading.Event`, is cooperative.
     """
 
     name = "original-call"
@@ -127,7 +127,7 @@ class OriginalCall(ProcessRule):
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003
-        """What is said of one call."""
+        """Return the message for one call."""
         facts = remark.facts
         assert isinstance(facts, Original)
         found = facts.found

@@ -1,4 +1,4 @@
-"""``spinning-loop``: a loop that polls and never gives the hub a turn."""
+"""``spinning-loop``: a loop that polls and never yields to the hub."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from gblock.call_rule import CallRule
 from gblock.diagnostics import Severity
 
 _ON, _TURN, _BREAK, _GONE, _FOUND = "on", "turn", "break", "gone", "found"
-"""How a block can be left: at its end, to the loop's head, behind the loop, out of the function;
-or it continues with what a poll has found, which is not followed any further."""
+"""The exits of a block: its end, the loop's head, the code after the loop, the function's end; or
+it continues with the result of a poll, which is not followed any further."""
 
 
 class SpinningLoop(CallRule):
-    """A loop polls without waiting and has a way round that never yields to the hub.
+    """A loop polls without waiting and can repeat without yielding to the hub.
 
     ## What it does
 
-    Reports a poll with a timeout of 0, or with a flag that asks not to wait, in a `while` loop that
-    can go round without calling anything that lets the hub run.
+    Reports a poll with a timeout of 0, or with a flag for no wait, in a `while` loop that can
+    repeat without a call that lets the hub run.
 
     ## Why it blocks the hub
 
-    The timeout of 0 is the first half of the remedy. Without the second half, a sleep in the turns
+    The timeout of 0 is the first half of the remedy. Without the second half, a sleep in iterations
     that find nothing, the loop spins: it never waits, so the hub never runs another greenlet.
 
     ## Use instead
 
-    `gevent.sleep(0.01)` in the turns that find nothing, or longer if an answer may be late.
+    `gevent.sleep(0.01)` in iterations that find nothing, or longer if the answer may be late.
 
     ## Limits
 
-    Any call that is not known to come back at once is taken for one that yields, so that a loop
-    that calls an unknown function in every turn is not reported. Only the turns that find nothing
-    count: a loop that never runs dry starves the hub, too, and is not reported.
+    Any call that is not known to return at once is assumed to yield, so a loop that calls an
+    unknown function in every iteration is not reported. Only iterations that find nothing are
+    examined: a loop that always finds something starves the hub, too, but is not reported.
     """
 
     name = "spinning-loop"
     since = "0.1.0"
     _results: set[str] = set()
-    """The names of what the polls of the loop that is looked at find."""
+    """The names that the current loop binds to the results of its polls."""
     _trying: int = 0
-    """How many ``try`` bodies of that loop are around what is looked at."""
+    """The number of ``try`` bodies of that loop around the current node."""
 
     VALID = {
         "sleeps when nothing came": """
@@ -99,7 +99,7 @@ class SpinningLoop(CallRule):
             """,
     }
     INVALID = {
-        "goes round when nothing came": """
+        "repeats when nothing came": """
             from confluent_kafka import Consumer
 
             def run(consumer: Consumer, handle):
@@ -137,13 +137,13 @@ class SpinningLoop(CallRule):
     }
 
     def visit_While(self, node: cst.While) -> None:
-        """One loop; loops inside it are visited by themselves."""
+        """Report the polls of one loop; nested loops are visited separately."""
         polls = self._calls(node, self._is_poll)
         if not polls or self._yields(node.test):
             return
         self._results = _names_of(node, polls)
         if self._when_nothing_came(node.test) is False:
-            return  # the loop ends when nothing comes
+            return  # the loop ends when the poll finds nothing
         polled = self._polls(node.test)
         for outcome, seen in self._block(node.body, polled):
             if outcome in (_ON, _TURN) and seen:
@@ -157,7 +157,7 @@ class SpinningLoop(CallRule):
             call,
             self.severity_of(found) if found else Severity.ERROR,
             f"`{self.source.code(call)}` can spin: the loop can repeat without yielding to the hub",
-            "Call gevent.sleep(0.01) in the turns that find nothing.",
+            "Call gevent.sleep(0.01) in iterations that find nothing.",
             found=found,
             why="The call does not wait, so the hub never runs another greenlet.",
         )
@@ -178,14 +178,14 @@ class SpinningLoop(CallRule):
         )
 
     def _is_raising(self, call: cst.Call) -> bool:
-        """Return whether a poll raises where nothing came: a flag asked for that, no timeout."""
+        """Return whether a poll raises if it finds nothing: it has a flag and no timeout."""
         site = self.source.site(call)
         return site is not None and self._is_poll(call) and self.source.is_excused(site)
 
     def _block(
         self, body: cst.BaseSuite | Sequence[cst.CSTNode], polled: bool
     ) -> set[tuple[str, bool]]:
-        """Return how a block can be left without yielding, and whether it has polled by then."""
+        """Return the exits of a block without a yield, each with whether it has polled by then."""
         statements = body.body if isinstance(body, cst.BaseSuite) else body
         states = {(_ON, polled)}
         for statement in statements:
@@ -251,7 +251,7 @@ class SpinningLoop(CallRule):
         return states | {(_ON, polled)}
 
     def _when_nothing_came(self, test: cst.BaseExpression) -> bool | None:
-        """Return what a condition is in the turns that find nothing; None where it is not known."""
+        """Return a condition's value in iterations that find nothing; None if unknown."""
         if isinstance(test, cst.Name):
             return False if test.value in self._results else None
         if isinstance(test, cst.Call):
@@ -325,7 +325,7 @@ class SpinningLoop(CallRule):
 
 
 def _names_of(loop: cst.While, polls: list[cst.Call]) -> set[str]:
-    """The names that a loop gives to what its polls find."""
+    """Return the names that a loop binds to the results of its polls."""
     names: set[str] = set()
 
     class Names(cst.CSTVisitor):
@@ -343,7 +343,7 @@ def _names_of(loop: cst.While, polls: list[cst.Call]) -> set[str]:
 
 
 class _Finder(cst.CSTVisitor):
-    """Finds calls, and ``yield`` and ``await``, that a piece of code makes itself."""
+    """Finds the calls, ``yield`` and ``await`` of some code, without nested functions."""
 
     def __init__(self, wanted: Callable[[cst.Call], bool]) -> None:
         super().__init__()

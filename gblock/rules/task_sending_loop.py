@@ -1,4 +1,4 @@
-"""``task-sending-loop``: a loop sends tasks and never gives the hub a turn."""
+"""``task-sending-loop``: a loop sends tasks and never yields to the hub."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from gblock.call_rule import CallRule
 
 
 class TaskSendingLoop(CallRule):
-    """A loop sends tasks to a broker and never gives the hub a turn.
+    """A loop sends tasks to a broker and never yields to the hub.
 
     ## What it does
 
-    Reports `delay`, `apply_async` and `send_task` of Celery in loops and comprehensions that call
-    nothing else which waits cooperatively, and that are not visibly short.
+    Reports `delay`, `apply_async` and `send_task` of Celery in loops and comprehensions that make
+    no other call that waits cooperatively, and that are not visibly short.
 
     ## Why it blocks the hub
 
-    To send a task takes about a millisecond of Python: a message is built, serialised and written
-    to a socket. With RabbitMQ no answer is waited for, so the socket never yields to the hub: a
-    loop over 10,000 tasks holds it for ten seconds and more.
+    Sending a task takes about a millisecond of Python: a message is built, serialised and written
+    to a socket. With RabbitMQ the sender does not wait for an answer, so the socket never yields to
+    the hub: a loop over 10,000 tasks blocks it for ten seconds or more.
 
     ## Use instead
 
-    `gevent.sleep(0)` in every turn, one task that gets the whole list, or `group` in a task of its
+    `gevent.sleep(0)` in every iteration, one task for the whole list, or `group` in a task of its
     own.
 
     ## Limits
 
-    Silent where the project's Python files name a Redis or an SQS broker and no AMQP one: each
-    task waits for an answer there. The number of turns is known only of literals, and of `range`
-    with constant bounds.
+    Nothing is reported where the project's Python files name Redis or SQS, which may be the broker:
+    there, each task waits for an answer. The number of iterations is known only for literals, and
+    for `range` with constant bounds.
     """
 
     name = "task-sending-loop"
@@ -48,7 +48,7 @@ class TaskSendingLoop(CallRule):
             def register(user):
                 notify.delay(user)
             """,
-        "a turn for the hub after each task": """
+        "yields after each task": """
             import gevent
             from celery import shared_task
 
@@ -111,7 +111,7 @@ class TaskSendingLoop(CallRule):
     }
 
     def visit_Call(self, node: cst.Call) -> None:
-        """Report a call that sends a task in every turn of a loop."""
+        """Report a call that sends a task in every iteration of a loop."""
         site = self.source.site(node)
         for found in site.found if site else ():
             if found.blocker.kind not in self.kinds or site is None or site.native:
@@ -122,7 +122,7 @@ class TaskSendingLoop(CallRule):
                 self.report(
                     node,
                     self.severity_of(found),
-                    f"`{self.source.code(node)}` sends a task in every turn of a {where} that "
+                    f"`{self.source.code(node)}` sends a task in every iteration of a {where} that "
                     f"never yields to the hub; each call takes {each:.2g} ms",
                     found.blocker.remedy(),
                     found=found,

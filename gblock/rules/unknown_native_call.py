@@ -1,4 +1,4 @@
-"""``unknown-native-call``: a call into a compiled package that nobody has measured."""
+"""``unknown-native-call``: a call into a compiled package without a measurement."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from gblock.project.calls.sites import Found
 
 
 class UnknownNativeCall(BlockerRule):
-    """A call goes into a compiled package of which the catalog knows nothing.
+    """A call enters a compiled package that the catalog does not list.
 
     ## What it does
 
-    Looks at the packages that are installed, in the environment that `--python` or the setting
-    `python` names or else in the one gblock runs in. Reports calls into those that have compiled
-    modules and that the catalog says nothing of: their functions, their classes and the methods of
-    objects made of these. Off unless selected. Which packages these are `gblock deps` lists.
+    Examines the installed packages of the environment that `--python` or the setting `python`
+    names, by default the one gblock runs in. Reports calls into packages that have compiled modules
+    and are not in the catalog: their functions, their classes and the methods of objects of these
+    classes. Off unless selected. `gblock deps` lists such packages.
 
     ## Why it blocks the hub
 
-    Compiled code does not know the hub. Most of it works for a moment and returns; what waits, for
-    a server, a lock or a device, stops every greenlet of the process. Nobody has looked which of
-    the two this is.
+    Compiled code knows nothing of the hub. Most of it works for a moment and returns; code that
+    waits for a server, a lock or a device stops every greenlet of the process. Without a
+    measurement it is unknown which of the two this is.
 
     ## Use instead
 
-    Measure the call: `gblock trial`. Then say what came of it in a catalog of your own
-    (`extend-catalog`): a block `[[harmless]]` for the package, or a `[[blocker]]` for the call.
+    Measure the call with `gblock trial`. Record the result in your own catalog (`extend-catalog`):
+    a `[[harmless]]` block for the package, or a `[[blocker]]` block for the call.
 
     ## Limits
 
-    Where the machine code of a package can be read (see `gblock deps --native`), the message says
-    what a call waits in; that is no measurement, and its silence means nothing. For the rest a
-    package counts as a whole: that a call ends in its compiled half is not made sure of. What a
-    function of the package returns is not known, so calls on it are not reported. What other
-    packages do with it is not looked at.
+    Where the machine code of a package can be read (see `gblock deps --native`), the message names
+    the functions that a call waits in; this is no measurement, and its absence proves nothing.
+    Otherwise every call into the package is reported, even if it ends in Python code. Results of
+    the package's functions have no known type, so calls on them are not reported. Calls from other
+    packages are not examined.
     """
 
     name = "unknown-native-call"
@@ -66,14 +66,14 @@ class UnknownNativeCall(BlockerRule):
     }
 
     def effect(self, found: Found) -> str:
-        """Return what the machine code says, where it says anything of this call."""
+        """Return the second half of the message: what the machine code shows of the call."""
         blocker = found.blocker
         if not blocker.symbols[0].endswith(".**"):
-            return f"goes into {blocker.distribution}: {blocker.why}; `gblock trial` tells more"
+            return f"goes into {blocker.distribution}: {blocker.why}; measure with `gblock trial`"
         package = blocker.distribution
-        return f"goes into {package}, compiled code that nothing is known of: `gblock trial` tells"
+        return f"goes into {package}, compiled code without a measurement: run `gblock trial`"
 
     def is_meant(self, found: Found) -> bool:
-        """An exception is made to be raised, and waits for nothing."""
+        """Return whether a call may wait; the constructor of an exception does not."""
         name = found.symbol.rpartition(".")[2]
         return not name.endswith(("Error", "Exception", "Warning"))

@@ -1,4 +1,4 @@
-"""``unpatched-call``: a process on gevent leaves unpatched what a call waits in."""
+"""``unpatched-call``: a call waits in a module that a process on gevent leaves unpatched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
     from gblock.lean import NamedTuple
 
 _FEW = 2
-"""So many processes are named in a message."""
+"""A message names at most this many processes."""
 
 
 class Lack(NamedTuple):
@@ -39,33 +39,34 @@ class Lack(NamedTuple):
 
 
 class UnpatchedCall(ProcessRule):
-    """A process on gevent calls what it has left unpatched of the standard library.
+    """A process on gevent calls a part of the standard library that it leaves unpatched.
 
     ## What it does
 
     Reports calls that wait in `time`, `socket`, `select`, `subprocess`, `queue`, `threading`, `os`,
-    `ssl` or a look-up of names, and calls of pure Python packages that do: `requests`, `redis`,
-    `pymysql`, SQLAlchemy. It does so in code that a process on gevent can run which never calls
-    `gevent.monkey.patch_all()`, or which leaves out what the call needs. An error where all
-    processes on gevent that can run the code do, else a warning that names those that do.
+    `ssl` or name resolution, and calls of pure Python packages that do: `requests`, `redis`,
+    `pymysql`, SQLAlchemy. The code must be reachable by a process on gevent that never calls
+    `gevent.monkey.patch_all()`, or that leaves the needed module unpatched. The diagnostic is an
+    error if the call blocks in all processes on gevent that can run the code, else a warning that
+    names the processes in which it does.
 
     ## Why it blocks the hub
 
-    Pure Python code is cooperative only because gevent has replaced what it waits in. In a process
-    that does not patch, `time.sleep` is the function of the operating system.
+    Pure Python code is cooperative only because gevent replaces the functions it waits in. In a
+    process that does not patch, `time.sleep` is the function of the operating system.
 
     ## Use instead
 
-    Call `gevent.monkey.patch_all()` before anything else in the module in which the process begins.
+    Call `gevent.monkey.patch_all()` first in the module that the process starts with.
 
     ## Limits
 
-    Silent where no process on gevent is known to run the code, and about a process of which it is
-    not sure that it runs on gevent. A script that nothing but its own `if __name__ == "__main__"`
-    speaks of counts only where no other process on gevent runs the same code. A patch in whichever
-    function the process can reach counts, however late it runs. A server that patches
-    (gunicorn's and Celery's gevent workers, locust) leaves nothing out. Takes a database behind
-    SQLAlchemy for one across a network, unless its URL begins with `sqlite`.
+    Nothing is reported where no process on gevent is known to run the code, or where it is
+    uncertain that the process runs on gevent. A script that only its own `if __name__ ==
+    "__main__"` starts counts only where no other process on gevent runs the same code. A patch in
+    any function that the process can reach counts, however late it runs. A server that patches
+    (gunicorn's and Celery's gevent workers, locust) patches everything. A database behind
+    SQLAlchemy is assumed to be across a network, unless its URL begins with `sqlite`.
     """
 
     name = "unpatched-call"
@@ -102,7 +103,7 @@ class UnpatchedCall(ProcessRule):
 
             from gevent import monkey, wait
 
-            monkey.patch_all(thread=False, time=False)  # expect: partial-monkey-patch
+            monkey.patch_all(thread=False, time=False)
 
             def tick():
                 time.sleep(1)
@@ -115,7 +116,7 @@ class UnpatchedCall(ProcessRule):
     }
     INVALID = {
         "nothing is patched": """
-            import gevent
+            import gevent  # expect: missing-monkey-patch
             import requests
 
             def fetch():
@@ -148,26 +149,28 @@ class UnpatchedCall(ProcessRule):
         for path in unpatched.chosen([path for path in paths if path in reached]):
             running = processes.on_gevent(path)
             incomplete = [process for process in running if process.missing]
-            found: dict[Site, tuple[Found, list[Process]]] = {}
+            found: dict[tuple[int, ...], tuple[Site, Found, list[Process]]] = {}
             for native in (False, True):
                 group = [p for p in incomplete if ("threading" in p.missing) is native]
                 for site in unpatched.of(path, native_threads=native) if group else ():
                     one, lacking = _blocking(site, group)
                     if one is not None:
-                        found.setdefault(site._replace(native=False), (one, []))[1].extend(lacking)
-            for site, (one, lacking) in sorted(found.items(), key=lambda item: item[0].call[3:7]):
+                        where = site.call[3:7]
+                        found.setdefault(where, (site, one, []))[2].extend(lacking)
+            for _, (site, one, lacking) in sorted(found.items()):
                 others = tuple(p for p in running if p not in lacking)
-                if others:  # whose code it is, is no longer plain
+                if others:  # the code may belong to the others only
                     lacking = [p for p in lacking if _is_meant(p, path, site, processes)]
                 if not lacking:
                     continue
                 code, span = written(processes.modules.data(path), site)
                 facts = Lack(code, one, tuple(lacking), others, service.patching(lacking[0]))
-                yield Remark(path, span, facts, site.call.statement, site.place)
+                files = frozenset[str]().union(*map(processes.modules_of, lacking))
+                yield Remark(path, span, facts, site.call.statement, site.place, files=files)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """What is said of one call."""
+        """Return the message for one call."""
         facts = remark.facts
         assert isinstance(facts, Lack)
         blocker, first = facts.found.blocker, facts.lacking[0]
@@ -188,7 +191,7 @@ class UnpatchedCall(ProcessRule):
 
 
 def _blocking(site: Site, group: list[Process]) -> tuple[Found | None, list[Process]]:
-    """The first blocker of a site that blocks in some processes, and these."""
+    """Return the first blocker of a site that blocks in some processes, and these."""
     for one in site.found:
         lacking = [process for process in group if leaves(process, one.blocker.patched_by)]
         if lacking:
@@ -197,9 +200,10 @@ def _blocking(site: Site, group: list[Process]) -> tuple[Found | None, list[Proc
 
 
 def _is_meant(process: Process, path: str, site: Site, processes: Processes) -> bool:
-    """Whether a process, and not only another one, may run a call in a file that both can run.
+    """Return whether a process may run a call in a file that it shares with other processes.
 
-    It imports the module. What surrounds the call has to be named once more in what it can run.
+    The process imports the module; the function or class around the call must be mentioned a
+    second time in the code that the process can run.
     """
     summary = processes.modules.summary(path)
     if summary is None or processes.is_casual(process):
@@ -218,11 +222,11 @@ def _is_meant(process: Process, path: str, site: Site, processes: Processes) -> 
 
 
 def leaves(process: Process, wanted: tuple[str, ...]) -> bool:
-    """Whether a process leaves unpatched something that has to be patched.
+    """Return whether a process leaves a required module unpatched.
 
     Args:
         process: The process to judge.
-        wanted: What has to be; ``queue or threading`` where one of several is enough.
+        wanted: The required modules; ``queue or threading`` where one of them is enough.
     """
     return any(
         all(name in process.missing for name in alternatives.split(" or "))
@@ -231,7 +235,7 @@ def leaves(process: Process, wanted: tuple[str, ...]) -> bool:
 
 
 def _lack(lacking: tuple[Process, ...], wanted: tuple[str, ...], everywhere: bool) -> str:
-    """What these processes do not do."""
+    """Return the message's second half: what these processes leave unpatched."""
     who = _named(lacking) if everywhere else "it" if len(lacking) == 1 else "they"
     several = len(lacking) > 1
     if all(set(process.missing) >= set(PATCHED) for process in lacking):

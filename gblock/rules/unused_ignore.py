@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gblock.diagnostics import Diagnostic, Severity
+from gblock.diagnostics import Diagnostic, Repair, Severity
 from gblock.rule import Rule
 
 TYPE_CHECKING = False
@@ -13,31 +13,39 @@ if TYPE_CHECKING:
     from gblock.diagnostics import Location
 
     class Unused(Protocol):
-        """A comment that hid nothing."""
+        """A comment that suppresses nothing."""
 
         @property
         def location(self) -> Location:
-            """Where it begins."""
+            """The start of the comment."""
 
         @property
         def end_location(self) -> Location:
-            """Where it ends."""
+            """The end of the comment."""
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The names that hide nothing, none for the whole comment."""
+
+        @property
+        def is_idle(self) -> bool:
+            """True if it is well written and hides nothing."""
 
         @property
         def message(self) -> str:
-            """What is wrong with it."""
+            """The message of the diagnostic."""
 
         @property
         def help(self) -> str:
-            """What to do about it."""
+            """The remedy."""
 
     class Comments(Protocol):
-        """The comments of one file, once every diagnostic of it was compared with them."""
+        """The comments of one file, after its diagnostics were matched against them."""
 
         def unused(
             self, known: Collection[str], judged: Collection[str] | None, /
         ) -> Iterable[Unused]:
-            """Yield those that hid nothing."""
+            """Yield the comments that suppress nothing."""
 
 
 class UnusedIgnore(Rule):
@@ -45,13 +53,13 @@ class UnusedIgnore(Rule):
 
     ## What it does
 
-    Reports comments that hide no diagnostic: the call is gone, the name is misspelt, or the comment
-    stands on another line than the statement. The engine counts what each comment hides.
+    Reports comments that hide no diagnostic: the call is gone, the name is misspelled, or the
+    comment is on another line than the statement.
 
     ## Why it blocks the hub
 
-    It does not. But a comment that hides nothing today hides the next call on its line without
-    anybody having looked at it.
+    It does not, but a comment that hides nothing today hides the next call that is written on its
+    line, before anyone has reviewed that call.
 
     ## Use instead
 
@@ -59,11 +67,12 @@ class UnusedIgnore(Rule):
 
     ## Limits
 
-    Comments for rules that a run does not select are left alone.
+    Comments for rules that a run does not select are not reported.
     """
 
     name = "unused-ignore"
     since = "0.1.0"
+    fixes = ("remove-ignore",)
 
     VALID = {
         "a comment that hides something": """
@@ -94,13 +103,13 @@ class UnusedIgnore(Rule):
         known: Collection[str],
         judged: Collection[str] | None,
     ) -> Iterator[Diagnostic]:
-        """Yield a diagnostic for each comment that hid nothing.
+        """Yield a diagnostic for each comment that suppresses nothing.
 
         Args:
             filename: The name to report.
             comments: The comments of the file.
             known: The names of all rules and the ids of all blockers.
-            judged: Those that the check looked for, None for all of them.
+            judged: The names and ids that the check looked for, None for all of them.
         """
         for unused in comments.unused(known, judged):
             yield Diagnostic(
@@ -111,4 +120,5 @@ class UnusedIgnore(Rule):
                 severity=Severity.WARNING,
                 message=unused.message,
                 help=unused.help,
+                repair=Repair("remove-ignore", unused.names) if unused.is_idle else None,
             )

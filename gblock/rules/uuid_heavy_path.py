@@ -12,25 +12,25 @@ class UuidHeavyPath(CallRule):
 
     ## What it does
 
-    Reports calls that the catalog marks as costly in numbers (`uuid`, kombu's and celery's
-    generators) in loops and comprehensions. `uuid-per-request`, which is off by default, reports
+    Reports calls that the catalog marks as costly in large numbers (`uuid`, the generators of kombu
+    and Celery) in loops and comprehensions. `uuid-per-request`, which is off by default, reports
     those that run once for each task or request. A loop is not reported if it is visibly short,
     such as one over a literal tuple, if it waits cooperatively now and then, or if it ends once
-    the identifier is good.
+    an identifier is accepted.
 
     ## Why it blocks the hub
 
-    One identifier costs a few microseconds, on the hub's thread. A batch of 100,000 is a third of a
-    second in which no other greenlet runs.
+    One identifier takes a few microseconds on the hub's thread. A batch of 100,000 takes a third of
+    a second, in which no other greenlet runs.
 
     ## Use instead
 
     `gevent.idle()` after every thousand of them, or identifiers that the database or the broker
-    makes anyway.
+    generates anyway.
 
     ## Limits
 
-    The number of turns is known only of literals, and of `range` with constant bounds.
+    The number of iterations is known only for literals, and for `range` with constant bounds.
     """
 
     name = "uuid-heavy-path"
@@ -101,19 +101,10 @@ class UuidHeavyPath(CallRule):
     }
 
     def visit_Call(self, node: cst.Call) -> None:
-        """A call that the catalog marks as costly in numbers."""
+        """Report a call that generates an identifier in a loop."""
         site = self.source.site(node)
         where = self.source.repeats(site) if site else ""
         for found in site.found if site and where and not site.native else ():
             if found.blocker.kind in self.kinds:
-                each = found.blocker.seconds_each
-                cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
-                self.report(
-                    node,
-                    self.severity_of(found),
-                    f"`{self.source.code(node)}` runs in a {where}{cost}",
-                    found.blocker.remedy(),
-                    found=found,
-                    why=found.blocker.why,
-                )
+                self.report_repeated(node, found, f"in a {where}")
                 return

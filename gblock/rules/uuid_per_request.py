@@ -12,22 +12,22 @@ class UuidPerRequest(CallRule):
 
     ## What it does
 
-    Reports calls that the catalog marks as costly in numbers (`uuid`, kombu's and celery's
-    generators) in functions that run once for each task or request, outside of loops. Select it
+    Reports calls that the catalog marks as costly in large numbers (`uuid`, the generators of kombu
+    and Celery) in functions that run once for each task or request, outside of loops. Select it
     beside the default rules: `select = ["default", "uuid-per-request"]`.
 
     ## Why it blocks the hub
 
-    One identifier costs a few microseconds, on the hub's thread: at a thousand requests a second
-    some thousandths of its time. That is seldom worth a change, and the rule is off by default.
+    One identifier takes a few microseconds on the hub's thread: some thousandths of its time at a
+    thousand requests per second. That is rarely worth a change, so the rule is off by default.
 
     ## Use instead
 
-    One identifier for a whole batch of tasks, or those that the broker makes anyway.
+    One identifier for a whole batch of tasks, or identifiers that the broker generates anyway.
 
     ## Limits
 
-    What a task or a request only calls is not followed.
+    Functions that a task or a request calls are not followed.
     """
 
     name = "uuid-per-request"
@@ -72,21 +72,12 @@ class UuidPerRequest(CallRule):
     }
 
     def visit_Call(self, node: cst.Call) -> None:
-        """A call that the catalog marks as costly in numbers."""
+        """Report a call that generates an identifier once for each task or request."""
         site = self.source.site(node)
         if site is None or site.native or self.source.repeats(site):
             return
         for found in site.found:
             runs = self.source.handler(site) if found.blocker.kind == "costly" else ""
             if runs:
-                each = found.blocker.seconds_each
-                cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
-                self.report(
-                    node,
-                    self.severity_of(found),
-                    f"`{self.source.code(node)}` runs once for every {runs}{cost}",
-                    found.blocker.remedy(),
-                    found=found,
-                    why=found.blocker.why,
-                )
+                self.report_repeated(node, found, f"once for every {runs}")
                 return
