@@ -1,13 +1,15 @@
 """One check, from a request to a report: the only place that decides what is reported.
 
-The files are found (`gblock.codebase`), looked at (`gblock.engine.plan`), and what the rules found
-in them is sorted here: into what is reported and what is hidden, each for a reason that is counted.
+`gblock.codebase` finds the files and `gblock.engine.plan` inspects them. This module sorts the
+results: each diagnostic is reported, or hidden for a reason that is counted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
+from gblock import files
 from gblock.codebase import Codebase
 from gblock.diagnostics import Candidate, Hidden, Report, order
 from gblock.engine.looking import Looking
@@ -24,12 +26,14 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Related
     from gblock.engine.baseline import Baseline
+    from gblock.engine.found import Found
     from gblock.engine.inspection import Inspection
     from gblock.engine.suppressions import Suppressions
     from gblock.observations import Confirmation, Observations
     from gblock.patterns import Patterns
     from gblock.project.processes.processes import Processes
     from gblock.project.reading.modules import Trouble
+    from gblock.units import Unit
 
 __all__ = ["Check", "Request", "check", "confirmed", "processes"]
 
@@ -38,7 +42,7 @@ _INVALID = "invalid-syntax"
 _NO_PROCESS = "no process is known to run on gevent"
 _NO_GEVENT = (
     "nothing here runs on gevent: no code imports it, nothing requires or starts it; "
-    "--assume-gevent judges the code all the same"
+    "--assume-gevent checks the code nevertheless"
 )
 
 
@@ -46,7 +50,7 @@ class Check:
     """One check of some paths.
 
     Args:
-        request: What to do.
+        request: The paths and the settings.
         on_progress: Called with the number of files done and to do.
 
     Raises:
@@ -55,17 +59,25 @@ class Check:
     """
 
     def __init__(
-        self, request: Request, on_progress: Callable[[int, int], None] | None = None
+        self,
+        request: Request,
+        on_progress: Callable[[int, int], None] | None = None,
+        unit: Unit | None = None,
     ) -> None:
         self._request = request
-        self._wanted = Wanted(request)
         self.codebase = Codebase(
             request.paths,
             request.config,
             stdin=request.stdin,
             force_exclude=request.force_exclude,
+            unit=unit,
         )
-        self._plan = Plan(self.codebase, self._wanted, request, on_progress)
+        self.codebase.modules.replace(request.given)
+        self._wanted = Wanted(request, self.codebase)
+        self.plan = Plan(self.codebase, self._wanted, request, on_progress)
+        self.inspection: Inspection | None = None
+        """The inspection of the files, once there is a report; None if no file needed one."""
+        self._rows: dict[tuple[object, ...], tuple[int, int]] = {}
 
     def report(self) -> Report:
         """Run the check and return its report.
@@ -76,36 +88,9 @@ class Check:
         from gblock.diagnostics import Report
 
         request, codebase = self._request, self.codebase
-        try:
-            inspection, inspected = self._plan.inspected()
-            self._sorted = sorted_out = _Sorted(self)
-            unresolved: list[Related] = []
-            notes = [
-                *codebase.notes,
-                *self._wanted.notes,
-                *unmet(request.config, codebase.modules.files),
-            ]
-            if inspection is not None:
-                for path in inspected:
-                    with Looking(path):
-                        try:
-                            sorted_out.add(path, inspection)
-                        except RecursionError:
-                            codebase.modules.give_up(path)
-                unresolved = inspection.unresolved(inspected)
-                notes += inspection.notes
-                if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
-                    notes += self._judged_by_processes(sorted_out, inspection)
-        finally:
-            self._plan.close()
-        problems, invalid = codebase.problems(), codebase.invalid()
-        for path, trouble in invalid:
-            sorted_out.add_invalid(path, trouble)
-        if any(trouble.kind == "invalid" for _, trouble in invalid):
-            from gblock.engine import grammar
-
-            notes += filter(None, [grammar.note(codebase.root)])
-        diagnostics = sorted_out.reported
+        found = self._found_in_units() or self._found()
+        self._rows = found.rows
+        diagnostics, notes = found.diagnostics, found.notes
         unexplained: tuple[Related, ...] = ()
         unchecked = 0
         if request.observed is not None:
@@ -124,22 +109,23 @@ class Check:
             brought = since.new(new, codebase.root, request.since, self._checked_elsewhere)
             hidden += _hidden(new, brought, "since")
             new = brought
-        hidden += sorted_out.suppressed
+        hidden += found.hidden
+        troubled = len(found.troubled)
         return Report(
             diagnostics=tuple(new),
-            problems=tuple(sorted(problems)),
-            suppressed=len(sorted_out.suppressed),
+            problems=tuple(sorted(found.problems)),
+            suppressed=sum(one.reason in ("comment", "configuration") for one in hidden),
             baselined=sum(one.reason == "baseline" for one in hidden),
             older=sum(one.reason == "since" for one in hidden),
-            elsewhere=sorted_out.elsewhere,
-            idle=sorted_out.idle,
+            elsewhere=found.elsewhere,
+            idle=found.idle,
             below_severity=len(diagnostics) - len(shown),
-            files_checked=len(codebase.reported) - len(codebase.troubled),
-            files_dropped=len(codebase.reported) - len(codebase.troubled.union(inspected)),
-            files_unreadable=len({problem.filename for problem in problems}) + len(invalid),
+            files_checked=len(codebase.reported) - troubled,
+            files_dropped=len(codebase.reported) - len({*found.troubled, *found.inspected}),
+            files_unreadable=len({problem.filename for problem in found.problems}) + found.invalid,
             files_tests=len(codebase.tests),
-            unresolved=len(unresolved),
-            unresolved_calls=tuple(unresolved),
+            unresolved=len(found.unresolved),
+            unresolved_calls=tuple(found.unresolved),
             notes=tuple(notes),
             unexplained=unexplained,
             observed_elsewhere=unchecked,
@@ -148,8 +134,119 @@ class Check:
             own_blockers=self._wanted.outlines.own_ids,
         )
 
+    def _found(self) -> Found:
+        """Check the files, and return what there is before anything of it is compared."""
+        from gblock.engine.found import Found
+
+        request, codebase = self._request, self.codebase
+        try:
+            inspection, inspected = self.plan.inspected()
+            self.inspection = inspection
+            sorted_out = _Sorted(self)
+            unresolved: list[Related] = []
+            notes = [
+                *codebase.notes,
+                *self._wanted.notes,
+                *unmet(request.config, codebase.modules.files),
+            ]
+            if inspection is not None:
+                for path in inspected:
+                    with Looking(path):
+                        try:
+                            sorted_out.add(path, inspection)
+                        except RecursionError:
+                            codebase.modules.give_up(path)
+                unresolved = inspection.unresolved(inspected)
+                notes += inspection.notes
+                sorted_out.weigh(inspection)
+                if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
+                    notes += self._judged_by_processes(sorted_out, inspection)
+        finally:
+            self.plan.close()
+        problems, invalid = codebase.problems(), codebase.invalid()
+        for path, trouble in invalid:
+            sorted_out.add_invalid(path, trouble)
+        if any(trouble.kind == "invalid" for _, trouble in invalid):
+            from gblock.engine import grammar
+
+            notes += filter(None, [grammar.note(codebase.root)])
+        return Found(
+            diagnostics=sorted_out.reported,
+            hidden=sorted_out.suppressed,
+            rows=sorted_out.rows,
+            elsewhere=sorted_out.elsewhere,
+            idle=sorted_out.idle,
+            unresolved=unresolved,
+            notes=notes,
+            problems=problems,
+            inspected=inspected,
+            troubled=sorted(codebase.troubled),
+            invalid=len(invalid),
+        )
+
+    def _found_in_units(self) -> Found | None:
+        """Check each unit of a large repository by itself; return None if it is one project."""
+        request, codebase = self._request, self.codebase
+        if len(codebase.modules.files) <= files.MANY or not codebase.covers_project:
+            return None
+        if not request.in_units:
+            return None
+        asks_environment = request.python is not None or request.config.python is not None
+        if request.is_unit or request.stdin is not None or asks_environment:
+            return None
+        from gblock.engine.divided import Divided
+
+        found = Divided(request, codebase, _found_in_unit).found()
+        if found is not None:
+            found.notes[:] = dict.fromkeys((*codebase.notes, *found.notes))
+        return found
+
+    def _in_own_settings(self) -> Found:
+        """Check the files, and hide what the unit's own baseline and severity hide."""
+        found = self._found()
+        config, request = self._request.config, self._request
+        if request.min_severity is None and config.min_severity is not None:
+            kept = [one for one in found.diagnostics if one.severity >= self._lowest]
+            found = found._replace(diagnostics=kept)
+        if config.baseline is None or request.baseline or request.write_baseline:
+            return found
+        shown = found.diagnostics
+        new = self._new(sorted(shown, key=order))
+        hidden = [*found.hidden, *_hidden(shown, new, "baseline")]
+        notes = [*found.notes, *self._notes_on_baseline(shown)]
+        return found._replace(diagnostics=new, hidden=hidden, notes=notes)
+
+    def of_file(self, path: str) -> list[Diagnostic]:
+        """Return what is reported for one file whose bytes have changed since the report.
+
+        The rules about processes are left out, and so are comments that hide none of the rest.
+        A file of the baseline that was renamed is not recognized.
+
+        Raises:
+            UserError: if the catalog is wrong.
+        """
+        inspection = self.inspection
+        if inspection is None:
+            return []
+        sorted_out = _Sorted(self)
+        modules = self.codebase.modules
+        if self.plan.inspected_again(inspection, path):
+            with Looking(path):
+                sorted_out.add(path, inspection, is_part=True)
+            self._judged_by_processes(sorted_out, inspection)
+        if path in modules.problems:
+            sorted_out.add_invalid(path, modules.problems[path])
+        self._rows.update(sorted_out.rows)
+        found = sorted_out.reported
+        if self._request.observed is not None:
+            from gblock import observations
+
+            found = observations.confirmed(self._request.observed, found, [path]).diagnostics
+        shown = sorted((one for one in found if one.severity >= self._lowest), key=order)
+        return shown if self._baseline is None else self._baseline.new(shown)
+
     def _judged_by_processes(self, sorted_out: _Sorted, inspection: Inspection) -> list[str]:
-        """Return what is noted where no process on gevent is known; without gevent, hide all."""
+        """Return notes if no process on gevent is known; hide everything if gevent is not used."""
         request = self._request
         if request.assume_gevent or request.all_processes or request.observed is not None:
             return []
@@ -167,15 +264,15 @@ class Check:
 
     @property
     def all_contexts(self) -> bool:
-        """Whether code is reported, too, that no greenlet of a service runs."""
+        """True if code that no greenlet of a service runs is reported too."""
         return self._request.all_contexts
 
     def rows(self, diagnostic: Diagnostic) -> tuple[int, int] | None:
-        """Return the rows of a reported diagnostic's statement, on which a comment hides it."""
-        return self._sorted.rows.get(_place_of(diagnostic))
+        """Return the rows of a diagnostic's statement, where a comment can suppress it."""
+        return self._rows.get(_place_of(diagnostic))
 
     def _checked_elsewhere(self, root: str, paths: Sequence[str]) -> Sequence[Diagnostic]:
-        """Return what is reported of files in another directory that holds the same project."""
+        """Return the diagnostics of files in another directory with the same project."""
         import os
 
         from gblock import config
@@ -210,7 +307,7 @@ class Check:
 
     @cached_property
     def _baseline(self) -> Baseline | None:
-        """What is known, None where there is no baseline."""
+        """The known diagnostics, None if there is no baseline."""
         request = self._request
         path = request.write_baseline or request.baseline or request.config.baseline
         if path is None:
@@ -220,7 +317,7 @@ class Check:
         return baseline.Baseline(baseline.read(path), path)
 
     def _new(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """Return what a baseline does not know; the baseline is written first if asked for."""
+        """Return the diagnostics that are not in the baseline, after writing it if requested."""
         if self._request.write_baseline is not None:
             from gblock.engine import baseline
 
@@ -228,7 +325,7 @@ class Check:
         return diagnostics if self._baseline is None else self._baseline.new(diagnostics)
 
     def _notes_on_baseline(self, diagnostics: list[Diagnostic]) -> list[str]:
-        """Return what is wrong with the baseline, as far as a run with this selection shows it."""
+        """Return notes on stale entries of the baseline, as far as this selection shows them."""
         request = self._request
         if self._baseline is None or request.select or request.ignore or request.stdin:
             return []
@@ -256,9 +353,10 @@ class Check:
 
 
 def _hidden(shown: list[Diagnostic], left: list[Diagnostic], reason: str) -> list[Hidden]:
-    """Return what of the diagnostics is not left, with the reason for it."""
-    reported = {id(diagnostic) for diagnostic in left}
-    return [Hidden(one, reason) for one in shown if id(one) not in reported]
+    """Return the diagnostics that were dropped, with the reason."""
+    rest = Counter(shown)
+    rest.subtract(left)
+    return [Hidden(one, reason) for one in rest.elements()]
 
 
 class _Sorted:
@@ -277,8 +375,14 @@ class _Sorted:
         self.elsewhere = 0
         self.idle = 0
 
-    def add(self, path: str, inspection: Inspection) -> None:
-        """Sort what was found in one file."""
+    def add(self, path: str, inspection: Inspection, *, is_part: bool = False) -> None:
+        """Sort the candidates of one file.
+
+        Args:
+            path: The file.
+            inspection: The inspection of it.
+            is_part: True if the rules about processes did not run.
+        """
         candidates = inspection.candidates(path)
         if candidates and inspection.runs_elsewhere(path):
             self.elsewhere += len(candidates)
@@ -292,11 +396,42 @@ class _Sorted:
             and _UNUSED not in ignored
             and inspection.selection.runs_named(_UNUSED)
         ):
+            from gblock.rules import OF_PROCESSES
             from gblock.rules.unused_ignore import UnusedIgnore
 
             known = inspection.selection.names
             name = relative_name(path)
-            self.reported += UnusedIgnore.reported(name, comments, known, inspection.judged())
+            judged = inspection.judged()
+            if is_part:
+                judged = frozenset(known if judged is None else judged).difference(OF_PROCESSES)
+            self.reported += UnusedIgnore.reported(name, comments, known, judged)
+
+    def weigh(self, inspection: Inspection) -> None:
+        """Give what is reported of an absent patch the severity of the calls under it.
+
+        A partial patch is at least a warning if any call is under it. Where nothing waits in what
+        is left as it was, that is a note. A run that does not look for such calls, or not in the
+        whole project, changes nothing.
+        """
+        from gblock.diagnostics import Severity
+        from gblock.rules import OF_PATCHING, OF_UNPATCHED
+
+        modules = self._check.codebase.modules
+        looks = inspection.selection.runs_named(OF_UNPATCHED[0])
+        if not looks or not modules.service.issuperset(modules.serving):
+            return
+        under: dict[str, Severity] = {}
+        for one in self.reported:
+            if one.code not in OF_PATCHING:
+                under[one.cause] = max(one.severity, under.get(one.cause, one.severity))
+        for number, one in enumerate(self.reported):
+            if one.code in OF_PATCHING:
+                partial = one.code == OF_PATCHING[1] and (one.cause in under or one.symbol)
+                severity = max(
+                    under.get(one.cause, Severity.NOTE),
+                    Severity.WARNING if partial else Severity.NOTE,
+                )
+                self.reported[number] = one._replace(severity=severity)
 
     def add_invalid(self, path: str, trouble: Trouble) -> None:
         """Sort a file that cannot be checked."""
@@ -356,13 +491,18 @@ def _place_of(diagnostic: Diagnostic) -> tuple[object, ...]:
 def _reason_to_hide(
     candidate: Candidate, ignored: frozenset[str | None], comments: Suppressions | None
 ) -> str | None:
-    """Return whether the configuration or a comment hides a diagnostic, None if neither does."""
+    """Return why the configuration or a comment hides a diagnostic, None if neither does."""
     diagnostic = candidate.diagnostic
     if ignored & {diagnostic.code, diagnostic.blocker}:
         return "configuration"
     if comments is not None and comments.hides(diagnostic, *candidate.rows):
         return "comment"
     return None
+
+
+def _found_in_unit(request: Request, unit: Unit) -> Found:
+    """Check one unit of a repository."""
+    return Check(request, unit=unit)._in_own_settings()  # noqa: SLF001 - it is this module's
 
 
 def check(request: Request) -> Report:
@@ -376,7 +516,7 @@ def check(request: Request) -> Report:
 
 
 def _unexplained(seen: Confirmation) -> tuple[Related, ...]:
-    """Return the blocks that a probe saw and of which nothing is reported."""
+    """Return the blocks that a probe recorded and that no diagnostic explains."""
     from gblock.diagnostics import Location, Related
     from gblock.observations import sentence
 
@@ -387,14 +527,18 @@ def _unexplained(seen: Confirmation) -> tuple[Related, ...]:
 
 
 def confirmed(observed: Observations, paths: Sequence[str], config: Config) -> Observations:
-    """Return the same observations, with what a check of some paths reports of each site.
+    """Return the observations, each call site with the diagnostics of a check of some paths.
+
+    A baseline hides none of them: a diagnostic that is known still explains a block.
 
     Raises:
         UserError: for a path that does not exist, or a catalog that is wrong.
     """
+    from gblock import config as configuration
     from gblock import observations
 
-    run = Check(Request(paths, config, assume_gevent=True))  # a probe saw its hub
+    settings = configuration.changed(config, baseline=None)
+    run = Check(Request(paths, settings, assume_gevent=True))  # a probe saw its hub
     diagnostics = run.report().diagnostics
     return observations.confirmed(observed, diagnostics, run.codebase.reported).observations
 

@@ -1,7 +1,7 @@
 """Baselines: a file with the number of known diagnostics of each kind, so only new ones show.
 
-Its keys hold no rows, because rows change with every edit above them. File name, rule, blocker
-and symbol with a count are enough: the known number is hidden, from the top of the file, and the
+Keys contain no rows, because rows change with every edit above them. A key is a file name, rule,
+blocker and symbol; the known number of diagnostics is hidden, from the top of the file, and the
 rest is reported.
 """
 
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from gblock import opened
 from gblock.diagnostics import Diagnostic
 from gblock.errors import UserError
 from gblock.writing import write
@@ -31,6 +32,7 @@ def read(path: str) -> Counter[Key]:
     Raises:
         UserError: if it cannot be read, or is no baseline of this version.
     """
+    opened.note(path)
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
@@ -55,7 +57,7 @@ def _counted(content: Any) -> Counter[Key]:
 
 
 class Baseline:
-    """What is known, compared with what is found.
+    """Compares known diagnostics with those of a check.
 
     Args:
         known: The result of `read`.
@@ -86,10 +88,10 @@ class Baseline:
         return found
 
     def notes(self, diagnostics: Iterable[Diagnostic], checked: Collection[str]) -> list[str]:
-        """Return a line for entries that nothing is found for any more, and one for renamed files.
+        """Return a line for entries without a diagnostic, and one for renamed files.
 
         Args:
-            diagnostics: All that is found, whatever its severity.
+            diagnostics: All diagnostics, whatever their severity.
             checked: The absolute paths of the files that were checked; an entry of another file is
                 stale only if that file is gone.
         """
@@ -123,8 +125,8 @@ class Baseline:
     def _renames(self, found: Counter[Key]) -> dict[str, str]:
         """Return the new names of known files that are gone, with the old ones.
 
-        A new file takes the place of an old one if it holds the same diagnostics, or has the same
-        last name, and no other one could.
+        A new file replaces an old one if it is the only one with the same diagnostics, or with the
+        same last name.
         """
         old, new = _by_file(self._known), _by_file(found)
         gone = {name: kinds for name, kinds in old.items() if self._is_gone(name)}
@@ -142,7 +144,7 @@ class Baseline:
         }
 
     def _is_gone(self, name: str) -> bool:
-        return not os.path.lexists(self._place(name))
+        return not opened.exists(self._place(name))
 
     def _place(self, name: str) -> str:
         return os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(self._path)), name))

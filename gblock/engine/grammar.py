@@ -1,10 +1,12 @@
-"""Whether the Python that reads a project is older than the one that the project is written for."""
+"""A note on syntax errors that come from running gblock on an older Python than the project's."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+
+from gblock import opened
 
 _REQUIRES = re.compile(
     r"""^[ \t]*(?:requires-python|python_requires)[ \t]*=[ \t]*["']?([^"'#\n]*)""", re.MULTILINE
@@ -31,7 +33,8 @@ def note(root: str, running: tuple[int, int] = sys.version_info[:2]) -> str | No
 
 
 def _required(path: str) -> tuple[int, int] | None:
-    """Return the lowest version that a file of metadata requires."""
+    """Return the lowest Python version that a metadata file requires."""
+    opened.note(path)
     if not os.path.isfile(path):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Comments that hide what is reported, written into the files."""
+"""Add `# gblock: ignore` comments to files, for `--add-ignore`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import tokenize
 
 from gblock.engine import suppressions
 from gblock.errors import UserError
+from gblock.project.reading.parsing import parsed
 from gblock.writing import write_bytes
 
 TYPE_CHECKING = False
@@ -31,14 +32,14 @@ def add(
     """Add a comment to each statement with a diagnostic.
 
     Args:
-        diagnostics: What is reported.
-        rows_of: The first and the last row of a diagnostic's statement.
+        diagnostics: The diagnostics to suppress.
+        rows_of: Returns the first and the last row of a diagnostic's statement.
 
     Returns:
-        How many diagnostics are hidden now, and those for which no comment can be written.
+        The number of suppressed diagnostics, and those for which no comment can be written.
 
     Raises:
-        UserError: if a file cannot be written; it is as it was then.
+        UserError: if a file cannot be written; it is unchanged then.
     """
     by_file: dict[str, list[tuple[Rows, Diagnostic]]] = {}
     left = []
@@ -57,7 +58,7 @@ def add(
 
 
 def _added(filename: str, wanted: list[tuple[Rows, Diagnostic]]) -> list[Diagnostic]:
-    """Write the comments of one file, and return what they cannot hide."""
+    """Write the comments of one file, and return the diagnostics without a comment."""
     try:
         with open(filename, "rb") as file:
             data = file.read()
@@ -78,13 +79,13 @@ def _added(filename: str, wanted: list[tuple[Rows, Diagnostic]]) -> list[Diagnos
 
 
 def commented(text: str, rows: Rows, diagnostic: Diagnostic) -> str | None:
-    """Return a file's text with a comment that hides a diagnostic.
+    """Return a file's text with a comment that suppresses a diagnostic.
 
-    The comment stands on the last row of the statement, or on its first where the last cannot take
-    one: inside a string, or behind a backslash. None where neither can. The result is parsed: but
-    for comments it is the same program.
+    The comment is on the last row of the statement, or on its first row if the last one cannot have
+    one: inside a string, or after a backslash. Returns None if neither row can. The result is
+    parsed, to verify that only comments differ.
     """
-    if _hides(text, rows, diagnostic):  # by the comment for another one of the same statement
+    if _hides(text, rows, diagnostic):  # by a comment for the same statement
         return text
     for row in dict.fromkeys(reversed(rows)):
         changed = _with_comment(text, row, diagnostic.code)
@@ -114,7 +115,7 @@ def _hides(text: str, rows: Rows, diagnostic: Diagnostic) -> bool:
 
 
 def _same(before: str, after: str) -> bool:
-    try:
-        return ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    trees = parsed(before), parsed(after)
+    return (
+        trees[0] is not None and trees[1] is not None and ast.dump(trees[0]) == ast.dump(trees[1])
+    )

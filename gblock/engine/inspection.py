@@ -1,19 +1,21 @@
-"""What the rules find in the files that triage left: the heavy half of a check."""
+"""Inspection of the files that triage selected, by inference and rules."""
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
-from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Severity
+from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
-from gblock.project.calls.contexts import IDLE, NOTED, Contexts
+from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, STARTUP, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites, Unresolved
 from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
 from gblock.project.reading.modules import TOO_DEEP, Trouble
 
 if TYPE_CHECKING:
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gblock.call_rule import CallRule
-    from gblock.catalog import Driver
+    from gblock.catalog.blockers import Blocker
+    from gblock.catalog.drivers import Driver
     from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
-    from gblock.project.calls.contexts import Step
+    from gblock.project.calls.contexts import Reached, Step
     from gblock.project.processes.processes import Processes
+    from gblock.project.processes.recipes import Recipes
     from gblock.project.processes.surroundings import Surroundings
     from gblock.project.remarks import Remarks
     from gblock.project.remarks.remark import Remark
@@ -34,14 +38,22 @@ if TYPE_CHECKING:
     from gblock.project.triage.triage import Triage
 
     class Begun(Protocol):
-        """What starts processes, being read."""
+        """A pending read of the files that start processes."""
 
         def result(self) -> Surroundings:
-            """Wait for it."""
+            """Wait for the result and return it."""
+
+
+_SUNDRY = frozenset({"os", "builtins"})
+"""Modules of the standard library whose functions have nothing to do with one another."""
+_LARGE = 20
+"""Modules: in a project of as many, a function that nothing names is taken for unused."""
+_FUNCTIONS = 200
+"""At most this many functions with queries are searched for their contexts."""
 
 
 class Searched(NamedTuple):
-    """What another process found out of some files."""
+    """The results of another process for some files."""
 
     readable: list[str]
     promising: list[str]
@@ -52,14 +64,14 @@ class Searched(NamedTuple):
 
 
 class Inspection:
-    """Looks at one file after another of a project.
+    """Inspects the files of a project one after another.
 
     Args:
         codebase: The files.
-        wanted: What is looked for.
-        request: What was asked for.
-        triage: What the project imports.
-        around: Begins to read what starts processes; it is called at most once.
+        wanted: The rules, the blockers and their words.
+        request: The paths and the settings.
+        triage: Finds the packages that the project imports.
+        around: Starts to read the files that start processes; called at most once.
 
     Raises:
         UserError: if a catalog is wrong.
@@ -77,7 +89,7 @@ class Inspection:
         self._triage = triage
         self.selection = wanted.selection
         self.is_project = codebase.is_project
-        """Whether the files have processes of their own: loose files may run anywhere."""
+        """True if the files have processes of their own: loose files may run anywhere."""
         self._has_marks = codebase.has_marks
         self._all_processes = request.all_processes or not self.is_project
         self._assumes_gevent = request.assume_gevent or request.observed is not None
@@ -89,8 +101,8 @@ class Inspection:
         self._rules: list[type[CallRule]] | None = None
         self._looked: dict[str, list[Candidate]] = {}
         self._searched: dict[str, list[Site]] = {}
-        """What `search` has found here."""
-        # A project need import nothing else of the catalog than what runs code elsewhere.
+        """The results of `search` in this process."""
+        # A project may import nothing of the catalog but the packages that run code elsewhere.
         roots = triage.roots(self.modules.files).union(wanted.outlines.offloading)
         kept = {chunk.id for chunk in wanted.vocabulary.blockers}
         loaded = catalog.parse_all(wanted.outlines, roots)
@@ -117,14 +129,19 @@ class Inspection:
     # -- one file after another
 
     def look(self, path: str) -> None:
-        """Inspect a file that triage chose; `candidates` returns what was found."""
+        """Inspect a file that triage selected; `candidates` returns the results."""
         try:
             self._looked[path] = self._found(path)
         except RecursionError:
             self.modules.problems[path] = TOO_DEEP
 
+    def forget(self, path: str) -> None:
+        """Drop the results for a file that has changed."""
+        for results in (self._looked, self._searched, self._remarked, self._unresolved):
+            results.pop(path, None)
+
     def search(self, paths: list[str]) -> Searched:
-        """Inspect some files as far as libcst is not needed; another process may do that."""
+        """Inspect some files as far as possible without libcst, possibly in another process."""
         promising = [path for path in paths if self._promises(path)]
         return Searched(paths, promising, self._unresolved, self.modules.problems)
 
@@ -137,35 +154,34 @@ class Inspection:
             return bool(sites)
 
     def take(self, searched: Searched) -> None:
-        """Take in what another process has found out."""
+        """Store the results of another process."""
         self._unresolved.update(searched.unresolved)
         self.modules.problems.update(searched.problems)
 
     def prepare(self) -> None:
-        """Begin to read what starts processes, where another process can."""
+        """Start to read the files that start processes, if another process is free."""
         _ = self._around
 
     def remark(self, remarks: Remarks, paths: list[str]) -> Collection[str]:
-        """Look for what the rules about processes report.
+        """Run the rules about processes.
 
         Args:
-            remarks: The rules about processes that run.
-            paths: The files that may hold something.
+            remarks: The rules about processes to run.
+            paths: The files that may have remarks.
 
         Returns:
-            The files that do.
+            The files that have remarks.
         """
         if paths:
             self._remarked = remarks.of(self._service, paths)
         return self._remarked
 
-    # -- what was found
+    # -- results
 
     def candidates(self, path: str) -> list[Candidate]:
-        """Return what the rules about calls report of a file.
+        """Return the candidates of the rules about calls in a file.
 
-        To be asked once all files have been looked at: only then it is known which processes run
-        them.
+        Call it after all files are inspected: only then are the processes that run them known.
         """
         found = self._looked.get(path, [])
         if found and self.is_project and self.processes.has_native_threads(path):
@@ -173,7 +189,7 @@ class Inspection:
         return found
 
     def runs_elsewhere(self, path: str) -> bool:
-        """Return whether only processes without gevent run a file, which the request leaves out."""
+        """Return whether only processes without gevent run a file, so that it is not reported."""
         if self._all_processes:
             return False
         if self._assumes_gevent:
@@ -181,59 +197,174 @@ class Inspection:
         return self.presence == "" or self.processes.only_without_gevent(path)
 
     def remarked(self, path: str) -> list[Candidate]:
-        """Return what the rules about processes report of a file."""
+        """Return the diagnostics of the rules about processes in a file."""
         found = []
         for name, remark in self._remarked.get(path, ()):
             span = remark.span
             rows = remark.statement or (span.row, span.end_row)
             (rule,) = rules.load_process_rules([name])
             diagnostic = rule.diagnostic(remark, relative_name)
-            found.append(Candidate(diagnostic, rows, remark.place))
+            place = remark.place
+            found.append(Candidate(diagnostic, rows, place, remark.files, remark.calls))
         return found
 
     def in_context(self, candidate: Candidate) -> Diagnostic:
-        """Return a diagnostic with who runs its call, what caused it, and how bad that is."""
+        """Return a diagnostic with its call's contexts, its cause and its severity."""
         diagnostic = candidate.diagnostic
-        diagnostic = diagnostic._replace(cause=diagnostic.cause or self._cause(diagnostic))
+        diagnostic = diagnostic._replace(
+            cause=diagnostic.cause or self._cause(diagnostic),
+            repair=diagnostic.repair or self._recipe(diagnostic),
+        )
         if candidate.place is None:
-            return diagnostic
-        reached = self._contexts.of(candidate.place)
+            return self._with_calls(diagnostic, candidate) if candidate.calls else diagnostic
+        reached = self._contexts.of(candidate.place, candidate.files)
         severity = diagnostic.severity
-        if reached.context in NOTED or (not reached.is_proven and self._is_costly(diagnostic)):
+        if reached.context == STARTUP and self._is_of_kind(diagnostic, "spawns"):
+            pass  # what it starts runs beside every request
+        elif (
+            reached.context in NOTED
+            or self._is_unused(reached)
+            or self._is_computing(diagnostic, reached)
+        ):
             severity = Severity.NOTE
         elif not reached.is_proven:
             severity = min(severity, Severity.WARNING)
+        context, found = reached.context, reached.ways
+        if candidate.is_native:
+            severity, context = Severity.NOTE, NATIVE
+            found = tuple(way for way in found if way.context == NATIVE) or found
         called = Related(diagnostic.filename, diagnostic.location, _called(diagnostic))
-        ways = tuple((*map(_related, way.steps), called) for way in reached.ways)
+        ways = tuple((*map(_related, way.steps), called) for way in found)
         return diagnostic._replace(
             severity=severity,
-            context=reached.context,
+            context=context,
             path=ways[0] if ways else (),
             paths=ways if self._show_paths else (),
         )
 
-    def _is_costly(self, diagnostic: Diagnostic) -> bool:
-        """Return whether one call is cheap, so that it matters only in a request or a greenlet.
+    def _with_calls(self, diagnostic: Diagnostic, candidate: Candidate) -> Diagnostic:
+        """Return a diagnostic with the calls that run through it, each with its context."""
+        found: dict[tuple[str, int], tuple[str, tuple[Related, ...]]] = {}
+        related: list[Related] = []
+        for call in candidate.calls:
+            path, scope = call.place.path, call.place.scope
+            if (path, scope) not in found and len(found) < _FUNCTIONS:
+                reached = self._contexts.of(Place(path, scope, ()), candidate.files)
+                way = reached.ways[0].steps if reached.ways else ()
+                found[path, scope] = reached.context, tuple(map(_related, way))
+            context, steps = found.get((path, scope), ("", ()))
+            if context in IDLE or context in NOTED:
+                continue
+            message = f"{_last_names(call.symbol)}()"
+            where = Location(call.row, call.column + 1)
+            related.append(Related(relative_name(path), where, message, context, steps))
+        if not related:
+            return diagnostic
+        heads = {one.path[0][:2] for one in related if one.path and one.context in PROVEN}
+        handlers = f" in {len(heads)} handler{'s' if len(heads) > 1 else ''}" if heads else ""
+        queries = "1 query" if len(related) == 1 else f"{len(related)} queries"
+        return diagnostic._replace(
+            message=f"{diagnostic.message}: {queries}{handlers}",
+            related=(*diagnostic.related, *related),
+        )
 
-        In loose files who runs a call is never known, and no reason to keep silent.
+    def _is_unused(self, reached: Reached) -> bool:
+        """Return whether nothing in a service uses the code around a call.
+
+        The public functions of a library, of which no process is known, are for others to use, and
+        in a small project a function may be about to get its first caller.
         """
+        return (
+            self.is_project
+            and reached.is_unused
+            and len(self.modules.serving) >= _LARGE
+            and self._is_deployed
+        )
+
+    @cached_property
+    def _is_deployed(self) -> bool:
+        """True if something starts a process of the project that may run on gevent."""
+        return any(
+            process.is_deployed
+            and process.runs_on_gevent != "no"
+            and not self.processes.is_casual(process)
+            for process in self.processes.all()
+        )
+
+    def _is_computing(self, diagnostic: Diagnostic, reached: Reached) -> bool:
+        """Return whether a call computes where no request or greenlet is known to make it.
+
+        A command, a test or a set-up may compute as long as it likes, and most computing code whose
+        callers are unknown is one of these. In loose files, and in a project of which no process is
+        known, contexts are unknown, which is no reason to hide a diagnostic.
+        """
+        if not self.is_project:
+            return False
+        if self._is_of_kind(diagnostic, "costly"):
+            return not reached.is_proven
+        is_unknown = reached.context not in PROVEN
+        return is_unknown and self._is_of_kind(diagnostic, "cpu") and self._is_deployed
+
+    def _is_of_kind(self, diagnostic: Diagnostic, kind: str) -> bool:
+        """Return whether a diagnostic is about a blocker of a kind."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        return self.is_project and blocker is not None and blocker.kind == "costly"
+        return blocker is not None and blocker.kind == kind
 
     def _cause(self, diagnostic: Diagnostic) -> str:
-        """Return what one change would mend: a recipe that is missing, or one file's calls."""
+        """Return the cause that one change fixes: a missing recipe, or a package in one file."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
         if blocker is None:
             row = diagnostic.location.row
             return f"{diagnostic.code}:{diagnostic.filename}:{row}"
         if blocker.cooperative_after:
             return f"without {blocker.cooperative_after[0]}"
-        package = blocker.id if blocker.distribution == "stdlib" else blocker.distribution
-        return f"{diagnostic.code}:{package}:{diagnostic.filename}"
+        package = blocker.distribution
+        if package == "stdlib":
+            module = blocker.symbols[0].partition(".")[0]
+            package = blocker.id if module in _SUNDRY else module
+        # A thread that offloads nothing is mended with the call that it runs.
+        code = "blocking-call" if diagnostic.code == "false-offload" else diagnostic.code
+        return f"{code}:{package}:{diagnostic.filename}"
+
+    def _recipe(self, diagnostic: Diagnostic) -> Repair | None:
+        """Return where a call belongs that makes the diagnostic's driver cooperative."""
+        if not self.is_project or diagnostic.blocker is None:
+            return None
+        known = self._sites.inference.catalog
+        blocker = known.by_id.get(diagnostic.blocker)
+        if blocker is None and diagnostic.code == rules.OF_DRIVERS:
+            blocker = self._of_driver(diagnostic.blocker)
+        if blocker is None or blocker.fix != "recipe":
+            return None
+        symbol, path = blocker.cooperative_after[0], os.path.abspath(diagnostic.filename)
+        needs = blocker.fix_needs or (blocker.distribution,)
+        found = self._recipes.places(symbol, path, needs)
+        places = tuple((relative_name(file), row) for file, row in found)
+        return Repair("recipe", (symbol,), places) if places else None
+
+    def _of_driver(self, name: str) -> Blocker | None:
+        """Return the blocker that a query through a driver calls."""
+        known = self._sites.inference.catalog
+        driver = next((one for one in known.drivers if one.id == name), None)
+        return known.blocker_of(driver) if driver is not None else None
+
+    @cached_property
+    def _recipes(self) -> Recipes:
+        """The places of recipes in the project's processes."""
+        from gblock.project.processes.recipes import Recipes
+
+        return Recipes(self.processes)
 
     def is_idle(self, diagnostic: Diagnostic) -> bool:
         """Return whether no greenlet of a service runs a call."""
-        return diagnostic.context in IDLE
+        return diagnostic.context in IDLE or (
+            diagnostic.context == NATIVE and not self._keeps_gil(diagnostic)
+        )
+
+    def _keeps_gil(self, diagnostic: Diagnostic) -> bool:
+        """Return whether a native thread does not help a diagnostic's call."""
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        return blocker is not None and blocker.releases_gil is False
 
     @cached_property
     def _contexts(self) -> Contexts:
@@ -241,7 +372,7 @@ class Inspection:
         return Contexts(self._sites.inference, self._sites.offloading, processes)
 
     def unresolved(self, paths: list[str]) -> list[Related]:
-        """Return the calls in some files that could not be judged."""
+        """Return the calls in some files whose receivers have an unknown type."""
         return [call for path in paths for call in self._unresolved.get(path, ())]
 
     def judged(self) -> frozenset[str] | None:
@@ -255,7 +386,7 @@ class Inspection:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be understood of the files that start processes."""
+        """Notes on the files that start processes and could not be parsed."""
         if "processes" not in vars(self):
             return []
         return [
@@ -265,10 +396,9 @@ class Inspection:
 
     @cached_property
     def presence(self) -> str | None:
-        """What says that gevent is used, where no process is known to run on it.
+        """The evidence that gevent is used, if no process is known to run on it.
 
-        It is empty where nothing does, and None where some process may run on gevent, or the files
-        are no project.
+        Empty if there is none; None if some process may run on gevent, or the files are no project.
         """
         from gblock.project.processes import presence
 
@@ -281,7 +411,7 @@ class Inspection:
             return None
         return presence.presence(self.modules, around.deployment)
 
-    # -- the parts
+    # -- parts
 
     @cached_property
     def processes(self) -> Processes:
@@ -292,22 +422,24 @@ class Inspection:
 
     @cached_property
     def _service(self) -> Service:
+        from gblock.project.calls.queries import Queries
         from gblock.project.calls.unpatched import Unpatched
         from gblock.project.remarks.service import Service
 
         assumed = tuple(self._cooperation.assumed)
         unpatched = Unpatched(self.modules, self._outlines, self._unpatched, assumed)
-        return Service(self.processes, unpatched)
+        queries = Queries(self.modules, self._outlines)
+        return Service(self.processes, unpatched, queries)
 
     @cached_property
     def _native(self) -> Sites:
-        """Finds the sites of files whose processes leave ``threading`` as it was."""
+        """Finds the sites of files whose processes leave ``threading`` unpatched."""
         inference = self._sites.inference
         return Sites(inference, Offloading(inference, patched=False), self._cooperation)
 
     @cached_property
     def _around(self) -> Begun:
-        """What starts processes; asked for as soon as something may be reported."""
+        """The surroundings of the project; needed once something may be reported."""
         return self._begin()
 
     def _found(self, path: str, finder: Sites | None = None) -> list[Candidate]:
@@ -322,7 +454,7 @@ class Inspection:
         return self._visited(path, sites, finder)
 
     def _sites_of(self, path: str, finder: Sites) -> list[Site]:
-        """Return the sites of a file, none if nothing is to be reported of any."""
+        """Return the sites of a file, none if no rule may report any."""
         summary = self.modules.summary(path)
         before = len(self._sites.unresolved)
         sites = finder.of(path, self._triage.names(path))
@@ -334,7 +466,7 @@ class Inspection:
         return sites
 
     def _visited(self, path: str, sites: list[Site], finder: Sites) -> list[Candidate]:
-        """Let the rules look; only here libcst is imported."""
+        """Return the candidates of the rules; only this function imports libcst."""
         import libcst
 
         from gblock.call_rule import Together
@@ -368,5 +500,10 @@ def _related(step: Step) -> Related:
 
 
 def _called(diagnostic: Diagnostic) -> str:
-    """Return the last two names of what is called: ``Producer.flush()``."""
-    return f"{'.'.join((diagnostic.symbol or '').split('.')[-2:])}()"
+    """Return the last two parts of the callee's name: ``Producer.flush()``."""
+    return f"{_last_names(diagnostic.symbol or '')}()"
+
+
+def _last_names(symbol: str) -> str:
+    """Return the last two parts of a dotted name."""
+    return ".".join(symbol.split(".")[-2:])

@@ -1,8 +1,8 @@
 """Run independent work in a second process.
 
-A forked process inherits everything that the first one knows, does one piece of work, sends the
-result through a pipe and exits. If there is no fork, no second CPU, or the second process fails,
-the first one does the work itself when it needs the result: the result is the same.
+A forked process inherits the state of the first one, does one piece of work, sends the result
+through a pipe and exits. If there is no fork or no second CPU, or if the second process fails, the
+first one does the work itself when it needs the result. The result is the same.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from gblock import opened
+
 Result = TypeVar("Result")
 
 _CHUNK = 1 << 20
@@ -20,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 def available() -> int:
-    """Return how many CPUs this process may use, at least one."""
+    """Return the number of CPUs that this process may use, at least one."""
     try:
         return len(os.sched_getaffinity(0))
     except (AttributeError, OSError):  # macOS, Windows
@@ -47,22 +49,23 @@ class Job(Generic[Result]):
         self._results: list[Result] = []
         """The result, as a list with one item, once it is known."""
         self._parts: list[bytes] = []
-        self._pipe = -1
+        self.pipe = -1
+        """The end to read the result from while another process works."""
         self._pid = 0
 
     @property
     def is_done(self) -> bool:
-        """Whether the result is known."""
+        """Return whether the result is known."""
         return bool(self._results)
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another process has started it."""
+        """Return whether another process has started it."""
         return bool(self._pid or self._results)
 
     @property
     def is_running(self) -> bool:
-        """Whether another process works on it; reads the output so far."""
+        """Return whether another process works on it; reads the output so far."""
         if not self._pid:
             return False
         self._listen()
@@ -84,29 +87,29 @@ class Job(Generic[Result]):
             _work_and_end(self._work, writing)
         os.close(writing)
         os.set_blocking(reading, False)
-        self._pid, self._pipe = pid, reading
+        self._pid, self.pipe = pid, reading
         return True
 
     def result(self) -> Result:
         """Return the result; wait for the other process if one works on it."""
         if self._pid:
-            os.set_blocking(self._pipe, True)
+            os.set_blocking(self.pipe, True)
             self._listen()
         if not self._results:
             self._results.append(self._work())
         return self._results[0]
 
     def abandon(self) -> None:
-        """Make sure that no process works on it any longer."""
+        """Stop the process that works on it, if any."""
         if self._pid:
             with suppress(OSError):
-                os.kill(self._pid, 9)  # it holds nothing that could be left half done
+                os.kill(self._pid, 9)  # it writes nothing but its pipe
             self._end()
 
     def _listen(self) -> None:
         """Read the available output; at its end, store the result."""
         try:
-            while part := os.read(self._pipe, _CHUNK):
+            while part := os.read(self.pipe, _CHUNK):
                 self._parts.append(part)
         except BlockingIOError:
             return
@@ -115,12 +118,14 @@ class Job(Generic[Result]):
         if self._end() == 0 and self._parts:
             import pickle
 
-            self._results.append(pickle.loads(b"".join(self._parts)))  # noqa: S301 - our own
+            result, asked = pickle.loads(b"".join(self._parts))  # noqa: S301 - our own
+            self._results.append(result)
+            opened.add(asked)
         self._parts.clear()
 
     def _end(self) -> int:
         """Return the exit status of the process."""
-        os.close(self._pipe)
+        os.close(self.pipe)
         pid, self._pid = self._pid, 0
         try:
             return os.waitpid(pid, 0)[1]
@@ -159,6 +164,19 @@ class Jobs:
             if not job.is_done and job.start():
                 self._running.append(job)
 
+    def drain(self) -> None:
+        """Wait until other processes have done all work; what they could not do stays undone."""
+        import select
+
+        while self._waiting or self._running:
+            self._running = [job for job in self._running if job.is_running]
+            before = len(self._waiting)
+            self.tend()
+            if self._running:
+                select.select([job.pipe for job in self._running], [], [])
+            elif len(self._waiting) == before:
+                return
+
     def close(self) -> None:
         """Stop the work whose results are no longer needed."""
         self._waiting.clear()
@@ -168,7 +186,7 @@ class Jobs:
 
 
 def _work_and_end(work: Callable[[], object], pipe: int) -> None:
-    """Run in the second process: never return, print nothing, clean up nothing."""
+    """Do the work in the second process; never return, print or clean up."""
     status = 1
     try:
         import signal
@@ -176,7 +194,8 @@ def _work_and_end(work: Callable[[], object], pipe: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process reports the interrupt
         import pickle
 
-        data = memoryview(pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
+        result = work()
+        data = memoryview(pickle.dumps((result, opened.taken()), pickle.HIGHEST_PROTOCOL))
         while data:
             data = data[os.write(pipe, data) :]
         status = 0

@@ -1,4 +1,4 @@
-"""Which file was looked at when gblock itself failed."""
+"""The file that was inspected when gblock itself failed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from gblock.files import relative_name
 
 
 class Looking:
-    """Names the file in an exception that leaves the block and that gblock did not expect.
+    """Adds the file's name to an unexpected exception that leaves the block.
 
     Args:
-        path: The file that is looked at.
+        path: The file that is inspected.
     """
 
     __slots__ = ("_path",)
@@ -19,7 +19,7 @@ class Looking:
         self._path = path
 
     def __enter__(self) -> None:
-        """Nothing is needed until something fails."""
+        """Do nothing; `__exit__` handles a failure."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, UserError | FaultError):

@@ -1,8 +1,8 @@
-"""Which file is looked at, in which process: the only module that hands out work.
+"""Scheduling: the only module that distributes files over processes.
 
-Triage drops the files that cannot matter. The files that are left are inspected here, in order;
-a second process reads ahead, and looks at what was dropped for syntax errors and comments.
-A clean run imports this module, and nothing heavy with it.
+Triage drops the files that cannot matter. The other files are inspected in order, while a second
+process reads ahead and checks the dropped files for syntax errors and comments. Clean runs import
+this module, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ _OTHERS = (1, 3)
 """Of five files that do not hang together those that the other process searches: starting it
 takes as long as to search a few."""
 _PARSED_ANYWAY = 2_000_000
-"""Bytes: how much of what triage drops is parsed all the same, to report syntax errors."""
+"""Bytes: at most this much of the dropped files is parsed, to report syntax errors."""
 
 
 class Checked(NamedTuple):
-    """What was found out about files that triage dropped."""
+    """The results for files that triage dropped."""
 
     noted: list[str]
-    """Those to look at all the same: they hold a comment, or a mark of a rule about processes."""
+    """Files to inspect nevertheless: they have a comment, or a mark of a rule about processes."""
     problems: dict[str, Trouble]
     """Why others cannot be read."""
 
 
 class Plan:
-    """Looks at the files of one check.
+    """Inspects the files of one check.
 
     Args:
         codebase: The files.
-        wanted: What is looked for.
-        request: What was asked for.
+        wanted: The rules, the blockers and their words.
+        request: The paths and the settings.
         on_progress: Called with the number of files done and to do.
     """
 
@@ -79,21 +79,23 @@ class Plan:
         self._triage = Triage(self._modules, wanted.vocabulary)
 
     def inspected(self) -> tuple[Inspection | None, list[str]]:
-        """Look at every file that may hold something.
+        """Inspect every file that may have diagnostics.
 
         Returns:
-            What was found, None if there was nothing to look at, and the files, in order.
+            The inspection, None if no file needed one, and the files, in order.
         """
         if len(self._modules.files) > _VERY_MANY:
             self._survey()
         chosen = self._chosen()
+        if self._is_silent:
+            return self._only_read(chosen)
         marked = self._marked()
         reported, is_frugal = self._codebase.reported, self._modules.is_frugal
         taken = [path for path in reported if path in chosen]
         dropped = [path for path in reported if path not in chosen]
         if is_frugal:
             dropped = [path for path in dropped if path not in self._triage.plain]
-        # What an inspection learns meanwhile must not count: it may be done by then, or not.
+        # It must not use results of the inspection, whose progress at that time is undetermined.
         known = frozenset(self._modules.problems)
 
         def check() -> Checked:
@@ -116,20 +118,39 @@ class Plan:
             return None, []
         looked = marked.intersection((*readable, *noted))
         paths = [path for path in reported if path in looked] if looked else []
-        # Where none is marked, what the rules look for need not be known.
+        # Without marked files the rules' marks are not needed.
         remarked = inspection.remark(self._remarks, paths) if paths else ()
         noted = [p for p in noted if p in remarked or b"gblock:" in self._modules.data(p)]
         return inspection, [*readable, *noted]
 
+    def inspected_again(self, inspection: Inspection, path: str) -> bool:
+        """Inspect one changed file of a project whose other files were inspected before.
+
+        The rules about processes do not run: what they find depends on many files.
+
+        Returns:
+            False if the file cannot be parsed.
+        """
+        inspection.forget(path)
+        if len(self._modules.data(path)) <= _LARGEST and not self._modules.compiles(path):
+            return False
+        # Most files matter to no rule, and are not summarized then.
+        if self._triage.may_matter(path):
+            if not self._is_readable(path):
+                return False
+            with Looking(path):
+                inspection.look(path)
+        return path not in self._modules.problems
+
     def close(self) -> None:
-        """End what other processes still do."""
+        """Stop the work of other processes."""
         if "_jobs" in vars(self):
             self._jobs.close()
 
-    # -- which files
+    # -- selection of files
 
     def _survey(self) -> None:
-        """Let another process look at half of the files."""
+        """Survey half of the files in another process."""
         triage = self._triage
         mine, others = self._modules.files[::2], self._modules.files[1::2]
         asked = frozenset(self._codebase.reported)
@@ -161,7 +182,7 @@ class Plan:
         return set(reported) if self._is_marked_elsewhere() else found
 
     def _is_marked_elsewhere(self) -> bool:
-        """Return whether some file makes a rule about processes look at all of them."""
+        """Return whether some file of the project makes a scattered rule check all files."""
         pattern, data = self._remarks.scattered, self._modules.data
         if pattern is None:
             return False
@@ -170,7 +191,7 @@ class Plan:
 
     @cached_property
     def _remarks(self) -> Remarks:
-        """What the rules about processes that can report something look for."""
+        """The rules about processes that can report something."""
         from gblock.project.remarks import Remarks
 
         names = rules.OF_PROCESSES if self._mentions_gevent else (rules.OF_DRIVERS,)
@@ -179,10 +200,10 @@ class Plan:
 
     @cached_property
     def _mentions_gevent(self) -> bool:
-        """Whether a file of the project does, or one that starts its processes.
+        """True if a file of the project, or one that starts its processes, mentions gevent.
 
-        The rest of the project is only read where a file that was named may call, or names, what
-        gevent replaces.
+        Files that were not named are read only if a named file may call or mention something that
+        gevent patches.
         """
         if not self._codebase.is_complete:
             data, reported = self._modules.data, self._codebase.reported
@@ -195,7 +216,7 @@ class Plan:
 
     @cached_property
     def _is_started_on_gevent(self) -> bool:
-        """Whether a file that may start a process names what runs on gevent."""
+        """True if a file that may start a process names a gevent server or worker."""
         if not self._codebase.is_project:
             return False
         from gblock.project.processes.formats import mention
@@ -205,18 +226,55 @@ class Plan:
         declared = " ".join(config.processes).encode()
         if any(word in declared for word in _GEVENT):
             return True
-        return mention(Tree(self._codebase.root, config.exclude), _GEVENT) is not None
+        base = config.root if config.filename else ""
+        return mention(Tree(self._codebase.root, config.exclude, base), _GEVENT) is not None
+
+    @cached_property
+    def _is_silent(self) -> bool:
+        """True for a unit of a repository in which nothing mentions gevent.
+
+        Every call in it would be hidden in the end, so none is looked at.
+        """
+        request, data = self._request, self._modules.data
+        if not request.is_unit or request.observed is not None:
+            return False
+        if request.assume_gevent or request.all_processes or self._is_started_on_gevent:
+            return False
+        from gblock.project.processes.presence import is_required
+        from gblock.project.reading.tree import Tree
+
+        base = request.config.root if request.config.filename else ""
+        words = (*_GEVENT, b"grequests")
+        if any(word in data(path) for path in self._modules.files for word in words):
+            return False
+        return not is_required(Tree(self._codebase.root, request.config.exclude, base))
+
+    def _only_read(self, chosen: set[str]) -> tuple[Inspection | None, list[str]]:
+        """Check the files for syntax errors and comments, as where nothing is to be reported."""
+        modules, reported = self._modules, self._codebase.reported
+        for path in chosen:
+            if len(modules.data(path)) > _LARGEST:
+                modules.problems[path] = _too_large(modules.data(path))
+            else:
+                modules.compiles(path)
+        known = frozenset(modules.problems)
+        checked = self._checked([path for path in reported if path not in chosen], set(), known)
+        modules.problems.update(checked.problems)
+        noted = {path for path in chosen if b"gblock:" in modules.data(path)}.union(checked.noted)
+        if not noted:
+            return None, []
+        return self._inspection(), [path for path in reported if path in noted]
 
     def _may_call_unpatched(self) -> bool:
-        """Return whether a file that was named may call what blocks only without the patch."""
+        """Return whether a named file may make a call that blocks only without the patch."""
         triage = Triage(self._modules, self._wanted.unpatched)
         return triage.any_may_matter(self._codebase.reported, self._codebase.complete)
 
-    # -- in which process
+    # -- processes
 
     @cached_property
     def _jobs(self) -> Jobs:
-        """What other processes do; a run that inspects nothing needs none."""
+        """The work of other processes, created on demand."""
         from gblock.engine.jobs import Jobs
 
         return Jobs(self._request.jobs)
@@ -224,14 +282,14 @@ class Plan:
     def _looked_in_order(
         self, taken: list[str], marked: set[str], check: Callable[[], Checked] | None
     ) -> tuple[Inspection | None, list[str], Job[Checked] | None]:
-        """Look at files that hang together, some of which another process summarizes.
+        """Inspect connected files, some of which another process summarizes.
 
         Args:
             taken: The files.
-            marked: The files in which a rule about processes may find something.
-            check: What the other process is to do next.
+            marked: The files in which a rule about processes may report something.
+            check: The next work of the other process.
         """
-        # It summarizes more of them: this one has to load a catalog meanwhile.
+        # It summarizes more of them, because this one has to load the catalog meanwhile.
         first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
         ahead = None
         if len(second) > _FEW:
@@ -250,10 +308,10 @@ class Plan:
         return inspection, readable, checked
 
     def _looked_apart(self, taken: list[str]) -> tuple[Inspection | None, list[str]]:
-        """Look at files that do not hang together, half of which another process searches.
+        """Inspect independent files, half of which another process searches.
 
-        Where they do it cannot: what inference remembers, and how far it may go, depends on the
-        files before.
+        Connected files cannot be split: the caches and the budget of inference depend on the files
+        before.
         """
         if not taken:
             return None, []
@@ -285,7 +343,7 @@ class Plan:
             self._jobs.tend()
 
     def _searched(self, paths: list[str]) -> Searched:
-        """Return what there is in some files; it runs in another process."""
+        """Return the search results for some files; runs in another process."""
         return self._inspection().search([path for path in paths if self._is_readable(path)])
 
     def _inspection(self) -> Inspection:
@@ -294,34 +352,33 @@ class Plan:
         return Inspection(self._codebase, self._wanted, self._request, self._triage, self._around)
 
     def _around(self) -> Job[Surroundings]:
-        """Begin to read what starts processes, in another process where one is free."""
+        """Start to read the surroundings, in another process if one is free."""
         from gblock.project.processes import surroundings
 
         modules, config = self._modules, self._request.config
         return self._jobs.add(lambda: surroundings.of_project(modules, config))
 
-    # -- whether a file can be read
+    # -- unreadable files
 
     def _is_readable(self, path: str) -> bool:
-        """Return whether a file that triage chose can be parsed; if not, a problem is noted."""
+        """Return whether a file that triage selected can be parsed; if not, record a problem."""
         problems = self._modules.problems
         data = self._modules.data(path)
         if path in problems:
             return False
         if len(data) > _LARGEST:
-            size = f"{len(data) / 1e6:.0f} MB"
-            problems[path] = Trouble(f"is too large to be checked: {size}", kind="limit")
+            problems[path] = _too_large(data)
             return False
         with Looking(path):
             return self._modules.summary(path) is not None
 
     def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Checked:
-        """Check what triage dropped for syntax errors, as far as that is cheap, and for comments.
+        """Check the dropped files for comments and, as far as that is cheap, for syntax errors.
 
         Args:
             dropped: The files.
-            marked: The files in which a rule about processes may find something.
-            known: The files of which it was known before that they cannot be read.
+            marked: The files in which a rule about processes may report something.
+            known: The files that are already known to be unreadable.
         """
         checked, parsed = Checked([], {}), 0
         modules = self._modules
@@ -337,10 +394,15 @@ class Plan:
                     trouble = modules.syntax_error(path)
                 else:
                     trouble = None if is_utf_8(data) else modules.decoding_error(path)
-            # A file that cannot be read has no bytes, and its problem is noted.
+            # An unreadable file has no bytes, and its problem is recorded.
             trouble = trouble or (modules.problems.get(path) if not data else None)
             if trouble is not None:
                 checked.problems[path] = trouble
             elif path in marked or b"gblock:" in data:
                 checked.noted.append(path)
         return checked
+
+
+def _too_large(data: bytes) -> Trouble:
+    size = f"{len(data) / 1e6:.0f} MB"
+    return Trouble(f"is too large to be checked: {size}", kind="limit")

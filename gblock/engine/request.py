@@ -1,10 +1,10 @@
-"""What one check is asked to do, as a plain value."""
+"""The request of one check, as a plain value."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import NamedTuple
 
     from gblock.config import Config
@@ -14,10 +14,10 @@ else:
 
 
 class Request(NamedTuple):
-    """The paths to check, the project's settings, and what the command line adds to them."""
+    """The paths to check, the project's settings, and the options of the command line."""
 
     paths: Sequence[str]
-    """What the user named."""
+    """The paths that the user named."""
     config: Config
     stdin: tuple[str, bytes] | None = None
     """The name and the bytes of a file that is given and not read, such as an editor's."""
@@ -36,21 +36,29 @@ class Request(NamedTuple):
     since: str | None = None
     """A git revision; only what the project did not have there is reported."""
     force_exclude: bool = False
-    """Whether files that are named are left out like those that are found."""
+    """True if files that are named are left out like those that are found."""
     observed: Observations | None = None
-    """What probes saw in production: it marks diagnostics, and hides none."""
+    """Observations from production, which mark diagnostics and hide none."""
     all_processes: bool = False
-    """Whether to report files, too, that only processes without gevent run."""
+    """True if files that only processes without gevent run are reported too."""
     assume_gevent: bool = False
-    """Whether to judge a project in which nothing imports, requires or starts gevent."""
+    """True if a project is checked even if nothing in it imports, requires or starts gevent."""
     all_contexts: bool = False
-    """Whether to report calls, too, in commands, migrations, tests, native threads and other
-    processes."""
+    """True if calls in commands, migrations, tests, native threads and other processes are
+    reported too."""
     show_paths: bool = False
-    """Whether to keep all ways to a call, and not only the shortest."""
+    """True if all paths to a call are kept, and not only the shortest."""
     by_path: bool = False
-    """Whether people get the order of files instead of that of weight."""
+    """True if people get the order of files instead of that of weight."""
     python: str | None = None
-    """The environment whose packages are looked at, instead of the configuration's."""
+    """The environment whose packages are read, instead of the configuration's."""
+    given: Mapping[str, bytes] = {}
+    """The bytes of files that are taken in place of those on disk, by absolute path."""
+    own_settings: bool = False
+    """True if a unit of the project that has settings of its own is checked with them."""
+    is_unit: bool = False
+    """True for a check of one unit of a repository, as part of a check of the whole."""
+    in_units: bool = True
+    """False if a large repository is checked as one, so that one file can be checked again."""
     jobs: int = 1
-    """How many processes may work at a time, 0 for one for each CPU; the result is the same."""
+    """The number of parallel processes, 0 for one for each CPU; the result is the same."""

@@ -1,7 +1,7 @@
-"""The files of a git revision, read so that nothing the repository names is run.
+"""Files of a git revision, read without running anything that the repository names.
 
-Only commits and blobs are asked for, never the working tree: comparing with that would run the
-filters, hooks and monitors that a repository's own configuration and attributes name.
+Only commits and blobs are read, never the working tree: a comparison with it would run the
+filters, hooks and monitors that a repository's configuration and attributes name.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SAFE = (
 )
 _QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
 _LARGEST = 10_000_000
-"""Bytes: a larger file says nothing about a project's calls or processes."""
+"""Bytes: a larger file is irrelevant to a project's calls and processes."""
 _BLOB = b"blob"
 _LINK = b"120000"
 
 
 class Revision:
-    """What a directory held where the present branch and a revision part.
+    """The content of a directory at the merge base of the current branch and a revision.
 
     Args:
         directory: A directory in the working tree of a repository.
@@ -63,7 +63,7 @@ class Revision:
         return self._blobs
 
     def renamed(self) -> dict[str, str]:
-        """Return the files that commits since then renamed: the new names with the old ones."""
+        """Return the files that later commits renamed: the new names with the old ones."""
         compared = ("-r", "-M", "-z", "--name-status", "--no-ext-diff", "--no-textconv")
         fields = self._git("diff-tree", *compared, self._commit, "HEAD").split(b"\0")
         found, rest = {}, iter(fields)
@@ -76,7 +76,7 @@ class Revision:
         return found
 
     def write(self, target: str) -> None:
-        """Write the files below a directory; links and what git does not hold are left out."""
+        """Write the files below a directory, without links and missing blobs."""
         command = [*self._command(), "cat-file", "--batch"]
         pipe = subprocess.PIPE
         with subprocess.Popen(  # noqa: S603 - git, found on the user's own path
@@ -129,7 +129,7 @@ class Revision:
 
 
 def _is_harmless(path: str) -> bool:
-    """Return whether a path stays below where it is written: a tree can be made by hand."""
+    """Return whether a path stays below the target directory: a git tree can be forged."""
     parts = path.split("/")
     return not os.path.isabs(path) and not {"", ".", "..", ".git"}.intersection(parts)
 
@@ -139,5 +139,5 @@ def _place(path: str, data: bytes) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb") as file:
             file.write(data)
-    except OSError:  # on a file system that knows no case, two names may be one
+    except OSError:  # names may clash on a case-insensitive file system
         return

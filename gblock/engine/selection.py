@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gblock.catalog import Blocker, Driver
+    from gblock.catalog.blockers import Blocker
+    from gblock.catalog.drivers import Driver
     from gblock.outline import Chunk, Outlines
     from gblock.rule import Rule
 
@@ -20,7 +21,7 @@ GROUPS = ("default", "all")
 
 
 def folded(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of which ``ALL`` and ``Default`` are the groups, too, as ruff has them."""
+    """Return the names with ``ALL`` and ``Default`` in lower case, as in ruff."""
     return tuple(name.lower() if name.lower() in GROUPS else name for name in names)
 
 
@@ -61,12 +62,12 @@ class Selection:
 
     @property
     def is_default(self) -> bool:
-        """Whether everything that is on by default is selected."""
+        """Return whether everything that is on by default is selected."""
         return bool(self.select & {"default", "all"}) and not self.ignore
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether nothing was selected or ignored: most runs need no block's id.
+        """Return whether nothing was selected or ignored: most runs need no block's id.
 
         Only then do `may_report` and `reports` agree on blockers.
         """

@@ -1,7 +1,8 @@
-"""What a change brought: diagnostics that the project did not have at an earlier revision.
+"""Diagnostics that the project did not have at an earlier revision, for `--since`.
 
-The project is checked as it was, and what was there before is taken off. So a call that a change
-elsewhere made blocking is new, and one that was moved, renamed or reformatted is not.
+The project is also checked as it was at the revision, and the old diagnostics are subtracted. A
+call that a change elsewhere made blocking is therefore new; a call that was moved, renamed or
+reformatted is not.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def new(
     Args:
         diagnostics: In order of file and place.
         root: The project's directory.
-        revision: The name of the revision; it counts as of where the branches part.
+        revision: The name of the revision; the merge base with it counts.
         checked: Checks some files of another directory that holds the same project.
 
     Raises:
@@ -56,8 +57,8 @@ def new(
         (one, one._replace(filename=old_names.of(_below(root, one.filename))))
         for one in diagnostics
     ]
-    # What is most alike first: the same call, then another call of the same in the same file, then
-    # the same call in another file, where a function was moved.
+    # Best matches first: the same call, then another call of the same function in the file, then
+    # the same call in another file, for functions that were moved.
     left = list(before)
     for key in (_by_message, _by_symbol, _by_move):
         counts = Counter(map(key, left))
@@ -100,7 +101,7 @@ def _by_move(one: Diagnostic) -> Key:
 
 
 class _Names:
-    """What the present files were called at a revision."""
+    """The names of the current files at a revision."""
 
     def __init__(self, root: str, then: Revision) -> None:
         self._root = root
@@ -113,12 +114,12 @@ class _Names:
         ]
 
     def of(self, name: str) -> str:
-        """Return the old name of a file, its own where it has always had that."""
+        """Return the old name of a file, its current one if it was not renamed."""
         if name in self._then:
             return name
         if name in self._renamed:
             return self._renamed[name]
-        # Not committed yet: the same content, or the same last name and no other that could be.
+        # Not committed: the only file with the same content, or with the same last name.
         content = self._id(name)
         same = [old for old in self._gone if self._then[old] == content]
         if not same:
@@ -127,7 +128,7 @@ class _Names:
         return same[0] if len(same) == 1 else name
 
     def changed(self) -> set[str]:
-        """Return the Python files of the revision that are not the same today."""
+        """Return the Python files of the revision that have changed since."""
         return {
             path
             for path, content in self._then.items()

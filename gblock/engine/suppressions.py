@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.diagnostics import Location
+from gblock.project.reading.parsing import comments
 from gblock.suggestion import did_you_mean
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _INSTRUCTION = re.compile(r"([\w-]*)[ \t]*(.?)")
 
 
 class Unused(NamedTuple):
-    """A comment, or some of its names, that hid nothing."""
+    """A comment, or some of its names, that suppress nothing."""
 
     location: Location
     end_location: Location
@@ -32,17 +31,19 @@ class Unused(NamedTuple):
     """The names that hid nothing; empty for the whole comment."""
     message: str
     help: str
+    is_idle: bool = False
+    """True if it is well written; the purpose of a misspelt name is unknown."""
 
 
 class _Comment:
-    """One comment, and which of its names hid something."""
+    """One comment, and the names of it that were used."""
 
     __slots__ = ("end_location", "error", "location", "names", "used")
 
     def __init__(self, location: Location, end_location: Location, instruction: str) -> None:
         self.location = location
         self.end_location = end_location
-        # None: every name. A comment with an error hides nothing.
+        # None: every name. A comment with an error suppresses nothing.
         self.names, self.error = _names(instruction)
         self.used: set[str | None] = set()
 
@@ -64,7 +65,7 @@ class _Comment:
             yield self._report((), self.error, "Write # gblock: ignore[name] with a rule's name.")
         elif self.names is None:
             if not self.used and judged is None:
-                yield self._report((), "this comment hides nothing", "Delete it.")
+                yield self._report((), "this comment hides nothing", "Delete it.", is_idle=True)
         else:
             idle = []
             for name in self.names:
@@ -78,14 +79,16 @@ class _Comment:
             if idle:
                 which = "the comment" if len(idle) == len(self.names) else "what hides nothing"
                 message = f"ignore[{', '.join(idle)}] hides nothing"
-                yield self._report(tuple(idle), message, f"Delete {which}.")
+                yield self._report(tuple(idle), message, f"Delete {which}.", is_idle=True)
 
-    def _report(self, names: tuple[str, ...], message: str, advice: str) -> Unused:
-        return Unused(self.location, self.end_location, names, message, advice)
+    def _report(
+        self, names: tuple[str, ...], message: str, advice: str, *, is_idle: bool = False
+    ) -> Unused:
+        return Unused(self.location, self.end_location, names, message, advice, is_idle)
 
 
 class Suppressions:
-    """The comments of one file, and which of them hid something."""
+    """The comments of one file, and the ones that were used."""
 
     def __init__(self, comments: Iterator[_Comment]) -> None:
         self._comments: dict[int, list[_Comment]] = {}
@@ -93,7 +96,7 @@ class Suppressions:
             self._comments.setdefault(comment.location.row, []).append(comment)
 
     def __bool__(self) -> bool:
-        """Whether there is any comment."""
+        """Return whether there is any comment."""
         return bool(self._comments)
 
     def hides(self, diagnostic: Diagnostic, first_row: int, last_row: int) -> bool:
@@ -110,7 +113,7 @@ class Suppressions:
     def unused(
         self, known: Collection[str], judged: Collection[str] | None = None
     ) -> Iterator[Unused]:
-        """Yield every comment that hid nothing; call it after all diagnostics are checked.
+        """Yield every unused comment; call it after all diagnostics are checked.
 
         Args:
             known: The names of all rules and the ids of all blockers.
@@ -128,20 +131,14 @@ def read(text: str) -> Suppressions:
 
 
 def _comments(text: str) -> Iterator[_Comment]:
-    # All kinds of line ends become one character, as for the parsers.
-    lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
-    try:
-        for token in tokenize.generate_tokens(lines.readline):
-            if token.type == tokenize.COMMENT:
-                row, start = token.start
-                for match in _COMMENT.finditer(token.string):
-                    column = start + match.start() + 1
-                    end_column = column + len(match[0].rstrip())
-                    place = Location(row, column), Location(row, end_column)
-                    yield _Comment(*place, match[1].rstrip())
-    except (tokenize.TokenError, SyntaxError):
-        # The parser reports the place; the comments before it have been read.
-        return
+    # The parser reports the place of what cannot be tokenized; the comments before it are read.
+    for token in comments(text)[0]:
+        row, start = token.start
+        for match in _COMMENT.finditer(token.string):
+            column = start + match.start() + 1
+            end_column = column + len(match[0].rstrip())
+            place = Location(row, column), Location(row, end_column)
+            yield _Comment(*place, match[1].rstrip())
 
 
 def _names(instruction: str) -> tuple[list[str] | None, str]:
@@ -158,7 +155,7 @@ def _names(instruction: str) -> tuple[list[str] | None, str]:
         names = [name.strip() for name in inside.split(",") if name.strip()]
         if not closed:
             return None, "the bracket after ignore is not closed"
-        return names, "" if names else "no name stands in the brackets"
+        return names, "" if names else "the brackets are empty"
     if following and following in "({<=:":
-        return None, f"{following} after ignore: names stand in square brackets"
+        return None, f"{following} after ignore: names belong in square brackets"
     return None, ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gblock import opened
 from gblock.files import relative_name
 
 TYPE_CHECKING = False
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
 _WILD = frozenset("*?[!\\")
 _MANY = 2_000
-"""Directories: in a larger tree a name that stands anywhere is not looked for."""
+"""Directories: in a larger tree a name without a directory is not searched for."""
 
 
 def unmet(config: Config, files: Collection[str]) -> list[str]:
-    """Return a line for each path and each plain pattern of the settings that names nothing.
+    """Return a line for each path and each plain pattern of the settings without a file.
 
     Args:
         config: The settings.
@@ -30,9 +31,12 @@ def unmet(config: Config, files: Collection[str]) -> list[str]:
     found = [
         f"{where}: src: `{relative_name(path)}` is no directory"
         for path in config.src
-        if not os.path.isdir(path) and path not in _default_sources(config)
+        if not (opened.exists(path) and os.path.isdir(path))
+        and path not in _default_sources(config)
     ]
-    if config.python is not None and not os.path.exists(config.python):
+    if config.python is not None and not (
+        opened.exists(config.python) and os.path.exists(config.python)
+    ):
         found.append(f"{where}: python: `{relative_name(config.python)}` does not exist")
     found += [
         f"{where}: exclude: nothing is named `{pattern}`"
@@ -47,13 +51,13 @@ def _default_sources(config: Config) -> tuple[str, ...]:
 
 
 def _is_anywhere(pattern: str, root: str, files: Collection[str]) -> bool:
-    """Return whether a path exists; a name without a directory may stand in any of them."""
+    """Return whether a path exists; a name without a directory may be in any directory."""
     name = pattern.strip("/")
-    if not name or os.path.lexists(os.path.join(root, name)):
+    if not name or opened.exists(os.path.join(root, name)):
         return True
     if "/" in pattern.rstrip("/"):
         return False
     directories = {os.path.dirname(path) for path in files}
     return len(directories) > _MANY or any(
-        os.path.lexists(os.path.join(directory, name)) for directory in directories
+        opened.exists(os.path.join(directory, name)) for directory in directories
     )

@@ -1,17 +1,20 @@
-"""What a check looks for: the catalog, the selected rules and blockers, and their words."""
+"""The catalog, rules, blockers and words that one check needs."""
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 
 from gblock import rules
 from gblock.engine.selection import GROUPS, Selection, folded
+from gblock.errors import UserError
 from gblock.outline import Outlines
 from gblock.project.triage.vocabulary import both
 from gblock.project.triage.words import written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.outline import Outline
 
@@ -20,14 +23,15 @@ class Wanted:
     """The catalog as far as a request needs it.
 
     Args:
-        request: What was asked for.
+        request: The paths and the settings.
+        codebase: The files, whose imports are followed into the environment that `request` names.
 
     Raises:
         UserError: for a name that does not exist, a catalog that is wrong, or an environment
             that cannot be read.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, codebase: Codebase) -> None:
         config = request.config
         select = folded((*(request.select or config.select), *request.extend_select))
         if request.extend_select and not (request.select or config.select):
@@ -35,13 +39,16 @@ class Wanted:
         ignore = (*request.ignore, *config.ignore)
         self.outlines = Outlines()
         for path in config.extend_catalog:
-            from gblock import catalog
+            from gblock.catalog.extensions import own
 
-            self.outlines.add(catalog.own(path))
+            self.outlines.add(own(path))
         self.notes: tuple[str, ...] = ()
-        """What could not be read of the environment, where a rule looks at it."""
+        """Notes on unreadable parts of the environment, if a rule needs it."""
         asked = {rules.OF_PACKAGES, "all"}.intersection(select)
-        if asked and rules.OF_PACKAGES not in ignore:
+        names_unknown = bool(asked) and rules.OF_PACKAGES not in ignore
+        if request.python is not None or config.python is not None:
+            self._follow(request, codebase, compiled=not names_unknown)
+        if names_unknown:
             self.outlines.add(self._unknown_packages(request))
         self.selection = Selection(select, ignore, self.outlines)
         self._verify(request)
@@ -50,13 +57,38 @@ class Wanted:
         self.vocabulary, self.unpatched = both(
             self.outlines, self.selection.may_report, self._written
         )
-        """What is looked for; and what blocks only without gevent's patch, which ordinary runs
-        do not look for."""
+        """The words of reportable blockers; and of those that block only without gevent's patch,
+        which ordinary runs do not need."""
 
     @cached_property
     def originals(self) -> list[bytes]:
-        """The last names of what is stale where it was taken before monkey patching."""
+        """The last names of the symbols that are stale if bound before monkey patching."""
         return self.outlines.originals if self._written is None else self._written.originals
+
+    def _follow(self, request: Request, codebase: Codebase, *, compiled: bool) -> None:
+        """Add the blockers inside of the installed packages that the project imports."""
+        from gblock.packages import environment, followed
+
+        codebase.complete()
+        modules = codebase.modules
+        importers = {
+            name: path for path in modules.files for name in followed.imports(modules.data(path))
+        }
+        outside = [
+            name for name, path in importers.items() if modules.resolve(name, 0, path) is None
+        ]
+        named = request.config.python
+        try:
+            found = environment.chosen(request.python, request.config)
+        except UserError as error:
+            if request.python is not None:
+                raise
+            # That a setting names nothing is noted where the settings are read.
+            is_missing = named is None or not os.path.lexists(named)
+            self.notes = () if is_missing else (str(error),)
+            return
+        self.notes = found.notes
+        followed.Followed(found, self.outlines, compiled=compiled).add(outside)
 
     def _unknown_packages(self, request: Request) -> Outline:
         from gblock import catalog
@@ -68,7 +100,7 @@ class Wanted:
         return unknown.outline(found, known)
 
     def _verify(self, request: Request) -> None:
-        """Make sure that what was named exists."""
+        """Raise an error if a selected name does not exist."""
         config = request.config
         verify, settings = self.selection.verify, config.filename or "configuration"
         verify(folded(request.select), "--select", GROUPS)
