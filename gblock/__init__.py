@@ -1,3 +1,3 @@
-"""Finds the calls that block the gevent hub, before they do and while they do."""
+"""A static linter and a runtime probe that find calls that block the gevent hub."""
 
 __version__ = "0.1.0"

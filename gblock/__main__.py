@@ -1,7 +1,7 @@
-"""``python -m gblock``: the same as the command ``gblock``.
+"""Entry point of ``python -m gblock``, the same as the command ``gblock``.
 
-Python puts the working directory in front of the import path. It is taken away again before
-anything else is imported: the project that is checked may have a module called ``yaml``.
+Python puts the working directory in front of the import path. It is removed before anything else is
+imported: the checked project may have a module called ``yaml``.
 """
 
 import os

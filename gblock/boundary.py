@@ -1,8 +1,7 @@
 """The boundary of a repository: which files its links and its settings may make gblock open.
 
-A repository that is checked may come from a stranger, such as the author of a pull request. A link
-or a setting of it that names a file outside of it is not followed. What the command line names is
-opened wherever it lies.
+A checked repository may come from a stranger, such as the author of a pull request. Its links and
+settings are not followed to files outside of it. Paths on the command line may be anywhere.
 """
 
 from __future__ import annotations
@@ -10,23 +9,25 @@ from __future__ import annotations
 import os
 import stat
 
+from gblock import opened
+
 REPOSITORY_MARKS = (".git", ".hg")
-"""What stands at the top of a repository."""
+"""Entries that mark the top of a repository."""
 PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", ".hg")
-"""What stands at the top of a project."""
+"""Entries that mark the top of a project."""
 
 
 def repository(directory: str) -> str:
     """Return the top of the repository that a directory belongs to, as a real path.
 
-    Without a repository it is the nearest directory with a project's mark, and without one of
-    these the directory itself.
+    Without a repository it is the nearest directory with a project marker, and without such a
+    directory the directory itself.
     """
     start = os.path.realpath(directory)
     for marks in (REPOSITORY_MARKS, PROJECT_MARKS):
         current, above = start, os.path.dirname(start)
         while True:
-            if any(os.path.lexists(os.path.join(current, mark)) for mark in marks):
+            if any(opened.exists(os.path.join(current, mark)) for mark in marks):
                 return current
             if above == current:
                 break
@@ -35,7 +36,7 @@ def repository(directory: str) -> str:
 
 
 def leads_out(path: str, top: str) -> bool:
-    """Return whether a path means something outside of a directory, links followed.
+    """Return whether a path leads out of a directory, links followed.
 
     Args:
         path: The path.

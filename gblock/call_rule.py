@@ -1,4 +1,4 @@
-"""Rules about calls: libcst visitors of the statements in which a candidate call stands."""
+"""Rules about calls: libcst visitors of the statements that contain a candidate call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from functools import cache
 
 import libcst as cst
 
-from gblock.diagnostics import Candidate, Diagnostic, Related, Severity
+from gblock.diagnostics import Candidate, Diagnostic, Related, Repair, Severity
+from gblock.repairs import KINDS
 from gblock.rule import Rule, effect
 
 TYPE_CHECKING = False
@@ -16,18 +17,22 @@ if TYPE_CHECKING:
     from gblock.source import Source
 
 
+_BRIEF, _LONG = 0.01, 0.1
+"""Seconds: up to the first a bounded wait is a note, below the second a warning."""
+
+
 class CallRule(Rule, cst.CSTVisitor):
     """Visits one file; a fresh instance is made for each.
 
     Args:
-        source: The file, and every question that may be asked about it.
+        source: The file and its sites.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__()
         self.source = source
         self.candidates: list[Candidate] = []
-        """What was reported."""
+        """The diagnostics so far."""
 
     def report(
         self,
@@ -39,6 +44,8 @@ class CallRule(Rule, cst.CSTVisitor):
         found: Found | None = None,
         why: str = "",
         related: tuple[Related, ...] = (),
+        repair: Repair | None = None,
+        is_native: bool = False,
     ) -> None:
         """Report a node of the tree that is being visited."""
         start, end = self.source.range(node)
@@ -54,16 +61,43 @@ class CallRule(Rule, cst.CSTVisitor):
             blocker=found.blocker.id if found else None,
             symbol=found.symbol if found else None,
             related=related,
+            repair=repair,
         )
         place = self.source.place(node)
-        self.candidates.append(Candidate(diagnostic, self.source.statement(node), place))
+        rows = self.source.statement(node)
+        self.candidates.append(Candidate(diagnostic, rows, place, is_native=is_native))
+
+    def report_repeated(self, node: cst.Call, found: Found, how: str) -> None:
+        """Report a call of which one does not matter, and many do.
+
+        Args:
+            node: The call.
+            found: Its blocker, with the time of one call if that was measured.
+            how: How often the call runs: ``in a loop``.
+        """
+        each = found.blocker.seconds_each
+        cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
+        self.report(
+            node,
+            self.severity_of(found),
+            f"`{self.source.code(node)}` runs {how}{cost}",
+            found.blocker.remedy(),
+            found=found,
+            why=found.blocker.why,
+        )
 
     def severity_of(self, found: Found) -> Severity:
         """Return the severity of a blocker's calls.
 
-        It is a warning where the blocker is off by default, or where the project makes the blocker
-        cooperative under some condition.
+        It is a warning where the blocker is off by default, where the project makes the blocker
+        cooperative under some condition, and where a timeout bounds the wait below `_LONG`. A wait
+        of at most `_BRIEF` is a note: it is no longer than what any request computes.
         """
+        seconds = found.wait.seconds
+        if seconds is not None and seconds <= _BRIEF:
+            return Severity.NOTE
+        if seconds is not None and seconds < _LONG:
+            return Severity.WARNING
         certain = found.blocker.level == "error" and self.source.doubt(found) is None
         return Severity.ERROR if certain else Severity.WARNING
 
@@ -72,15 +106,15 @@ class BlockerRule(CallRule):
     """A rule that reports each call of a blocker of its kinds, where it is made."""
 
     def visit_Call(self, node: cst.Call) -> None:
-        """A call that is written as one."""
+        """Report an explicit call."""
         self._look_at(node, self.source.site(node))
 
     def visit_WithItem(self, node: cst.WithItem) -> None:
-        """``with`` calls the object's ``__enter__``."""
+        """Report a ``with`` statement, which calls ``__enter__``."""
         self._look_at(node.item, self.source.site(node.item, "with"))
 
     def visit_For(self, node: cst.For) -> None:
-        """``for`` calls the object's ``__iter__``."""
+        """Report a ``for`` loop, which calls ``__iter__``."""
         self._look_at(node.iter, self.source.site(node.iter, "for"))
 
     def _look_at(self, node: cst.BaseExpression, site: Site | None) -> None:
@@ -90,15 +124,15 @@ class BlockerRule(CallRule):
             if not self.is_meant(found):
                 continue
             keeps_gil = found.blocker.releases_gil is False
-            if site is None or (site.native and not keeps_gil):
+            if site is None:
                 continue
             if self.source.handed_to_greenlet(site):
                 continue
             code = self.source.code(node)
             message = f"`{code}` {self.effect(found)}"
-            if site.native:
+            if site.native and keeps_gil:
                 message += "; a native thread does not help, since the call keeps the GIL"
-            message += self.source.lack(found)
+            message += _way(found) + self.source.lack(found)
             self.report(
                 node,
                 self.severity_of(found),
@@ -106,6 +140,8 @@ class BlockerRule(CallRule):
                 found.blocker.remedy(self.called(node, found)),
                 found=found,
                 why=found.blocker.why,
+                repair=self._repair(site, found),
+                is_native=site.native and not keeps_gil,
             )
             return
 
@@ -115,13 +151,37 @@ class BlockerRule(CallRule):
             return self.source.code(node.func)
         return found.symbol.rpartition(".")[2]
 
-    def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - for those that look closer
-        """Whether a call of a blocker is one that the rule is about."""
+    def _repair(self, site: Site, found: Found) -> Repair | None:
+        """Return what a fix of one call starts from; where recipes belong is known only later."""
+        blocker, wait = found.blocker, found.wait
+        if blocker.fix is None or blocker.fix == "recipe" or site.native:
+            return None
+        if site.call.node != "call":
+            return None
+        if KINDS[blocker.fix].needs_class and not self.source.has_one_class(site):
+            return None
+        timeout = blocker.timeout
+        return Repair(
+            blocker.fix,
+            blocker.fix_unless,
+            position=timeout.position if timeout is not None else None,
+            keyword=timeout.keyword if timeout is not None else None,
+            bound="forever" if wait.forever else "seconds" if wait.seconds is not None else "",
+        )
+
+    def is_meant(self, found: Found) -> bool:  # noqa: ARG002 - used by overrides
+        """Return whether the rule applies to a call of a blocker."""
         return True
 
     def effect(self, found: Found) -> str:
         """Return the second half of the message: what the call does to the hub."""
         return effect(found)
+
+
+def _way(found: Found) -> str:
+    """Return a message's part on the calls inside of an installed package."""
+    steps = found.blocker.through.get(found.symbol, ())
+    return "".join(f" → {step}" for step in steps)
 
 
 class Together(cst.CSTVisitor):
@@ -139,21 +199,21 @@ class Together(cst.CSTVisitor):
                 self._visits.setdefault(name[6:], []).append(getattr(rule, name))
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Let each rule look that asks for nodes of this type."""
+        """Call each rule that visits nodes of this type."""
         for visit in self._visits.get(type(node).__name__, ()):
             visit(node)
         return True
 
-    # What no rule asks for is not looked up, as libcst would for each node and attribute.
+    # Empty, because the methods of libcst look up a handler for each node and attribute.
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @cache
@@ -164,5 +224,5 @@ def _visits_of(rule: type[CallRule]) -> tuple[str, ...]:
 
 
 def _is_own(rule: type[CallRule], name: str) -> bool:
-    """Whether a method is a rule's, and not the empty one that libcst gives every visitor."""
+    """Return whether a rule overrides a method of libcst's visitor."""
     return getattr(rule, name) is not getattr(cst.CSTVisitor, name, None)

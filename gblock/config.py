@@ -1,13 +1,14 @@
-"""What the project asks for: ``[tool.gblock]`` or ``gblock.toml`` becomes one frozen Config.
+"""The project's settings: ``[tool.gblock]`` or ``gblock.toml`` becomes one frozen Config.
 
-A clean run reads this module on its way, so nothing heavy is imported before a file with
-settings is found: the TOML reader and msgspec cost more than the rest of the start-up.
+Clean runs import this module, so nothing heavy is imported before a file with settings is found:
+the TOML parser and msgspec take longer than the rest of the start-up.
 """
 
 from __future__ import annotations
 
 import os
 
+from gblock import opened
 from gblock.boundary import is_regular, leads_out, repository
 from gblock.errors import UserError, end_of, toml_place
 from gblock.suggestion import did_you_mean
@@ -21,11 +22,12 @@ _OUTSIDE = "only a configuration outside of it, which --config names, may use su
 
 
 class Config:
-    """Every setting; paths are absolute. Not changed after it is made."""
+    """All settings; paths are absolute. Immutable by convention."""
 
     __slots__ = (
         "assume_cooperative",
         "baseline",
+        "cache_dir",
         "exclude",
         "extend_catalog",
         "filename",
@@ -52,19 +54,20 @@ class Config:
         extend_catalog: tuple[str, ...] = (),
         assume_cooperative: tuple[str, ...] = (),
         baseline: str | None = None,
+        cache_dir: str | None = None,
         min_severity: str | None = None,
         python: str | None = None,
         processes: tuple[str, ...] = (),
     ) -> None:
-        """Every setting has a default; ``root`` is the working directory where none is given."""
+        """Set the defaults; ``root`` defaults to the working directory."""
         root = root or os.getcwd()
         # The directory that the file's relative paths and patterns start from.
         self.root: Final = root
-        # The file that was read; None where nothing is configured.
+        # The file of the settings; None if there is none.
         self.filename: Final = filename
-        # Where imports are looked up, first match first.
+        # The directories that imports are resolved in, in order.
         self.src: Final = (root, os.path.join(root, "src")) if src is None else src
-        # Patterns as in .gitignore, on top of what `files` always leaves out.
+        # Patterns as in .gitignore, in addition to those that `files` always excludes.
         self.exclude: Final = exclude
         # Names of rules or ids of blockers; none selected means the default set.
         self.select: Final = select
@@ -72,11 +75,13 @@ class Config:
         # (pattern, names), in the file's order.
         self.per_file_ignores: Final = per_file_ignores
         self.extend_catalog: Final = extend_catalog
-        # Symbols and distributions that the project knows to be cooperative.
+        # Symbols and distributions that the project declares cooperative.
         self.assume_cooperative: Final = assume_cooperative
         self.baseline: Final = baseline
+        # Where results are kept; None for .gblock_cache beside the project's mark.
+        self.cache_dir: Final = cache_dir
         self.min_severity: Final = min_severity
-        # The environment whose packages are looked at; None for the one gblock runs in.
+        # The environment whose packages are read; None for the one gblock runs in.
         self.python: Final = python
         # Commands that start the project's processes from elsewhere, as a shell reads them.
         self.processes: Final = processes
@@ -88,7 +93,7 @@ def changed(config: Config, **changes: Any) -> Config:
 
 
 def find(first_path: str) -> Config:
-    """Return the settings of the nearest file with some, from the path upwards."""
+    """Return the settings of the nearest configuration file, from the path upwards."""
     directory = os.path.abspath(first_path)
     if not os.path.isdir(directory):
         directory = os.path.dirname(directory)
@@ -104,11 +109,30 @@ def find(first_path: str) -> Config:
         directory = parent
 
 
+def speaks_of(first_path: str, word: bytes) -> bool:
+    """Return whether a file that may hold the settings of a path has a word in it."""
+    directory = os.path.abspath(first_path)
+    while True:
+        for name in ("gblock.toml", "pyproject.toml"):
+            path = os.path.join(directory, name)
+            try:
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        if word in file.read():
+                            return True
+            except OSError:
+                continue
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return False
+        directory = parent
+
+
 def load(filename: str) -> Config:
-    """Return the settings of a file that was named; its paths start at the working directory."""
+    """Return the settings of a named file, whose paths are relative to the working directory."""
     if not os.path.isfile(filename):
         raise UserError(filename, "this configuration file does not exist")
-    # A file outside of the repository that is checked is the user's own: it may name any other.
+    # A file outside of the checked repository is the user's own and may name any path.
     is_own = leads_out(filename, repository(os.getcwd()))
     config = _read(os.path.abspath(filename), os.getcwd(), is_own=is_own)
     if config is None:
@@ -117,18 +141,20 @@ def load(filename: str) -> Config:
 
 
 def _read(filename: str, root: str, *, is_own: bool = False) -> Config | None:
-    """Return the settings of a file, None if it does not exist or has none of gblock's.
+    """Return the settings of a file, None if it does not exist or has none for gblock.
 
     Args:
         filename: The file.
-        root: Where its relative paths start.
-        is_own: Whether it may lie, and name files, outside of the repository of `root`.
+        root: The directory that its paths are relative to.
+        is_own: True if it may be, and may name files, outside of the repository of `root`.
     """
+    opened.exists(filename)
     # isfile also keeps a FIFO of this name from being opened.
     if not os.path.isfile(filename):
         return None
     if not is_own and os.path.islink(filename) and leads_out(filename, repository(root)):
         raise UserError(filename, "this link leads out of the repository; name it with --config")
+    opened.note(filename)
     try:
         with open(filename, "rb") as file:
             content = file.read()
@@ -157,7 +183,7 @@ def _decoded(content: bytes, filename: str) -> str:
         # Notepad writes a BOM, which TOML itself does not know.
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # What stands before the first bad byte is good: its last line is the place.
+        # The text before the first bad byte is valid: its last line is the place.
         before = content[: error.start].decode("utf-8-sig")
         message = "this byte is not UTF-8, as TOML has to be"
         raise UserError(filename, message, *end_of(before)) from None
@@ -182,13 +208,13 @@ def _parsed(text: str, filename: str) -> Mapping[str, Any]:
 
 
 class _Source:
-    """Where a table stands, for errors that can be found."""
+    """The place of a table, for errors."""
 
     __slots__ = ("border", "filename", "root", "text", "title")
 
     def __init__(self, filename: str, root: str, text: str, title: str, border: str | None) -> None:
         self.border = border
-        """The repository that its files have to lie in; None where they may lie anywhere."""
+        """The repository that must contain its files; None if they may be anywhere."""
         self.filename = filename
         self.root = root
         self.text = text
@@ -198,7 +224,7 @@ class _Source:
         return UserError(self.filename, f"{self.title}{key}: {message}", *self.place_of(key))
 
     def place_of(self, key: str) -> tuple[int, int]:
-        """Where the key is set; zeros where that cannot be told: the TOML reader does not say."""
+        """Return the place of a key; zeros if unknown, as the TOML parser gives no places."""
         import re
 
         header = None
@@ -221,7 +247,7 @@ def _config(table: Mapping[str, Any], source: _Source) -> Config:
     for key in ("src", "extend_catalog"):
         if key in settings:
             settings[key] = tuple(_absolute(path, source.root) for path in settings[key])
-    for key in ("baseline", "python"):
+    for key in ("baseline", "cache_dir", "python"):
         if key in settings:
             settings[key] = _absolute(settings[key], source.root)
     for command in settings.get("processes", ()):
@@ -231,13 +257,16 @@ def _config(table: Mapping[str, Any], source: _Source) -> Config:
             _verify_inside(path, source.border, "extend-catalog", source)
         if "baseline" in settings:
             _verify_inside(settings["baseline"], source.border, "baseline", source)
+        if leads_out(settings.get("cache_dir", source.border), source.border):
+            outside = f"{settings['cache_dir']} lies outside of the repository; use --cache-dir"
+            raise source.error("cache-dir", outside)
     if "per_file_ignores" in settings:
         settings["per_file_ignores"] = tuple(settings["per_file_ignores"].items())
     return Config(root=source.root, filename=source.filename, **settings)
 
 
 def _verify_inside(path: str, border: str, key: str, source: _Source) -> None:
-    """Raise a UserError if a setting of a repository names what gblock does not open for it."""
+    """Raise a UserError if a repository's setting names a path outside of the repository."""
     if leads_out(path, border):
         raise source.error(key, f"{path} lies outside of the repository; {_OUTSIDE}")
     if os.path.exists(path) and not is_regular(path):
@@ -245,7 +274,7 @@ def _verify_inside(path: str, border: str, key: str, source: _Source) -> None:
 
 
 def _kinds() -> dict[str, tuple[Any, str]]:
-    """Every key with its type, and that type in words."""
+    """Return every key with its type, and the type in words."""
     from typing import Literal
 
     strings = (tuple[str, ...], "a list of strings")
@@ -258,6 +287,7 @@ def _kinds() -> dict[str, tuple[Any, str]]:
         "extend-catalog": strings,
         "assume-cooperative": strings,
         "baseline": (str, "a path as a string"),
+        "cache-dir": (str, "a path as a string"),
         "processes": strings,
         "python": (str, "a path as a string"),
         "min-severity": (Literal["note", "warning", "error"], "one of note, warning and error"),

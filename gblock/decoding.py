@@ -26,7 +26,7 @@ def decoded(content: bytes) -> str | None:
 
 
 def encoded(word: str) -> bytes:
-    """Return a word as it stands in a file in UTF-8; it may come from a path that is not UTF-8."""
+    """Return a word's bytes in a UTF-8 file; the word may come from a path that is not UTF-8."""
     try:
         return word.encode(errors="surrogateescape")
     except UnicodeEncodeError:  # a lone surrogate of a string, which no file holds as such
@@ -34,7 +34,7 @@ def encoded(word: str) -> bytes:
 
 
 def is_utf_8(content: bytes) -> bool:
-    """Whether bytes are what nearly all files are; to look for a declaration takes far longer."""
+    """Return whether a file is plain UTF-8; the search for a declaration takes far longer."""
     if content.isascii():
         return True
     try:

@@ -1,4 +1,4 @@
-"""The plain values that a check produces: no syntax tree, no colour, picklable.
+"""The plain, picklable values that a check produces.
 
 Rows and columns count from 1, as editors show them; a column counts characters, not bytes.
 """
@@ -15,7 +15,7 @@ else:
 
 
 class Severity(IntEnum):
-    """How sure and how bad: compared with ``--min-severity``."""
+    """The severity of a diagnostic, compared with ``--min-severity``."""
 
     NOTE = 0
     WARNING = 1
@@ -33,7 +33,7 @@ CONTEXTS = (
     *("startup", "shutdown"),
     *("command", "migration", "test", "native-thread", "other-process"),
 )
-"""Who may run a call, the strongest context first."""
+"""The contexts of calls, the strongest first."""
 
 
 class Location(NamedTuple):
@@ -49,10 +49,52 @@ class Related(NamedTuple):
     filename: str
     location: Location
     message: str
+    context: str = ""
+    """The context of a call, if it is one that runs through the diagnostic."""
+    path: tuple[Any, ...] = ()
+    """The path to that call, without its last step."""
+
+
+class Edit(NamedTuple):
+    """A stretch of one file, and the text that takes its place."""
+
+    filename: str
+    location: Location
+    end_location: Location
+    """The same as `location` where text is only added."""
+    content: str
+    """With line feeds only; files keep their own line ends."""
+
+
+class Fix(NamedTuple):
+    """Edits that end a diagnostic."""
+
+    applicability: str
+    """``safe`` where the program does the same afterwards, else ``unsafe``."""
+    message: str
+    """One sentence: what the edits do."""
+    edits: tuple[Edit, ...]
+    """In the order of the files and places; none overlaps another."""
+
+
+class Repair(NamedTuple):
+    """The facts that a fix needs besides the text: see `gblock.fixes`."""
+
+    kind: str
+    """A key of `gblock.repairs.KINDS`, such as ``poll-loop``."""
+    names: tuple[str, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
+    """Names of files and rows."""
+    position: int | None = None
+    """The position of the argument that bounds the wait, from 0."""
+    keyword: str | None = None
+    """The name of that argument."""
+    bound: str = ""
+    """The limit of the wait: ``forever``, ``seconds`` for a constant limit, else empty."""
 
 
 class Observed(NamedTuple):
-    """What production says of a diagnostic: a probe saw the hub blocked on that line."""
+    """The blocks that a probe recorded on a diagnostic's line."""
 
     times: int
     seconds: float
@@ -61,7 +103,7 @@ class Observed(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One reported place: what rule, where, and what to do about it."""
+    """One reported place, with its rule, message and remedy."""
 
     filename: str
     location: Location
@@ -74,7 +116,7 @@ class Diagnostic(NamedTuple):
     help: str
     """The cooperative way, one sentence; empty where none is known."""
     why: str = ""
-    """Where it waits, one sentence; empty where the message says it all."""
+    """One sentence on the wait; empty if the message is enough."""
     blocker: str | None = None
     """The catalog's id of what was found, where the rule looks at the catalog."""
     symbol: str | None = None
@@ -83,17 +125,21 @@ class Diagnostic(NamedTuple):
     observed: Observed | None = None
     """None where no probe saw it block, or none was asked."""
     context: str = ""
-    """Who runs the call, such as ``request``; empty where the rule is about no call."""
+    """The context of the call, such as ``request``; empty if the rule is about no call."""
     path: tuple[Related, ...] = ()
     """The shortest way to the call, from what starts the code; its last member calls it."""
     paths: tuple[tuple[Related, ...], ...] = ()
     """All ways that are known, the shortest of the strongest context first."""
     cause: str = ""
-    """What one change would mend; diagnostics of one cause share it."""
+    """A key shared by the diagnostics that one change would fix."""
+    repair: Repair | None = None
+    """The facts for a fix; None if there is none."""
+    fix: Fix | None = None
+    """The fix, if something asked for it and there is one."""
 
 
 def order(diagnostic: Diagnostic) -> tuple[object, ...]:
-    """Return what diagnostics are sorted by: file and place, then what can always be compared."""
+    """Return the sort key of diagnostics: file and place, then the remaining fields."""
     d = diagnostic
     first = (d.filename, d.location, d.end_location, d.code, d.severity, d.message, d.help, d.why)
     return (*first, d.blocker or "", d.symbol or "", d.related)
@@ -106,15 +152,21 @@ class Candidate(NamedTuple):
     rows: tuple[int, int]
     """The first and the last row of its statement, on which a comment may suppress it."""
     place: Any = None
-    """Where the call stands, for the analysis of contexts; None where there is no call."""
+    """The call's place, for the analysis of contexts; None if there is no call."""
+    files: Any = None
+    """The files in which a path to the call may begin; None for all."""
+    calls: Any = ()
+    """The calls that run through it, for the analysis of contexts."""
+    is_native: bool = False
+    """True if native threads alone run the call, so that no hub waits for it."""
 
 
 class Problem(NamedTuple):
-    """A file or a setting that stopped part of the job: never silent, and exit code 2."""
+    """A file or a setting that prevented part of the check: always shown, with exit code 2."""
 
     filename: str
     message: str
-    """What is wrong and what to do about it, one line."""
+    """The problem and its remedy, one line."""
     location: Location | None = None
 
 
@@ -127,13 +179,13 @@ class Hidden(NamedTuple):
 
 
 class RulePage:
-    """A rule as outputs describe it; a plain class, for a clean run makes it, too.
+    """A rule as output formats describe it; a plain class, because clean runs create it too.
 
     Args:
         name: The rule's name.
-        summary: What it reports, one sentence.
+        summary: One sentence.
         text: Its page, in Markdown.
-        on_by_default: Whether it is on unless something else is selected.
+        on_by_default: True if it is on unless something else is selected.
     """
 
     __slots__ = ("name", "on_by_default", "summary", "text")
@@ -146,7 +198,7 @@ class RulePage:
 
 
 class Report(NamedTuple):
-    """What one run found, and every silence of it, counted."""
+    """The results of one run, with the number of hidden diagnostics by reason."""
 
     diagnostics: tuple[Diagnostic, ...]
     """In order of file and place."""
@@ -172,20 +224,24 @@ class Report(NamedTuple):
     files_unreadable: int = 0
     """Files that could not be read, decoded or parsed."""
     unresolved: int = 0
-    """Calls of a blocker's name whose receiver could not be told; see ``--show-unresolved``."""
+    """Calls of a blocker's name on a receiver of unknown type; see ``--show-unresolved``."""
     unresolved_calls: tuple[Related, ...] = ()
     """Those calls, only when asked for."""
     notes: tuple[str, ...] = ()
-    """What a person wants to know and no problem, such as a directory without Python files."""
+    """Notes that are no problems, such as on a directory without Python files."""
     by_path: bool = False
-    """Whether people asked for the order of files instead of that of weight."""
+    """True if people asked for the order of files instead of that of weight."""
     unexplained: tuple[Related, ...] = ()
     """Blocks that a probe saw, in files that were checked, and of which nothing is reported."""
     observed_elsewhere: int = 0
     """Call sites that a probe saw block, in files that were not checked."""
     hidden: tuple[Hidden, ...] = ()
-    """What is suppressed or baselined, for outputs that show it."""
+    """Suppressed and baselined diagnostics, for formats that show them."""
     own_blockers: frozenset[str] = frozenset()
     """The ids of blockers that no page of gblock describes."""
     pages: tuple[RulePage, ...] = ()
     """The rules' pages, where an output shows them."""
+    fixed: int = 0
+    """Diagnostics that this run fixed."""
+    unsafe_fixes: bool = False
+    """True if the run counts unsafe fixes as fixable."""

@@ -1,16 +1,16 @@
-"""What the user can put right: one line with place and remedy, and exit code 2."""
+"""Errors that the user can correct: one line with place and remedy, and exit code 2."""
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """Something the user wrote or named stops the job.
+    """An error in the user's input that stops the command.
 
     Args:
-        filename: The file, or what was named on the command line.
-        message: What is wrong and what to do about it, one line.
-        row: Where in the file, from 1; 0 where no row is known.
-        column: From 1; 0 where no column is known.
+        filename: The file, or the argument of the command line.
+        message: The problem and the remedy, one line.
+        row: The row, from 1; 0 if unknown.
+        column: The column, from 1; 0 if unknown.
     """
 
     def __init__(self, filename: str, message: str, row: int = 0, column: int = 0) -> None:
@@ -27,10 +27,10 @@ class UserError(Exception):
 
 
 class FaultError(Exception):
-    """gblock itself failed while it looked at a file; ``__cause__`` says how.
+    """An internal error during the inspection of a file; ``__cause__`` is the exception.
 
     Args:
-        filename: The file, as reports name it.
+        filename: The file's display name.
     """
 
     def __init__(self, filename: str) -> None:
@@ -39,9 +39,9 @@ class FaultError(Exception):
 
 
 def toml_place(error: Exception, text: str) -> tuple[str, int, int]:
-    """What a TOML reader says, without the place, and the row and column that it means.
+    """Return a TOML parser's message without its place, and the row and column.
 
-    Positions as attributes came with Python 3.14 only; the message carried them from the start.
+    Only Python 3.14 and newer have attributes for the place; all versions have it in the message.
     """
     import re
 
@@ -52,5 +52,5 @@ def toml_place(error: Exception, text: str) -> tuple[str, int, int]:
 
 
 def end_of(text: str) -> tuple[int, int]:
-    """The row and column behind a text."""
+    """Return the row and column after the end of a text."""
     return text.count("\n") + 1, len(text) - text.rfind("\n")

@@ -7,9 +7,13 @@ import textwrap
 from collections import Counter
 
 from gblock import measurements, rules
-from gblock.catalog import Belief, Blocker, Catalog, Driver, Evidence, Timeout
+from gblock.catalog.blockers import Belief, Blocker, Evidence, Timeout
+from gblock.catalog.drivers import Driver
+from gblock.catalog.lookup import Catalog
 from gblock.diagnostics import RulePage
+from gblock.distribution import normalized
 from gblock.errors import UserError
+from gblock.repairs import KINDS
 from gblock.rule import Rule
 from gblock.suggestion import did_you_mean
 
@@ -63,7 +67,7 @@ def page(name: str) -> str:
 
 
 def rule_pages() -> tuple[RulePage, ...]:
-    """The pages of all rules, for outputs that carry them."""
+    """Return the pages of all rules, for formats that include them."""
     return tuple(
         RulePage(rule.name, _title(rule), rule_page(rule), rule.on_by_default)
         for rule in rules.load_all()
@@ -88,12 +92,20 @@ def rule_page(rule: type[Rule]) -> str:
     """Return a rule's documentation in Markdown."""
     state = "on by default" if rule.on_by_default else "off unless selected"
     lines = [f"# {rule.name}", "", f"Since {rule.since}; {state}.", "", inspect.getdoc(rule) or ""]
+    if rule.fixes:
+        lines += ["", "## Fixes", "", *map(_fix, rule.fixes)]
     for heading, examples in (("Reported", rule.INVALID), ("Not reported", rule.VALID)):
         lines += ["", f"## {heading}"]
         for title, snippet in examples.items():
             code = textwrap.dedent(snippet).strip()
             lines += ["", f"{title[0].upper()}{title[1:]}:", "", "```python", code, "```"]
     return "\n".join(lines) + "\n"
+
+
+def _fix(kind: str) -> str:
+    """Return what one kind of fix does, as an item of a list."""
+    applicability, title, *_ = KINDS[kind]
+    return f"- `{kind}`, {applicability}: {title[0].lower()}{title[1:]}."
 
 
 def blocker_page(blocker: Blocker, known: Catalog) -> str:
@@ -182,8 +194,13 @@ def _facts(blocker: Blocker) -> list[str]:
         facts.append(f"Cooperative once the project calls {remedies}.")
     if blocker.releases_gil is not None:
         verb = "releases" if blocker.releases_gil else "keeps"
-        tail = "can help" if blocker.releases_gil else "does not help"
+        tail = "can help" if blocker.releases_gil and not blocker.thread_bound else "does not help"
         facts.append(f"It {verb} the GIL: the threadpool {tail}.")
+    if blocker.thread_bound:
+        facts.append("It depends on the thread that calls it: the threadpool is no fix.")
+    if blocker.fix is not None:
+        applicability, title, *_ = KINDS[blocker.fix]
+        facts.append(f"Fix ({applicability}): {title[0].lower()}{title[1:]}.")
     if blocker.seconds_each is not None:
         facts.append(f"One call costs {blocker.seconds_each * 1e6:.2g} µs.")
     return facts
@@ -237,61 +254,76 @@ def _proof(evidence: Evidence, measured_on: dict[str, str]) -> list[str]:
     return lines
 
 
-def _entry_of(name: str) -> str:
-    """Return an entry's id with an anchor, which addresses of blockers point to."""
-    return f'<a id="{name}"></a>`{name}`'
-
-
 def _cell(text: str | None) -> str:
     return (text or "?").replace("|", "\\|")
 
 
 def rules_document() -> str:
     """Return the text of ``docs/rules.md``."""
-    table = ["| rule | default | what it is about |", "|---|---|---|"]
-    for name, on, title in listed_rules():
-        table.append(f"| [{name}](#{name}) | {'on' if on else 'off'} | {title} |")
+    table = ["| rule | default | fixes | what it is about |", "|---|---|---|---|"]
+    for rule in rules.load_all():
+        name, state = rule.name, "on" if rule.on_by_default else "off"
+        kinds = dict.fromkeys(KINDS[kind].applicability for kind in rule.fixes)
+        table.append(f"| [{name}](#{name}) | {state} | {', '.join(kinds)} | {_title(rule)} |")
     pages = [_nested(rule_page(rule)) for rule in rules.load_all()]
-    return "\n".join(["# Rules", "", _GENERATED, "", *table, "", *pages])
+    return "\n".join(["# Rules", "", _GENERATED, "", _FIXES, "", *table, "", *pages])
 
 
 def blockers_document() -> str:
-    """Return the text of ``docs/blockers.md``."""
+    """Return the text of ``docs/blockers.md``: an index of the packages."""
     known = measurements.load()
     measured = sum(blocker.evidence.measured for blocker in known.blockers)
+    packages = _by_package(known)
     lines = ["# Blockers", "", _GENERATED, ""]
     lines.append(
-        f"{len(known.blockers)} entries, {measured} of them measured. "
-        "`gblock explain ID` prints one with its figures."
+        f"{len(known.blockers)} entries of {len(packages)} packages, {measured} of them measured. "
+        "A package's page has its entries; `gblock explain ID` prints one with its figures."
     )
-    packages: dict[str, list[Blocker]] = {}
-    for blocker in sorted(known.blockers, key=lambda one: one.distribution.lower()):
-        packages.setdefault(blocker.distribution, []).append(blocker)
-    lines += ["", "## Index", "", "| package | error | warning | opt-in |", "|---|---|---|---|"]
+    lines += ["", "| package | error | warning | opt-in |", "|---|---|---|---|"]
     for distribution, blockers in packages.items():
         numbers = Counter(blocker.level for blocker in blockers)
         cells = (str(numbers[level] or "") for level in ("error", "warning", "opt-in"))
-        lines.append(f"| [{distribution}](#{_anchor(distribution)}) | {' | '.join(cells)} |")
-    for distribution, blockers in packages.items():
-        lines += ["", f"## {distribution}", "", "| id | kind | level | hub's gap | instead |"]
-        lines.append("|---|---|---|---|---|")
-        for blocker in blockers:
-            gap = blocker.evidence.max_gap
-            lines.append(
-                f"| {_entry_of(blocker.id)} | {blocker.kind} | {blocker.level} "
-                f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.remedy())} |"
-            )
+        # Addresses of blockers, such as in SARIF, point to the row of their package.
+        places = "".join(f'<a id="{blocker.id}"></a>' for blocker in blockers)
+        link = f"[{distribution}](blockers/{normalized(distribution)}.md)"
+        lines.append(f"| {places}{link} | {' | '.join(cells)} |")
     lines += ["", "## Drivers chosen by a string", "", f"Reported by {rules.OF_DRIVERS}.", ""]
     lines += ["| id | strings | level | hub's gap | instead |", "|---|---|---|---|---|"]
     for driver in known.drivers:
         gap = driver.evidence.max_gap
         names = dict.fromkeys(name for choice in driver.chosen_by for name in choice.names)
         lines.append(
-            f"| {_entry_of(driver.id)} | {', '.join(f'`{name}`' for name in names)} "
+            f'| <a id="{driver.id}"></a>`{driver.id}` | {", ".join(f"`{n}`" for n in names)} '
             f"| {driver.level} | {f'{gap:.2f} s' if gap is not None else '?'} "
             f"| {_cell(driver.instead)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def package_documents() -> dict[str, str]:
+    """Return the texts of ``docs/blockers/``, a page for each package, by the files' names."""
+    known = measurements.load()
+    found = {}
+    for distribution, blockers in _by_package(known).items():
+        lines = [f"# {distribution}", "", _GENERATED, "", "[All packages](../blockers.md)", ""]
+        lines += ["| entry | kind | level | hub's gap | instead |", "|---|---|---|---|---|"]
+        for blocker in blockers:
+            gap = blocker.evidence.max_gap
+            lines.append(
+                f"| [{blocker.id}](#{blocker.id}) | {blocker.kind} | {blocker.level} "
+                f"| {f'{gap:.2f} s' if gap is not None else '?'} | {_cell(blocker.remedy())} |"
+            )
+        for blocker in blockers:
+            lines += ["", _nested(blocker_page(blocker, known)).rstrip("\n")]
+        found[f"{normalized(distribution)}.md"] = "\n".join(lines) + "\n"
+    return found
+
+
+def _by_package(known: Catalog) -> dict[str, list[Blocker]]:
+    packages: dict[str, list[Blocker]] = {}
+    for blocker in sorted(known.blockers, key=lambda one: one.distribution.lower()):
+        packages.setdefault(blocker.distribution, []).append(blocker)
+    return packages
 
 
 def beliefs_document() -> str:
@@ -344,14 +376,8 @@ def _found(one: Blocker | Belief) -> str:
 
 def _entry(one: Blocker | Belief) -> str:
     if isinstance(one, Blocker):
-        return f"[{one.id}](blockers.md#{_anchor(one.distribution)})"
+        return f"[{one.id}](blockers/{normalized(one.distribution)}.md#{one.id})"
     return f"`{one.id}`" + (f", [{one.rule}](rules.md#{one.rule})" if one.rule else "")
-
-
-def _anchor(heading: str) -> str:
-    """Return GitHub's fragment for a heading."""
-    kept = (c for c in heading.lower() if c.isalnum() or c in " -_")
-    return "".join(kept).replace(" ", "-")
 
 
 def _nested(markdown: str) -> str:
@@ -363,4 +389,5 @@ def _nested(markdown: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+_FIXES = "[Fixes](fixes.md) says what each kind of fix does, and why it is safe or not."
 _GENERATED = "Generated by `pytest --update` from the code: do not edit."

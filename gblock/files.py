@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gblock import opened
 from gblock.boundary import leads_out, repository
 
 TYPE_CHECKING = False
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 # ruff's defaults, and two common caches.
 ALWAYS_EXCLUDED = frozenset(
     """
-    .bzr .direnv .eggs .git .git-rewrite .hg .hypothesis .ipynb_checkpoints .mypy_cache .nox
+    .bzr .direnv .eggs .gblock_cache .git .git-rewrite .hg .hypothesis .ipynb_checkpoints
+    .mypy_cache .nox
     .pants.d .pyenv .pytest_cache .pytype .ruff_cache .svn .tox .venv .vscode __pycache__
     __pypackages__ _build buck-out build dist node_modules site-packages venv
     """.split()
 )
 _ENDINGS = (".py", ".pyw")
+MANY = 2000
+"""Files: a larger tree may be several projects side by side."""
 
 
 class Found:
@@ -59,7 +63,7 @@ def find(
         paths: Files and directories.
         exclude: Patterns as in `.gitignore`.
         root: The directory that the patterns are relative to.
-        force_exclude: Whether a named path can be excluded, too: pre-commit names every file.
+        force_exclude: True to exclude named paths too: pre-commit names every file.
     """
     found = Found()
     excluded: Patterns | None = None
@@ -67,6 +71,7 @@ def find(
     # By absolute path, so that a file that is named twice is read once.
     shown: dict[str, str] = {}
     for path in paths:
+        opened.note(os.path.abspath(path))
         try:
             mode = os.stat(path).st_mode
         except OSError as error:
@@ -96,6 +101,7 @@ def find(
 
 def beside(directory: str) -> list[str]:
     """Return the Python files directly in a directory; unreadable entries are omitted."""
+    opened.note(directory)
     try:
         with os.scandir(directory) as scan:
             return [entry.path for entry in scan if entry.name.endswith(".py") and _is_file(entry)]
@@ -130,6 +136,7 @@ def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
     waiting = [(start, "" if top == "." else os.path.join(top, ""), _rules_above(start, found))]
     while waiting:
         directory, prefix, rules = waiting.pop()
+        opened.note(directory)
         try:
             with os.scandir(directory) as scan:
                 entries = list(scan)
@@ -167,7 +174,7 @@ def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
 
 
 def _left_out(links: list[str]) -> str:
-    """Say which links were not followed."""
+    """Return a note on the links that were not followed."""
     if len(links) == 1:
         return f"{links[0]} is a link out of the repository and was not read; name it to check it"
     first = min(links)
@@ -195,7 +202,7 @@ def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
     """
     directory = start.rstrip("/") or "/"
     chain = [directory]
-    while not os.path.lexists(os.path.join(chain[-1], ".git")):
+    while not opened.exists(os.path.join(chain[-1], ".git")):
         parent = os.path.dirname(chain[-1])
         if parent == chain[-1]:
             here = os.getcwd()
@@ -206,19 +213,21 @@ def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
     rules = _with_file((), top, os.path.join(top, ".git", "info", "exclude"), found)
     for above in reversed(chain[1:]):
         rules = _with_file(rules, above, os.path.join(above, ".gitignore"), found)
-    # A directory that is ignored but named is wanted.
+    # A named directory is included even if it is ignored.
     return tuple(patterns for patterns in rules if not patterns.verdict(start))
 
 
 def _with_file(
     rules: tuple[Patterns, ...], directory: str, filename: str, found: Found
 ) -> tuple[Patterns, ...]:
+    opened.exists(filename)
     # isfile keeps a FIFO of this name from being opened.
     if not os.path.isfile(filename):
         return rules
     if os.path.islink(filename) and leads_out(filename, repository(directory)):
         found.notes.append(f"{filename} is a link out of the repository and was not read")
         return rules
+    opened.note(filename)
     try:
         with open(filename, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
@@ -265,9 +274,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def _is_script(entry: os.DirEntry[str]) -> bool:
     """Return whether an executable file without a suffix starts with a Python shebang."""
     try:
-        if not entry.is_file() or not entry.stat().st_mode & 0o111:
-            return False
         if entry.is_symlink() and leads_out(entry.path, repository(os.path.dirname(entry.path))):
+            return False
+        opened.note(entry.path)  # its mode decides, too
+        if not entry.is_file() or not entry.stat().st_mode & 0o111:
             return False
         with open(entry.path, "rb") as file:
             first = file.readline(200)

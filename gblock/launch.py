@@ -25,6 +25,10 @@ group = "gevent.plugins.monkey.did_patch_all"
 names = [point.value for point in metadata.entry_points(group=group)]
 sys.exit(0 if any(name.startswith("gblock.") for name in names) else "gblock")
 """
+_INSTALLS = {
+    "gevent": "{} -m pip install gevent",
+    "gblock": "{} -m pip install --no-deps gblock",
+}
 _QUIET = "ignore:Unable to monitor memory usage:RuntimeWarning"
 
 
@@ -123,4 +127,5 @@ def _check(python: list[str], environment: dict[str, str]) -> None:
         return  # the command itself will report the error
     missing = run.stderr.strip().rpartition("\n")[2]
     if run.returncode and missing in ("gevent", "gblock"):
-        raise UserError(python[0], f"{missing} is not installed for this Python: add it there")
+        command = _INSTALLS[missing].format(python[0])
+        raise UserError(python[0], f"{missing} is not installed for this Python: {command}")

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from gblock import catalog, outline
-from gblock.catalog import Catalog
+from gblock.catalog.extensions import own
+from gblock.catalog.lookup import Catalog
 from gblock.errors import UserError, toml_place
 
 if sys.version_info >= (3, 11):
@@ -35,7 +36,7 @@ def load(extensions: tuple[str, ...] = ()) -> Catalog:
         UserError: if one of the files is invalid.
     """
     built_in = catalog.parse(outline.read(), figures=read())
-    return catalog.merged([built_in, *(catalog.parse(catalog.own(path)) for path in extensions)])
+    return catalog.merged([built_in, *(catalog.parse(own(path)) for path in extensions)])
 
 
 def read(path: str = PATH) -> dict[str, dict[str, dict[str, Any]]]:

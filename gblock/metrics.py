@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from gblock.errors import UserError
+from gblock.extras import remedy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,8 +50,7 @@ def from_environment() -> Callable[[Mapping[str, Any]], None] | None:
     try:
         sink: Callable[[Mapping[str, Any]], None] = kinds[name]()
     except ImportError as error:
-        message = f"{error.name} is not installed: pip install 'gblock[metrics]'"
-        raise UserError("GBLOCK_PROBE_METRICS", message) from None
+        raise UserError("GBLOCK_PROBE_METRICS", remedy(error.name) or str(error)) from None
     return sink
 
 
@@ -240,7 +240,7 @@ class _Draining:
             return ()
         bounds = [*map(str, LAGS), "+Inf"]
         family = HistogramMetricFamily(
-            "gblock_hub_lag_seconds", "For how long a turn of the hub lasted when it was looked at."
+            "gblock_hub_lag_seconds", "The duration of the hub's current iteration, sampled."
         )
         family.add_metric([], list(zip(bounds, accumulate(lags), strict=True)), sum_value=None)
         return (family,)

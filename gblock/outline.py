@@ -11,17 +11,14 @@ import os
 import re
 from functools import cached_property
 
+from gblock import opened
 from gblock.errors import UserError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
 
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 ENTRIES = os.path.join(os.path.dirname(__file__), "known_entries.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """Kinds of blocks that can affect any package's blockers."""
-ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry"})
+ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry", "waiter", "query"})
 """Kinds that only one or two rules need, and only for some files."""
 _SHOWN = frozenset({"belief"})
 """Kinds that only pages show: no check depends on them."""
@@ -63,17 +60,17 @@ class Chunk:
 
     @property
     def opt_in(self) -> bool:
-        """Whether a blocker is off unless selected."""
+        """Return whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
 
     @property
     def unpatched(self) -> bool:
-        """Whether a blocker blocks only without gevent's patch."""
+        """Return whether a blocker blocks only without gevent's patch."""
         return b"\npatched_by" in self._block
 
     @property
     def captured(self) -> bool:
-        """Whether the blocker's originals block even after the patch."""
+        """Return whether the blocker's originals block even after the patch."""
         return b"\ncaptured = true" in self._block
 
     @cached_property
@@ -104,6 +101,11 @@ class Chunk:
     def distribution(self) -> str:
         """The distribution's name on PyPI; an empty string if the block has none."""
         return next(iter(_strings(self._value(b"\ndistribution", b"\n"))), "")
+
+    @property
+    def distributed_as(self) -> list[str]:
+        """The other distributions of a library's package."""
+        return _strings(self._value(b"\ndistributed_as", b"]"))
 
     @property
     def aliases(self) -> list[tuple[str, str]]:
@@ -181,10 +183,11 @@ class Outlines:
     def add(self, outline: Outline) -> None:
         """Add blocks: of a project's own file, or of no file."""
         self._others.append(outline)
+        vars(self).pop("named", None)
 
     @property
     def is_built_in(self) -> bool:
-        """Whether there is only the built-in catalog."""
+        """Return whether there is only the built-in catalog."""
         return not self._others
 
     @property
@@ -247,6 +250,7 @@ def text_of(path: str) -> str:
 
 
 def _data(path: str) -> bytes:
+    opened.note(path)
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from gblock.extras import remedy
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
     from types import ModuleType
@@ -277,4 +279,5 @@ def _probe() -> ModuleType:
 
         return import_module("gblock.runtime_probe")
     except ImportError as error:
-        pytest.fail(f"gblock cannot watch the hub: {error}", pytrace=False)
+        why = remedy(error.name) or str(error)
+        pytest.fail(f"gblock cannot watch the hub: {why}", pytrace=False)

@@ -1,8 +1,8 @@
-"""What a rule is: a name, a page of documentation and examples.
+"""Base classes of rules: a name, a page of documentation and examples.
 
 A rule's docstring is its page, with four headings: What it does, Why it blocks the hub, Use
 instead, Limits. Its examples are its tests, and the page shows them. Rules about calls visit a
-libcst tree and stand upon `gblock.call_rule`; a rule about processes visits none, and its module
+libcst tree and derive from `gblock.call_rule`; a rule about processes visits none, and its module
 is imported by clean runs: it must be light.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from gblock.diagnostics import Diagnostic, Location, Related, Severity
+from gblock.diagnostics import Diagnostic, Location, Related, Repair, Severity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +30,13 @@ class Rule:
     """A name, a page and examples."""
 
     name: ClassVar[str]
-    """Reads well behind ``ignore``: it names the pattern, never the remedy."""
+    """Names the pattern, never the remedy, so that ``ignore: NAME`` reads well."""
     since: ClassVar[str]
     on_by_default: ClassVar[bool] = True
     kinds: ClassVar[frozenset[str]] = frozenset()
     """The kinds of blockers that it reports."""
+    fixes: ClassVar[tuple[str, ...]] = ()
+    """The kinds of fixes that its diagnostics can have, of `gblock.repairs.KINDS`."""
     VALID: ClassVar[dict[str, str]]
     """Titles and snippets in which it reports nothing."""
     INVALID: ClassVar[dict[str, str]]
@@ -42,7 +44,7 @@ class Rule:
 
 
 def effect(found: Found) -> str:
-    """Return what the call of a blocker does to the hub, as the second half of a message."""
+    """Return the second half of a message: the call's effect on the hub."""
     if found.blocker.kind == "spawns":
         return "starts greenlets that block the hub"
     if found.wait.forever:
@@ -53,7 +55,7 @@ def effect(found: Found) -> str:
 
 
 class Wording(NamedTuple):
-    """What a rule about processes says of one place."""
+    """The texts of one diagnostic of a rule about processes."""
 
     severity: Severity
     message: str
@@ -63,18 +65,20 @@ class Wording(NamedTuple):
     blocker: str | None = None
     symbol: str | None = None
     cause: str = ""
-    """What one change would mend; by default the place itself."""
+    """Shared by diagnostics that one change would fix; by default the place itself."""
+    repair: Repair | None = None
+    """The facts for a fix."""
 
 
 class ProcessRule(Rule):
-    """Reports what the analysis of the project's processes finds; it visits no syntax tree."""
+    """A rule about the project's processes; it visits no syntax tree."""
 
     marks: ClassVar[re.Pattern[bytes]]
-    """A file without them holds nothing that the rule reports."""
+    """Matches every file in which the rule can report something."""
     scattered: ClassVar[bool] = False
-    """Whether one file of the project with the marks is enough for any file to be reported."""
+    """True if a match in one file means that any file of the project may be reported."""
     in_processes: ClassVar[bool] = True
-    """Whether there is nothing to report where no process is known to run on gevent."""
+    """True if the rule reports nothing unless some process is known to run on gevent."""
 
     @classmethod
     def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
@@ -82,17 +86,17 @@ class ProcessRule(Rule):
 
         Args:
             service: The project's processes, their start-up order, and their unpatched calls.
-            paths: The files that hold the marks; where they are `scattered`, all files.
+            paths: The files that match `marks`; where the rule is `scattered`, all files.
         """
         raise NotImplementedError
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """Return what is reported of one place.
+        """Return the texts of one diagnostic.
 
         Args:
-            remark: The place and its facts, as `find` gave them.
-            name_of: Makes of a file's path the name to show.
+            remark: The place and its facts, as `find` yielded them.
+            name_of: Returns the name to show for a file's path.
         """
         raise NotImplementedError
 
@@ -110,5 +114,5 @@ class ProcessRule(Rule):
 
 
 def name_of(class_name: str) -> str:
-    """The name that a rule's class must have: ``BlockingCall`` is ``blocking-call``."""
+    """Return the rule name of a class: ``blocking-call`` for ``BlockingCall``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", class_name).lower()

@@ -1,7 +1,7 @@
-"""One file that has something to report, and every question that a rule may ask about it.
+"""The interface of rules to one file with sites: syntax trees, positions and inference.
 
-Only the statements in which a candidate call stands are given to libcst, each by itself: parsing
-and positions cost it a hundred times what ``ast`` costs for a whole file.
+libcst parses only the statements with a candidate call, each separately: its parsing and positions
+take a hundred times as long as ``ast`` takes for the whole file.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from gblock.files import relative_name
 from gblock.project.calls.cooperation import Remedy
 from gblock.project.calls.repetition import adding_up, goes_round, handled
 from gblock.project.calls.sites import Found, Site, Sites
-from gblock.project.names.expressions import Place, last_name
+from gblock.project.names.places import Place
+from gblock.project.names.values import INSTANCE, NONE
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import last_name
 from gblock.project.reading.positions import column, shortened
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _FEW = 2
-"""So many processes are named in a message."""
+"""A message names at most this many processes."""
 
 
 class Source:
@@ -34,8 +37,8 @@ class Source:
         filename: The name to report.
         text: Its text.
         summary: Its declarations and calls.
-        sites: Its sites, and how to find out more.
-        finder: What found the sites; rules ask it about what is handed over.
+        sites: Its sites.
+        finder: The finder of the sites, which also resolves handed-over callables.
     """
 
     def __init__(
@@ -58,20 +61,20 @@ class Source:
         """The calls in f-strings, whose positions Python before 3.12 gets wrong."""
         self._positions: dict[cst.CSTNode, tuple[Location, Location]] = {}
 
-    # -- what libcst reads
+    # -- fragments for libcst
 
     def fragments(self) -> Iterator[MetadataWrapper]:
-        """Yield what holds sites, in order: statements, or what is around where rules need more.
+        """Yield the statements with sites, in order; an enclosing statement if rules need more.
 
         Raises:
-            libcst.ParserSyntaxError: where libcst cannot read what ``ast`` can.
+            libcst.ParserSyntaxError: if libcst cannot parse code that ``ast`` can.
         """
         wide: set[tuple[int, int]] = set()
         narrow: dict[tuple[int, int], _Piece] = {}
         for site in (*self._sites.values(), *self._quoted_sites.values()):
             rows = site.call.statement
             piece = None
-            # A decorator stands outside the header that it belongs to.
+            # A decorator is outside of its function's header.
             if rows[0] <= _row(site.call) <= rows[1] and not goes_round(self.summary, site.call):
                 piece = narrow.get(rows) or self._alone(*rows)
             if piece is None:
@@ -80,16 +83,16 @@ class Source:
                 narrow[rows] = piece
         last = 0
         for first, end in sorted({*wide, *narrow}, key=lambda rows: (rows[0], -rows[1])):
-            if first <= last:  # two statements on one line, or one in the other
+            if first <= last:  # several statements on one line, or nested ones
                 continue
             last = end
             piece = narrow.get((first, end)) or _piece("".join(self.lines[first - 1 : end]))
             yield self._fragment(piece, first, end)
 
     def _alone(self, first: int, last: int) -> _Piece | None:
-        """A simple statement, or a compound one's header with nothing in its body.
+        """Return a simple statement, or a compound one's header with an empty body.
 
-        None for what is no statement by itself, such as ``else`` with what follows on its line.
+        None for code that is no statement by itself, such as an ``else`` line.
         """
         lines = self.lines[first - 1 : last]
         blank = lines[0][: len(lines[0]) - len(lines[0].lstrip(" \t"))]
@@ -101,7 +104,7 @@ class Source:
         return None
 
     def _statement_around(self, site: Site) -> tuple[int, int]:
-        """The statement in the body of the nearest class that is in no function, or the module."""
+        """Return the site's statement in the module, or in a class outside of functions."""
         scopes = self.summary.scopes
         chain = [site.call.scope]
         while chain[-1] > 0:
@@ -118,7 +121,7 @@ class Source:
         return self._header_of(home, site)
 
     def _header_of(self, home: int, site: Site) -> tuple[int, int]:
-        """A call in a class's own header, such as a base class: all of the class."""
+        """Return the whole class for a call in its header, such as in a base class."""
         scopes = self.summary.scopes
         for first, last in scopes[scopes[home].parent].statements:
             if first <= _row(site.call) <= last:
@@ -140,7 +143,7 @@ class Source:
         return wrapper
 
     def _match(self, tree: cst.Module, first: int, last: int) -> None:
-        """Find the calls in f-strings again: by statement, name and order."""
+        """Match the calls in f-strings to their sites by statement, name and order."""
         finder = _InStrings()
         tree.visit(finder)
         taken: set[int] = set()
@@ -156,10 +159,10 @@ class Source:
                     self._matched[node] = call
                     break
 
-    # -- what rules ask
+    # -- queries of rules
 
     def site(self, node: cst.CSTNode, kind: str = "call") -> Site | None:
-        """What is known of a call, or of the expression behind ``with`` or ``for``.
+        """Return the site of a call, or of the expression after ``with`` or ``for``.
 
         Args:
             node: The call, or the expression.
@@ -172,11 +175,11 @@ class Source:
         return self._sites.get((*where, kind)) if where else None
 
     def range(self, node: cst.CSTNode) -> tuple[Location, Location]:
-        """Where a node begins and ends."""
+        """Return the start and the end of a node."""
         return self._positions[node]
 
     def code(self, node: cst.CSTNode) -> str:
-        """A node's source on one line, shortened."""
+        """Return a node's source on one line, shortened."""
         (row, start), (end_row, end) = self._positions[node]
         lines = self.lines[row - 1 : end_row]
         lines[-1] = lines[-1][: end - 1]
@@ -184,18 +187,18 @@ class Source:
         return shortened(" ".join(line.strip() for line in lines))
 
     def handed(self, site: Site) -> list[Found]:
-        """The blockers that a site hands over to another thread."""
+        """Return the blockers that a site hands over to another thread."""
         return self.finder.handed(site.handover) if site.handover else []
 
     def doubt(self, found: Found) -> Remedy | None:
-        """Return what makes a blocker cooperative under a condition alone."""
+        """Return the remedy of a blocker that only a condition applies."""
         cooperation = self.finder.cooperation
         if cooperation.lacking(found.blocker, self.path):
             return None
         return cooperation.doubt(found.blocker, self.path)
 
     def lack(self, found: Found) -> str:
-        """Return which processes lack what makes a blocker cooperative in others, for a message."""
+        """Return a message's part on the processes that lack a remedy that others have."""
         cooperation = self.finder.cooperation
         lacking = cooperation.lacking(found.blocker, self.path)
         if not lacking:
@@ -212,7 +215,7 @@ class Source:
         return f"; {named} never call{'' if len(names) > 1 else 's'} {called}"
 
     def symbols(self, node: cst.Call) -> set[str]:
-        """Return the dotted names of what a call calls, where they are known."""
+        """Return the dotted names of a call's possible callees."""
         call = self._matched.get(node) or self._calls.get((*self._positions[node], "call"))
         if call is None:
             return set()
@@ -220,7 +223,7 @@ class Source:
         return self.finder.inference.callee_symbols(call.expression.callee, place)
 
     def is_immediate(self, node: cst.Call) -> bool:
-        """Whether a call is known to come back at once, without giving the hub a turn."""
+        """Return whether a call is known to return at once, without yielding to the hub."""
         site = self.site(node)
         if site is not None and site.found:
             return all(found.wait.immediate for found in site.found)
@@ -230,8 +233,16 @@ class Source:
             symbol.startswith("builtins.") or symbol in immediate for symbol in symbols
         )
 
+    def has_one_class(self, site: Site) -> bool:
+        """Return whether what a method is called on is an object of one class of the catalog."""
+        callee = site.call.expression.callee
+        if callee.tag != tags.ATTRIBUTE:
+            return False
+        values = self.finder.inference.infer(callee.base, site.place) - {NONE}
+        return len(values) == 1 and all(value.kind == INSTANCE for value in values)
+
     def is_excused(self, site: Site) -> bool:
-        """Whether it is a flag or another argument than the timeout that makes a call immediate."""
+        """Return whether an argument other than the timeout makes a call return at once."""
         expression, place = site.call.expression, site.place
         holds = self.finder.inference.conditions.holds
         return any(
@@ -241,16 +252,16 @@ class Source:
         )
 
     def repeats(self, site: Site) -> str:
-        """Return ``loop`` or ``comprehension`` where a call's costs add up, else ''."""
+        """Return ``loop`` or ``comprehension`` if a call's costs add up, else ''."""
         each = max((found.blocker.seconds_each or 0.0 for found in site.found), default=0.0)
         return adding_up(self.summary, site.call, self.finder.inference, each)
 
     def handler(self, site: Site) -> str:
-        """``task`` or ``request`` where the function around a call runs once for each, else ''."""
+        """Return ``task`` or ``request`` if the function around a call runs once for each."""
         return handled(self.summary, site.call, self.finder.inference)
 
     def statement(self, node: cst.CSTNode) -> tuple[int, int]:
-        """The first and last row of the statement around a call, where a comment may hide it."""
+        """Return the first and last row of a call's statement, where comments can suppress it."""
         span = self._positions[node]
         if node in self._matched:
             return self._matched[node].statement
@@ -261,7 +272,7 @@ class Source:
         return span[0].row, span[1].row
 
     def place(self, node: cst.CSTNode) -> Place | None:
-        """Return where a call stands in the project, None for what is no call."""
+        """Return a call's place for inference, None for other nodes."""
         call = self._matched.get(node)
         for kind in ("call", "with", "for"):
             if call is None and node in self._positions:
@@ -269,7 +280,7 @@ class Source:
         return Place(self.path, call.scope, call.path) if call is not None else None
 
     def handed_to_greenlet(self, site: Site) -> bool:
-        """Whether a call stands in a lambda that ``false-offload`` reports as a whole."""
+        """Return whether a call is in a lambda that ``false-offload`` reports as a whole."""
         offloading = self.finder.offloading
         scopes = self.summary.scopes
         if scopes[site.call.scope].kind != "lambda":
@@ -294,7 +305,7 @@ class Source:
         )
 
     def _column(self, row: int, offset: int) -> int:
-        """A column in characters from 1, for one in bytes of UTF-8 from 0."""
+        """Return a column in characters from 1, for an offset in bytes of UTF-8 from 0."""
         if row > len(self.lines):
             return offset + 1
         line = self.lines[row - 1]
@@ -304,11 +315,11 @@ class Source:
 
 
 class _Piece(NamedTuple):
-    """What libcst has read of a file."""
+    """A part of a file that libcst has parsed."""
 
     tree: cst.Module
     is_inner: bool
-    """Whether a line stands before it that keeps its columns as they are."""
+    """True if a line stands before it that keeps its columns as they are."""
     feeds: int
     """The form feeds at its start, which libcst leaves out of the columns."""
 
@@ -340,12 +351,12 @@ class _InStrings(cst.CSTVisitor):
 
 
 def _called_name(node: cst.Call) -> str:
-    """Return the last identifier of what is called, as `last_name` does."""
+    """Return the last identifier of the callee, as `last_name` does."""
     if isinstance(node.func, cst.Name):
         return node.func.value
     return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
 
 
 def _row(call: Call) -> int:
-    """The row by which to look for the statement around a call."""
+    """Return the row that identifies a call's statement."""
     return call.statement[0] if call.quoted else call.row

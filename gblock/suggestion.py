@@ -1,4 +1,4 @@
-"""What a word that gblock does not know was meant to be: by its spelling, or by its meaning."""
+"""Suggestions for unknown words, by spelling or by meaning."""
 
 from __future__ import annotations
 

@@ -38,6 +38,8 @@ def write_bytes(path: str, data: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".gblock-")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, path)
     except OSError as error:

@@ -1,21 +1,27 @@
-"""The arguments become options: the short way, on which most runs never need argparse."""
+"""A fast path for simple arguments, which avoids the import of argparse."""
 
 from __future__ import annotations
 
 from gblock.commandline.options import Options
 
-_SWITCHES = {"--force-exclude": "force_exclude", "--quiet": "quiet", "-q": "quiet"}
+_SWITCHES = {
+    "--force-exclude": "force_exclude",
+    "--isolated": "isolated",
+    "--no-cache": "no_cache",
+    "--quiet": "quiet",
+    "-q": "quiet",
+}
 
 
 def parse(argv: list[str]) -> Options:
     """Return the options of one command, its name among them.
 
     Raises:
-        UserError: where the arguments make no sense.
+        UserError: for invalid arguments.
         SystemExit: after ``--help`` or ``--version``, whose text has been printed.
     """
-    # pre-commit names files and hardly an option. That needs no argparse, whose import and whose
-    # parser cost more than looking at a clean file.
+    # pre-commit passes files and few options. argparse's import and parser take longer than the
+    # check of a clean file.
     if argv[:1] == ["check"]:
         options = Options("check")
         switches = [argument for argument in argv[1:] if argument.startswith("-")]

@@ -17,12 +17,12 @@ Choices = dict[str, dict[str, tuple[str, ...]]]
 
 
 def script(shell: str, choices: Choices, descriptions: Mapping[str, str]) -> str:
-    """Return what the shell has to read.
+    """Return the completion script of a shell.
 
     Args:
         shell: One of `SHELLS`.
         choices: The options of each command, with their values.
-        descriptions: What each command does.
+        descriptions: The description of each command.
     """
     for options in choices.values():
         for option in options.keys() & {*_TAKE_NAMES}:

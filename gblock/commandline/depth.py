@@ -1,7 +1,7 @@
-"""How deep expressions and statements may nest in a file that is checked.
+"""The recursion limit during a check, which bounds the nesting depth of checked files.
 
-Python's own limit, 1000 calls, is reached by 250 ``elif`` or 250 chained calls, which CPython
-compiles without trouble. How many calls are safe depends on the stack of the main thread.
+250 ``elif`` or 250 chained calls, which CPython compiles, already reach Python's default limit of
+1000 calls. The safe number of calls depends on the main thread's stack.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MOST = 10_000
 
 
 class Depth:
-    """Allows as many nested calls as the stack holds, and restores the limit at its end."""
+    """Raises the recursion limit to what the stack can hold, and restores it at the end."""
 
     def __enter__(self) -> None:
         self._before = sys.getrecursionlimit()
@@ -26,7 +26,7 @@ class Depth:
 
 
 def _stack() -> int:
-    """Return the bytes of the main thread's stack, 0 where the system does not say."""
+    """Return the size of the main thread's stack in bytes, 0 if unknown."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""What other linters call gblock's commands and options."""
+"""Names of gblock's commands and options in other linters, for suggestions."""
 
 from __future__ import annotations
 

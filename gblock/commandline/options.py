@@ -1,4 +1,4 @@
-"""What the command line asks for."""
+"""The options of all commands, with their defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Options:
-    """The options of every command; each default stands here and nowhere else."""
+    """The options of every command; this class is the only place of defaults."""
 
     def __init__(self, command: str) -> None:
         """Start with the defaults."""
@@ -28,6 +28,9 @@ class Options:
         self.show_files = False
         self.show_settings = False
         self.add_ignore = False
+        self.fix = False
+        self.unsafe_fixes = False
+        self.diff = False
         self.since: str | None = None
         self.min_severity: str | None = None
         self.baseline: str | None = None
@@ -42,39 +45,47 @@ class Options:
         self.all_contexts = False
         self.show_paths = False
         self.sort = "weight"
-        # How many processes work at a time; 0 for as many as there are CPUs.
+        # The number of parallel processes; 0 for the number of CPUs.
         self.jobs = 0
         self.color = "auto"
         self.config: str | None = None
         self.isolated = False
         self.quiet = False
-        # What probes wrote, for `check`.
+        # Observations of probes, for `check`.
         self.observed: list[str] = []
-        # `report`: where to write to, what to check beside it, and whether to draft entries.
+        # `report`: the output, the paths to check too, and whether to draft entries.
         self.output: str | None = None
         self.project: str | None = None
         self.until: str | None = None
         self.by: str | None = None
         self.compare: str | None = None
         self.suggest = False
-        # The environment whose packages are looked at; what `deps` lists beside what matters.
+        # `top`: one page only, seconds between two pages, and the stacks of a process instead.
+        self.once = False
+        self.interval = 2.0
+        self.stacks = False
+        self.sql: str | None = None
+        self.schema = False
+        # The environment whose packages are read; the additional lists of `deps`.
         self.python: str | None = None
         self.all = False
         # Packages whose machine code is read, none for all; two wheels that are compared.
         self.native: list[str] | None = None
         self.wheels: list[str] | None = None
         self.no_cache = False
-        # Whose processes are listed.
+        self.watch = False
+        self.cache_dir: str | None = None
+        # The project whose processes are listed.
         self.directory = "."
-        # What `explain` explains; the shell of `completion`; the command of `help`.
+        # The argument of `explain`; the shell of `completion`; the command of `help`.
         self.name = ""
-        # Whether `init` replaces what is there.
+        # Whether `init` replaces existing files.
         self.force = False
-        # What `run` runs, and how the probe is set.
+        # The command of `run`, and the settings of the probe.
         self.words: list[str] = []
         self.records: str | None = None
         self.threshold: float | None = None
-        # What `trial` measures, and how.
+        # The call that `trial` measures, and the options of the measurement.
         self.statement = ""
         self.setup: list[str] = []
         self.against: str | None = None

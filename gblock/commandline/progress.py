@@ -1,4 +1,4 @@
-"""How far a long run is, on a terminal's last line."""
+"""A progress line for long runs, on a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-# Seconds: a run that is over sooner shows nothing, and no line is read in less than a tenth.
+# Seconds before the first line, and between two lines.
 _PATIENCE = 1.0
 _INTERVAL = 0.1
 
@@ -23,7 +23,7 @@ class Progress:
         self._drawn = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw, if it is time to."""
+        """Draw the line if the interval has passed."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -33,7 +33,7 @@ class Progress:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Leave nothing of it on the screen."""
+        """Remove the line from the screen."""
         if self._drawn:
             self._drawn = False
             self._stream.write("\r\x1b[K")

@@ -1,4 +1,4 @@
-"""The settings of one run: those of the project, and what the command line says instead."""
+"""The settings of one run: the project's, overridden by the command line."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def of(options: Options) -> Config:
     """Return the settings of a check.
 
     Raises:
-        UserError: for a file with settings that is wrong or does not exist.
+        UserError: for a configuration file that is invalid or does not exist.
     """
-    found = _found(options)
+    found = named(options)
     changes: dict[str, object] = {}
     if options.exclude is not None or options.extend_exclude:
         kept = found.exclude if options.exclude is None else ()
@@ -33,17 +33,49 @@ def of(options: Options) -> Config:
     return config.changed(found, **changes) if changes else found
 
 
-def _found(options: Options) -> Config:
+def are_changed(options: Options) -> bool:
+    """Return whether the command line changes the settings that a file has."""
+    changes = options.exclude, options.per_file_ignores
+    return bool(options.extend_exclude) or any(one is not None for one in changes)
+
+
+def named(options: Options) -> Config:
+    """Return the settings that the command line names, or those of the project.
+
+    Raises:
+        UserError: for a configuration file that is invalid or does not exist.
+    """
+    named = [path for path in options.paths if path != "-"]
+    return _given(options) or config.find(options.stdin_filename or (named[0] if named else "."))
+
+
+def of_project(options: Options) -> Config:
+    """Return the settings of the project whose records are read.
+
+    Raises:
+        UserError: for a configuration file that is invalid or does not exist.
+    """
+    return _given(options) or config.find(options.project or ".")
+
+
+def _given(options: Options) -> Config | None:
+    """Return the settings of ``--config``, or none with ``--isolated``; None without either."""
     if options.isolated:
         return config.Config()
-    if options.config is not None:
-        return config.load(options.config)
-    named = [path for path in options.paths if path != "-"]
-    return config.find(options.stdin_filename or (named[0] if named else "."))
+    return config.load(options.config) if options.config is not None else None
+
+
+def of_path(path: str) -> Config:
+    """Return the settings of the project that a file belongs to.
+
+    Raises:
+        UserError: for a configuration file that is invalid.
+    """
+    return config.find(path)
 
 
 def _from_here(patterns: Iterable[str], root: str) -> tuple[str, ...]:
-    """Return patterns that start from the working directory as if they started from the root."""
+    """Return patterns relative to the working directory as patterns relative to the root."""
     way = os.path.relpath(os.getcwd(), root).replace(os.sep, "/")
     if way == "." or way.startswith(".."):
         return tuple(patterns)
@@ -59,12 +91,12 @@ def _below(way: str, pattern: str) -> str:
 
 
 def shown(settings: Config, select: Iterable[str], ignore: Iterable[str]) -> str:
-    """Return the settings as a table of TOML that can be pasted.
+    """Return the settings as a TOML table.
 
     Args:
         settings: The settings.
-        select: What is selected in the end.
-        ignore: What is ignored in the end.
+        select: The effective selection.
+        ignore: The effective list of ignored names.
     """
     import json
 

@@ -67,7 +67,7 @@ class Step(NamedTuple):
 
     path: str
     done: str
-    """What was done, or why it was not."""
+    """The action, or the reason why nothing was done."""
 
 
 class Setup:
@@ -75,7 +75,7 @@ class Setup:
 
     Args:
         directory: The project's directory.
-        force: Whether what is there already is replaced.
+        force: True to replace existing files.
     """
 
     def __init__(self, directory: str, *, force: bool = False) -> None:
@@ -87,16 +87,16 @@ class Setup:
 
     @property
     def baseline(self) -> str:
-        """Where the baseline belongs."""
+        """The path of the baseline."""
         return self._path(BASELINE)
 
     @property
     def writes_baseline(self) -> bool:
-        """Whether there is no baseline yet, or it is to be replaced."""
+        """Return whether there is no baseline yet, or it is to be replaced."""
         return self._force or not os.path.exists(self.baseline)
 
     def settings(self) -> Step:
-        """Write the settings, in ``pyproject.toml`` where there is one.
+        """Write the settings, to ``pyproject.toml`` if it exists.
 
         Raises:
             UserError: if the file cannot be read or written.
@@ -139,14 +139,14 @@ class Setup:
         repos = re.search(r"^repos:[ \t]*(?:#[^\n]*)?\n", text, re.MULTILINE)
         if repos is None or entry is None:
             return Step(path, f"has no list of repos to add to; add:\n{_HOOK}")
-        # As deep as the entries that are there: YAML allows a list at its key's own column.
+        # Indented like the existing entries: YAML allows a list at its key's own column.
         hook = "".join(f"{entry[1]}{line[2:]}" for line in _HOOK.splitlines(keepends=True))
         at = repos.end()
         write(path, f"{text[:at]}{hook}{text[at:]}")
         return Step(path, "hook added")
 
     def pipeline(self) -> Step:
-        """Write a workflow for GitHub, or say what belongs into GitLab's pipeline.
+        """Write a workflow for GitHub, or print the job for GitLab's pipeline.
 
         Raises:
             UserError: if the file cannot be written.

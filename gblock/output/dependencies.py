@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gblock.catalog import Blocker
+    from gblock.catalog.blockers import Blocker
     from gblock.packages.dependencies import Dependencies, Dependency
-    from gblock.project.reading.imports import Import
+    from gblock.project.reading.imports import ImportLine
 
 FORMATS = ("text", "json")
 _FEW = 3
@@ -82,7 +82,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
-def _place(one: Import) -> str:
+def _place(one: ImportLine) -> str:
     return f"{printable(relative_name(one.path))}:{one.row}"
 
 

@@ -1,7 +1,7 @@
-"""What identifies a diagnostic from run to run, so that other programs know it again.
+"""Fingerprints: stable identities of diagnostics across runs, for other programs.
 
-As in a baseline no row is part of it: an edit above, a new name of a variable or another format of
-the code leaves it as it is. A file that moves has new ones.
+As in a baseline, no row is included, so edits above, renamed variables and reformatting change
+nothing. A file that is moved gets new fingerprints.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def fingerprints(diagnostics: Iterable[Diagnostic]) -> dict[Diagnostic, str]:
-    """Return a fingerprint for each diagnostic, of which no two are the same.
+    """Return a unique fingerprint for each diagnostic.
 
     Args:
-        diagnostics: All of a run, hidden ones too: a suppression must not change the others'.
+        diagnostics: All of a run, hidden ones too, so that a suppression changes no other one.
     """
     counts: dict[tuple[str, ...], int] = {}
     found: dict[Diagnostic, str] = {}

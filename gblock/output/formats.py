@@ -18,7 +18,7 @@ class Format(NamedTuple):
     """The text for an empty report, so that a clean run imports no module; None if the module
     renders an empty report, too."""
     is_documented: bool = False
-    """Whether it shows the rules' pages, which the report must then include."""
+    """True if it shows the rules' pages, which the report must then include."""
 
 
 def named(formats: Mapping[str, Format], name: str) -> Format:

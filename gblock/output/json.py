@@ -8,7 +8,7 @@ from gblock.output import urls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.diagnostics import Diagnostic, Location, Observed, Related, Report
+    from gblock.diagnostics import Diagnostic, Fix, Location, Observed, Related, Report
 
 
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
@@ -34,23 +34,43 @@ def _object(diagnostic: Diagnostic, report: Report) -> dict[str, object]:
         "path": [_related(step) for step in diagnostic.path],
         "paths": [[_related(step) for step in path] for path in diagnostic.paths],
         "cause": diagnostic.cause or None,
-        # ruff's field for a feature that gblock does not have, for readers that expect it.
-        "fix": None,
+        "fix": _fix(diagnostic.fix),
         "url": urls.of_rule(diagnostic.code),
         "blocker_url": urls.of_blocker(diagnostic, report),
     }
 
 
 def _related(related: Related) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
         "filename": related.filename,
         "location": _place(related.location),
         "message": related.message,
     }
+    if related.context:
+        found |= {"context": related.context, "path": [_related(step) for step in related.path]}
+    return found
 
 
 def _place(location: Location) -> dict[str, int]:
     return {"row": location.row, "column": location.column}
+
+
+def _fix(fix: Fix | None) -> dict[str, object] | None:
+    if fix is None:
+        return None
+    return {
+        "applicability": fix.applicability,
+        "message": fix.message,
+        "edits": [
+            {
+                "filename": edit.filename,
+                "content": edit.content,
+                "location": _place(edit.location),
+                "end_location": _place(edit.end_location),
+            }
+            for edit in fix.edits
+        ],
+    }
 
 
 def _observed(observed: Observed | None) -> dict[str, object] | None:

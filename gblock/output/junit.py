@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render(report: Report, _source_of: object = None, _width: int | None = None) -> str:
-    """Return the document: a suite for each file, and one that passes where there is nothing."""
+    """Return the document: a suite for each file, or a passing one without diagnostics."""
     failures, errors = len(report.diagnostics), len(report.problems)
     tests = failures + errors or 1
     lines = [

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 _HEADS = {
-    "waits": "lets go of the GIL around a function that waits",
+    "waits": "releases the GIL around a function that waits",
     "held": "reaches a function that waits with the GIL held",
-    "leaves": "lets go of the GIL for a reason that is not known",
+    "leaves": "releases the GIL for an unknown reason",
 }
 _FEW = 8
 """The number of names in a line."""

@@ -18,7 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, RulePage
+    from gblock.diagnostics import (
+        Diagnostic,
+        Edit,
+        Fix,
+        Location,
+        Problem,
+        Related,
+        Report,
+        RulePage,
+    )
 
     Object = dict[str, object]
 
@@ -36,7 +45,7 @@ _KINDS = {
 def render(
     report: Report, source_of: Callable[[str], str | None], _width: int | None = None
 ) -> str:
-    """Return the log of one run; what is hidden stands there with the reason for it."""
+    """Return the log of one run; hidden diagnostics are included with the reason."""
     every = [(one, None) for one in report.diagnostics]
     shown = [*every, *((one.diagnostic, one.reason) for one in report.hidden)]
     ids = fingerprints(diagnostic for diagnostic, _ in shown)
@@ -127,6 +136,8 @@ def _result(
             {"threadFlows": [{"locations": [{"location": _place(step)} for step in path]}]}
             for path in paths
         ]
+    if diagnostic.fix is not None:
+        result["fixes"] = [_fix(diagnostic.fix)]
     if reason is not None:
         result["suppressions"] = [{"kind": _KINDS[reason], "justification": reason}]
     properties = {
@@ -139,6 +150,31 @@ def _result(
     }
     result["properties"] = {key: value for key, value in properties.items() if value}
     return result
+
+
+def _fix(fix: Fix) -> Object:
+    changes = [
+        {
+            "artifactLocation": _artifact(filename),
+            "replacements": [_replacement(edit) for edit in fix.edits if edit.filename == filename],
+        }
+        for filename in dict.fromkeys(edit.filename for edit in fix.edits)
+    ]
+    return {
+        "description": {"text": fix.message},
+        "artifactChanges": changes,
+        "properties": {"applicability": fix.applicability},
+    }
+
+
+def _replacement(edit: Edit) -> Object:
+    region = {
+        "startLine": edit.location.row,
+        "startColumn": edit.location.column,
+        "endLine": edit.end_location.row,
+        "endColumn": edit.end_location.column,
+    }
+    return {"deletedRegion": region, "insertedContent": {"text": edit.content}}
 
 
 def _place(related: Related) -> Object:
@@ -161,7 +197,7 @@ def _artifact(filename: str) -> Object:
     uri = quote(os.fsencode(filename.replace(os.sep, "/")))
     if os.path.isabs(filename):
         return {"uri": f"file://{uri}"}
-    # What stands before a colon would be read as a scheme; `quote` has taken care of it.
+    # `quote` also escapes a colon, before which a reader would expect a scheme.
     return {"uri": uri, "uriBaseId": _BASE}
 
 
@@ -173,7 +209,7 @@ class _Lines:
         self._lines: dict[str, list[str]] = {}
 
     def between(self, filename: str, first: int, last: int) -> str | None:
-        """Return some rows, None where the file cannot be had or has become shorter."""
+        """Return some rows, None if the file is unavailable or has become shorter."""
         if filename not in self._lines:
             self._lines[filename] = (self._source_of(filename) or "").split("\n")
         return "\n".join(self._lines[filename][first - 1 : last]) or None

@@ -14,11 +14,12 @@ def summary(report: Report) -> str:
     reported = [counted(count, label) for count, label in counts if count]
     first = " and ".join(filter(None, [", ".join(reported[:-1]), *reported[-1:]]))
     silences = [
+        (report.fixed, "fixed"),
         (report.suppressed, "suppressed"),
         (report.baselined, "baselined"),
         (report.older, "not new"),
         (report.elsewhere, "in processes without gevent"),
-        (report.idle, "in commands, migrations and tests"),
+        (report.idle, "in code that no greenlet runs"),
         (report.below_severity, "below --min-severity"),
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gblock.output.causes import Cause, causes
 from gblock.output.excerpt import excerpt
+from gblock.output.fixable import mark
 from gblock.output.place import place, printable
 from gblock.output.seconds import observed_sentence
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _PLAIN_ROOM = 120
 _MOST = 8
 """The number of further places listed for a cause."""
+_FEW = 3
+"""The number of calls listed that run through a diagnostic."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -28,8 +31,8 @@ def render(report: Report, source_of: Callable[[str], str | None], width: int | 
     else:
         shown = causes(report.diagnostics)
     if width is None:
-        return "".join(_plain(one, lines_of) for one in shown)
-    return _coloured(shown, lines_of, width) if shown else ""
+        return "".join(_plain(one, lines_of, report) for one in shown)
+    return _coloured(shown, lines_of, width, report) if shown else ""
 
 
 class _Sources:
@@ -69,7 +72,15 @@ def _sentences(cause: Cause) -> Iterator[tuple[str, str]]:
         yield "instead", printable(diagnostic.help)
     if diagnostic.observed:
         yield "observed", observed_sentence(diagnostic.observed)
+    through = [one for one in diagnostic.related if one.context]
+    for one in through[:_FEW]:
+        way = " → ".join([*(step.message for step in one.path), one.message])
+        yield "through", f"{place(one.filename, one.location)}: {printable(way)}"
+    if len(through) > _FEW:
+        yield "through", f"{len(through) - _FEW} more; --output-format json lists them"
     for related in diagnostic.related:
+        if related.context:
+            continue
         yield "see", f"{place(related.filename, related.location)}: {printable(related.message)}"
     for other in cause.others[:_MOST]:
         yield "also", f"{place(other.filename, other.location)}: {printable(other.message)}"
@@ -77,10 +88,10 @@ def _sentences(cause: Cause) -> Iterator[tuple[str, str]]:
         yield "also", f"{len(cause.others) - _MOST} more places; --output-format concise lists them"
 
 
-def _plain(cause: Cause, sources: _Sources) -> str:
+def _plain(cause: Cause, sources: _Sources, report: Report) -> str:
     diagnostic = cause.first
     where = place(diagnostic.filename, diagnostic.location)
-    kind = f"{diagnostic.severity.label}[{diagnostic.code}]"
+    kind = f"{diagnostic.severity.label}[{diagnostic.code}]{mark(diagnostic, report)}"
     lines = [f"{where}: {kind} {printable(diagnostic.message)}"]
     gutter = f"{diagnostic.location.row:>5}"
     shown = _excerpt(diagnostic, sources, _PLAIN_ROOM)
@@ -90,7 +101,7 @@ def _plain(cause: Cause, sources: _Sources) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _coloured(shown_causes: list[Cause], sources: _Sources, width: int) -> str:
+def _coloured(shown_causes: list[Cause], sources: _Sources, width: int, report: Report) -> str:
     from rich.text import Text
 
     from gblock.output.terminal import Page
@@ -104,6 +115,7 @@ def _coloured(shown_causes: list[Cause], sources: _Sources, width: int) -> str:
             (place(diagnostic.filename, diagnostic.location), "bold"),
             ": ",
             (f"{label}[{diagnostic.code}]", style),
+            (mark(diagnostic, report), "bold"),
             " ",
             printable(diagnostic.message),
         )

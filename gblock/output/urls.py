@@ -1,4 +1,4 @@
-"""Where the pages of rules and blockers stand."""
+"""Addresses of the pages of rules and blockers."""
 
 from __future__ import annotations
 
@@ -19,4 +19,9 @@ def of_blocker(diagnostic: Diagnostic, report: Report) -> str | None:
     """Return the address of the blocker's entry; a project's own catalog has no page."""
     if diagnostic.blocker is None or diagnostic.blocker in report.own_blockers:
         return None
-    return f"{_PAGES}/blockers.md#{diagnostic.blocker}"
+    return of_entry(diagnostic.blocker)
+
+
+def of_entry(blocker: str) -> str:
+    """Return the address of the entry of one of gblock's own blockers."""
+    return f"{_PAGES}/blockers.md#{blocker}"

@@ -100,12 +100,12 @@ class Measurement(NamedTuple):
 
     @property
     def blocked(self) -> bool:
-        """Whether other greenlets had to wait for the statement."""
+        """Return whether other greenlets had to wait for the statement."""
         return self.max_gap > self.limit
 
     @property
     def work(self) -> Work:
-        """Whether the statement waited or used the CPU."""
+        """Return whether the statement waited or used the CPU."""
         half = (self.elapsed - (self.starved or 0.0)) / 2
         if self.cpu is not None and self.cpu >= half:
             return "worked"
@@ -124,7 +124,7 @@ class Measurement(NamedTuple):
 
     @property
     def gil(self) -> Gil | None:
-        """Whether native threads ran meanwhile; None if it did not block, or crashed."""
+        """Return whether native threads ran meanwhile; None if it did not block, or crashed."""
         if not self.blocked or self.signal is not None:
             return None
         if self.max_tick > max(IMMEDIATE, self.max_gap / 2):
@@ -136,7 +136,7 @@ class Measurement(NamedTuple):
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether the machine may have caused the gap."""
+        """Return whether the machine may have caused the gap."""
         if not self.blocked or self.signal is not None:
             return False
         starved = self.starved if self.starved is not None else 0.0
@@ -145,7 +145,7 @@ class Measurement(NamedTuple):
 
 
 class Threadpool(NamedTuple):
-    """Whether the hub's threadpool helps."""
+    """The result of running the statement in the hub's threadpool."""
 
     help: Help
     max_gap: float | None = None
@@ -174,7 +174,7 @@ class Trial(NamedTuple):
 
     @property
     def is_agreed(self) -> bool:
-        """Whether all runs have the same verdict."""
+        """Return whether all runs have the same verdict."""
         return len({run.verdict for run in self.runs}) == 1
 
 
@@ -335,7 +335,10 @@ class _Process:
         """Return the exception of the user's code, in one line."""
         message = " ".join(str(told["message"]).split())
         if told["phase"] == "gevent":
-            return f"gevent cannot be imported by {self.python} ({message}): name another --python"
+            return (
+                f"gevent cannot be imported by {self.python} ({message}): name another --python, "
+                f"or install it: {self.python} -m pip install gevent"
+            )
         if told["phase"] == "patch":
             return message
         place = f", line {told['line']}," if told["line"] > 1 else ""

@@ -15,6 +15,18 @@ _PATCHED = (
     "The process is patched: call the module's own function, not an original that was kept from "
     "before or comes from `get_original`."
 )
+_BLAMELESS = {
+    "starved": (
+        "Compare the CPU limit (`nr_throttled` in cpu.stat) and the number of processes with the "
+        "CPUs. A stopped process (SIGSTOP, a paused container, a suspended machine) looks the same."
+    ),
+    "thread": (
+        "Find the native thread that keeps the GIL, such as a task of the threadpool or a "
+        "library's own: GBLOCK_PROBE_WATCHDOG=0.5 writes the stacks of all threads. Run its work "
+        "in another process."
+    ),
+}
+"""The remedies of classes for which no call site is to blame."""
 KINDS = {
     "waits": "waits in native code or in a system call",
     "cpu": "works on the CPU",
@@ -92,15 +104,16 @@ def by(observed: Observations, what: str) -> str:
 
     Args:
         observed: The observations.
-        what: ``hour`` (blocks with a call site to blame) or ``host`` (all blocks).
+        what: ``hour`` (blocks with a call site to blame), ``host`` or ``version`` (all blocks).
     """
     rows: dict[str, tuple[int, float]] = {}
     if what == "hour":
         rows = {moment(hour)[:16]: (times, total) for hour, times, total in observed.hours}
     else:
         for process in observed.processes:
-            times, total = rows.get(process.host, (0, 0.0))
-            rows[process.host] = times + process.blocks, total + process.blocked
+            name = process.host if what == "host" else version(process)
+            times, total = rows.get(name, (0, 0.0))
+            rows[name] = times + process.blocks, total + process.blocked
     if not rows:
         return ""
     width = max(map(len, (what, *rows)))
@@ -108,6 +121,13 @@ def by(observed: Observations, what: str) -> str:
     for name, (times, total) in sorted(rows.items()):
         lines.append(f"{printable(name):{width}}  {times:>9,}  {seconds(total):>10}")
     return "\n".join(lines) + "\n"
+
+
+def version(process: WatchedProcess) -> str:
+    """Return the service's release, or without one the versions of Python and gevent."""
+    if process.release:
+        return process.release
+    return f"Python {process.python or '?'}, gevent {process.gevent or '?'}"
 
 
 def label(process: WatchedProcess) -> str:
@@ -126,7 +146,7 @@ def where(site: ObservedSite) -> str:
             return KINDS[site.kind]
         if site.is_frameless:
             return "C code that gevent calls itself: a callback of the loop, or a greenlet's target"
-        return "a call site that is not known"
+        return "an unknown call site"
     line = f":{site.line}" if site.line is not None else ""
     function = f" in {site.function}" if site.function else ""
     return printable(f"{site.filename}{line}{function}")
@@ -155,6 +175,10 @@ def facts(site: ObservedSite) -> list[tuple[str, str]]:
         lines.append(("calls", "nothing with a name: Python code of its own, or an operator"))
     if site.candidates and site.is_blamed and not site.symbol:
         lines.append(("nearly", printable(", ".join(site.candidates[:4]))))
+    if site.routes:
+        shown = ", ".join(site.routes[:3])
+        more = f" and {len(site.routes) - 3} more" if len(site.routes) > 3 else ""
+        lines.append(("serves", printable(shown + more)))
     if site.is_spawned:
         lines.append(("spawned", "on this line, as the greenlet's target"))
     if site.blockers:
@@ -170,7 +194,9 @@ def facts(site: ObservedSite) -> list[tuple[str, str]]:
     if site.unfinished:
         ends = f"{site.unfinished:,} of {site.times:,}: their ends were not seen"
         lines.append(("unfinished", ends))
-    if site.is_original:
+    if site.kind in _BLAMELESS:
+        lines.append(("instead", _BLAMELESS[site.kind]))
+    elif site.is_original:
         lines.append(("instead", _PATCHED))
     elif site.blockers:
         lines.append(("instead", site.blockers[0].remedy(site.symbol)))

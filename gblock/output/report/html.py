@@ -17,6 +17,8 @@ _MOST_BLOCKS = 1000
 """The limit of blocks in one row: of more, the longest are drawn."""
 _NARROWEST = 1.5
 """In thousandths of the width: a shorter block would be invisible."""
+_SHORTEST = 8
+"""The same for the life of a process, which is to be found and zoomed in on."""
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 
 
@@ -44,6 +46,7 @@ def render(observed: Observations, _width: int | None = None) -> str:
         known_kinds=facts.KINDS,
         report=facts,
         line=_time_line(observed),
+        hosts=sorted({process.host for process in observed.processes if process.host}),
     )
 
 
@@ -92,7 +95,8 @@ def _row(
         "label": facts.label(process),
         "command": printable(" ".join(process.command)),
         "x": round((process.started - start) * scale, 2),
-        "width": round(max((process.last - process.started) * scale, _NARROWEST), 2),
+        "width": round(max((process.last - process.started) * scale, _SHORTEST), 2),
+        "is_short": (process.last - process.started) * scale < _SHORTEST,
         "blocks": [
             {
                 # The shortest last, so that none is under another.
@@ -100,6 +104,8 @@ def _row(
                 "width": round(max(block.seconds * scale, _NARROWEST), 2),
                 "kind": block.kind if block.kind in facts.KINDS else "unknown",
                 "site": block.site,
+                "start": block.start,
+                "end": block.start + block.seconds,
                 "title": f"{moment(block.start)}: {'' if block.finished else 'at least '}"
                 f"{seconds(block.seconds)}, {printable(block.kind)}, "
                 f"{facts.where(observed.sites[block.site])}",

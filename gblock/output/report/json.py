@@ -73,6 +73,7 @@ def _site(site: ObservedSite) -> dict[str, object]:
         ],
         "spawned": site.is_spawned,
         "exact": site.exact,
+        "routes": list(site.routes),
         "candidates": list(site.candidates),
         "patched": site.is_patched,
         "original": site.is_original,
@@ -85,5 +86,5 @@ def _frame(frame: Frame) -> dict[str, object]:
         "filename": frame.file,
         "line": frame.line,
         "function": frame.function,
-        "user": frame.user,
+        "user": bool(frame.user),
     }
