@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gblock import catalog
+from gblock.catalog.blockers import Belief
 from gblock.errors import UserError
 from gblock.output.seconds import seconds
 
@@ -96,7 +97,7 @@ def _word(result, subjects):
 
 
 def _remarks(result):
-    """What whoever reads the figures should look at; it contradicts nothing."""
+    """Return remarks on the figures for the reader, none of which is a contradiction."""
     remarks = []
     if result.call.typical.is_uncertain:
         remarks.append("the machine was busy")
@@ -164,8 +165,8 @@ def _update(results, subjects, known):
 
 
 def _is_proof(result, subjects):
-    """Whether a blocker did block, and of a belief came what the catalog says."""
-    if isinstance(subjects[result.scenario.blocker], catalog.Belief):
+    """Return whether a blocker did block, and of a belief came what the catalog says."""
+    if isinstance(subjects[result.scenario.blocker], Belief):
         return not _contradictions(result, subjects)
     return result.call.typical.blocked
 

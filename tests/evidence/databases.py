@@ -62,7 +62,7 @@ _DONE = struct.pack(">BBBBBBIIIHH", 22, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 
 
 def aerospike(connection):
-    """Tell of a cluster of one node, and find every key, but no record."""
+    """Answer as a cluster of one node that finds every key, but no record."""
     stream = connection.makefile("rb")
     while True:
         head = int.from_bytes(_exactly(stream, 8), "big")

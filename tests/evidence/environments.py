@@ -18,7 +18,7 @@ class Environments:
 
     Args:
         directory: Where they are, or will be.
-        say: Takes a line for whoever waits.
+        say: Prints a line of progress.
     """
 
     def __init__(self, directory, say):

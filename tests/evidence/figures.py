@@ -19,7 +19,7 @@ KEYS = (
 )  # fmt: skip
 """In the order in which they are written."""
 KEPT = ("remedy", "remedy_max_gap")
-"""What stays where only the call was measured again."""
+"""Return the figures to keep if only the call was measured again."""
 KINDS = ("blocker", "belief", "harmless")
 
 

@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from gblock import catalog, trial
+from gblock import trial
+from gblock.catalog.blockers import Belief, Blocker
 from gblock.distribution import normalized
 from gblock.errors import UserError
 
@@ -20,7 +21,7 @@ NAMES = Path(__file__).with_name("names.py")
 
 
 class Result(NamedTuple):
-    """What became of a scenario."""
+    """The outcome of a scenario."""
 
     scenario: object
     call: trial.Trial | None = None
@@ -61,7 +62,7 @@ class Environment:
         return f"not installed: {', '.join(lacking)}" if lacking else ""
 
     def has(self, requirement):
-        """Whether a distribution is installed in a version that will do."""
+        """Return whether a distribution is installed in a version that will do."""
         name, bound = re.match(r"([\w.-]+)(.*)", requirement).groups()
         version = self.distributions.get(normalized(name))
         return version is not None and _fits(version, bound)
@@ -124,9 +125,7 @@ def _run(scenario, subject, environment, found, directory, repeat):
         # What scenarios write goes away with them.
         environment={**os.environ, "TMPDIR": directory},
     )
-    call = trial.trial(
-        plan, threadpool=scenario.remedy is None and isinstance(subject, catalog.Blocker)
-    )
+    call = trial.trial(plan, threadpool=scenario.remedy is None and isinstance(subject, Blocker))
     remedy = None
     if scenario.remedy:
         setup = f"{prelude(found)}\n{scenario.remedy_setup}\n{scenario.setup}"
@@ -148,19 +147,19 @@ def prelude(found):
 
 
 def subjects(known):
-    """What scenarios are for, by id: blockers, and beliefs that are none."""
+    """Return the subjects of scenarios by id: blockers, and beliefs."""
     return known.by_id | {belief.id: belief for belief in known.beliefs}
 
 
 def contradictions(result, subject):
-    """What the measurement says and the catalog does not, one line each.
+    """Return the contradictions between measurement and catalog, one line each.
 
     Only what a service would notice: whether it blocks, what for, whether the GIL is released,
     and whether the remedy is one.
     """
     if result.call is None:
         return []
-    if isinstance(subject, catalog.Belief):
+    if isinstance(subject, Belief):
         return _disproof(result.call.typical, subject)
     return _differences(result, subject)
 

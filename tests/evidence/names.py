@@ -3,7 +3,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from types import SimpleNamespace  # noqa: F401 - what servers are told in
+from types import SimpleNamespace  # noqa: F401 - imported by servers
 
 from gevent.monkey import get_original
 

@@ -1,4 +1,4 @@
-"""What is still to be done, computed: `python -m tests.evidence.rest` writes `open.toml`."""
+"""Compute the open work: `python -m tests.evidence.rest` writes `open.toml`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rest(known, scenes):
 
 
 def reasons(text):
-    """What stands as a comment beside ids in the text of `open.toml`, by id."""
+    """Return the comments beside ids in the text of `open.toml`, by id."""
     return dict(re.findall(r'^ *"([\w-]+)", *# *(.+)$', text, re.MULTILINE))
 
 

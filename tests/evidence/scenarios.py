@@ -1,4 +1,4 @@
-"""Scenarios: what is run to prove an entry of the catalog. They stand in TOML files beside this."""
+"""Scenarios: code that proves an entry of the catalog, in the TOML files beside this module."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @property
     def called(self) -> str:
-        """What stands in the catalog as the call."""
+        """The call, as the catalog names it."""
         return self.title or _line(self.call)
 
     @property
     def remedied(self) -> str:
-        """What stands in the catalog as the remedy."""
+        """The remedy, as the catalog names it."""
         if self.remedy is None:
             return self.remedy_title or "gevent.get_hub().threadpool.apply(f, args)"
         return self.remedy_title or _line(self.remedy)
 
 
 class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab", kw_only=True):
-    """What is still to be done: lists of blockers, which can only shrink."""
+    """The open work: lists of blockers, which can only shrink."""
 
     without_scenario: tuple[str, ...]
     without_figures: tuple[str, ...]

@@ -48,7 +48,7 @@ def _service(port, **names):
 
 
 def free_port():
-    """A port that nobody has at the moment."""
+    """Return a port that is free at the moment."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return probe.getsockname()[1]
@@ -123,7 +123,7 @@ def slapd(python):
 
 
 def _certificate(directory):
-    """Make a certificate that nobody has signed: `certificate.pem` and `key.pem`."""
+    """Make a self-signed certificate: `certificate.pem` and `key.pem`."""
     command = [_binary("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
     command += ["-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "certificate.pem"]
     _run(command, cwd=directory)
@@ -451,7 +451,7 @@ server.wait_for_termination()
 
 @contextlib.contextmanager
 def grpc_server(python):
-    """A gRPC server for every method there is.
+    """A gRPC server that implements every method.
 
     `/evidence.Slow/Wait`, `/Stream`, `/Together` and `/Each` take seconds as bytes and wait so
     long. Any other method answers after half a second with an empty message, or with the one
@@ -465,6 +465,48 @@ def grpc_server(python):
     ):
         names = {"target": f"{LOOPBACK}:{port}", "answers": answers}
         yield {"host": LOOPBACK, "port": port, **names}
+
+
+_I2C = """
+import stat, sys, time
+import fuse
+
+class Bus(fuse.Operations):
+    def getattr(self, path, handle=None):
+        kind = stat.S_IFDIR if path == "/" else stat.S_IFREG
+        return {"st_mode": kind | 0o600, "st_nlink": 1, "st_size": 0}
+
+    def open(self, path, flags):
+        return 3
+
+    def ioctl(self, path, command, *rest):
+        if command == 0x0720:  # I2C_SMBUS, a transfer
+            time.sleep(0.5)
+        return 0
+
+fuse.FUSE(Bus(), sys.argv[1], foreground=True)
+"""
+
+
+@contextlib.contextmanager
+def i2c(python):
+    """A slow bus: a file, in user space, on which each transfer by `ioctl` takes 0.5 s."""
+    _check(python, "fuse")
+    unmount = [_binary("fusermount", "fusermount3"), "-uz"]
+    directory = tempfile.mkdtemp(prefix="evidence-bus-")
+    process = subprocess.Popen([python, "-c", _I2C, directory], stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + _START
+        while not os.path.ismount(directory):
+            if process.poll() is not None or time.monotonic() > end:
+                raise MissingError("a file system in user space cannot be mounted")
+            time.sleep(0.05)
+        yield {"path": os.path.join(directory, "bus")}
+    finally:
+        subprocess.run([*unmount, directory], capture_output=True, check=False)
+        process.kill()
+        process.wait()
+        os.rmdir(directory)
 
 
 _ZEROMQ = """
@@ -566,6 +608,7 @@ KNOWN = {
     "ftp": _speaking(lines.ftp),
     "grpc-server": grpc_server,
     "hang-up": hang_up,
+    "i2c": i2c,
     "imap": _speaking(lines.imap),
     "kdc": kdc,
     "mariadb": _service(3306, user="root", password="", database="test"),
@@ -597,7 +640,7 @@ SLOW = "slow-"
 
 
 def is_known(need):
-    """Whether a scenario can need this."""
+    """Return whether a scenario can need this."""
     return need in KNOWN or need.removeprefix(SLOW) in KNOWN
 
 
