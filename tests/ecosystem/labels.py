@@ -5,9 +5,9 @@
 LABELS.jsonl holds one call site a line: repo, commit, path, line, name_line, call, target, verdict
 (blocks, safe or debatable) and tags. CHECKOUTS is a directory with a checkout of each repository,
 at the commit that the labels name, in a directory called OWNER__NAME. None of it is part of gblock.
-A call that blocks through an ORM is told once, at the string that chooses its driver: there such a
-label is covered, and one that is safe must not be.
-Exits 1 if a label comes out wrong that no tag excuses.
+A call that blocks through an ORM is reported once, at the string that names its driver. Such a
+label counts as covered, and a safe one must not be.
+Exits 1 if a label without an excusing tag is judged wrongly.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ BEYOND_FILES = {"non_gevent"}
 
 
 def reported(root: Path) -> dict[tuple[str, int], Diagnostic]:
-    """What gblock reports of a checkout, by path and by every row that a label may name."""
+    """Return gblock's diagnostics of a checkout, by path and by every row that a label may name."""
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     found = {}
     for diagnostic in check(
         Request([str(root)], config, min_severity="note", all_contexts=True)
     ).diagnostics:
+        if diagnostic.context == "native-thread":
+            continue  # counted as a call that no hub waits for
         path = str(Path(diagnostic.filename).resolve().relative_to(root.resolve()))
         for row in range(diagnostic.location.row, diagnostic.end_location.row + 1):
             found.setdefault((path, row), diagnostic)
@@ -46,7 +48,15 @@ def reported(root: Path) -> dict[tuple[str, int], Diagnostic]:
 
 
 def covered(label: dict[str, Any], found: Iterable[Diagnostic]) -> Diagnostic | None:
-    """The diagnostic at a string that chooses the driver of a labelled call through an ORM."""
+    """Return the diagnostic of the driver that a labelled call through an ORM uses."""
+    through = (
+        [one for one in found if one.code == "blocking-driver"] if "orm" in label["tags"] else ()
+    )
+    for diagnostic in through:
+        for one in diagnostic.related:
+            rows = (label["line"], label["name_line"])
+            if one.context and one.filename.endswith(label["path"]) and one.location.row in rows:
+                return diagnostic
     words = set(re.findall(r"[\w-]+", label["target"].lower()))
     for diagnostic in found if "orm" in label["tags"] else ():
         if diagnostic.code == "blocking-driver" and diagnostic.blocker is not None:

@@ -38,8 +38,8 @@ EXPLAINED = {
 LAUNCHER = "the launcher that also starts the gevent process imports it in another branch"
 BY_WEB = "the web process on gevent imports it at its start; its time.sleep is patched there"
 COMMANDS = "drift-admin imports all its commands; the one that patches does so in a function"
-# Why a file is not told to be without gevent although a label in it says so: which processes
-# reach it can be checked with ``gblock processes --output-format json``.
+# Reasons why gblock does not classify a file as running without gevent although a label does. The
+# processes that reach a file are in ``gblock processes --output-format json``.
 EXPLAINED_SHARED = {
     ("dgnorth/drift", "drift/management/commands/ami.py"): COMMANDS,
     ("dgnorth/drift", "drift/management/commands/logs.py"): COMMANDS,
@@ -100,7 +100,7 @@ def compare_patches(facts, patches, root, tally) -> int:
 
 
 def compare_order(facts, processes, root, tally) -> int:
-    """Whether something that has to be patched first is imported before a patch."""
+    """Return whether something that has to be patched first is imported before a patch."""
     wrong = 0
     late = {}
     for process in processes.all():
