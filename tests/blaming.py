@@ -94,7 +94,7 @@ class Piece(NamedTuple):
     family: str
     code: str
     symbol: str | None = None
-    """What is called, if one call is to blame."""
+    """The callee, if one call is to blame."""
     setup: str = ""
     entered: bool = False
 
@@ -324,7 +324,7 @@ class Case(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether something was said for certain that is not so."""
+        """Return whether something was said for certain that is not so."""
         if self.confidence != "exact":
             return False
         if self.drawn.piece.family == "mixed":
@@ -337,7 +337,7 @@ class Case(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it is a wait or a call that keeps the GIL, which one call is to blame for."""
+        """Return whether one call is to blame: a wait, or a call that keeps the GIL."""
         piece = self.drawn.piece
         if piece.family == "held-works" and self.cpu < 0.11:
             return False  # it was the host that made it long

@@ -1,13 +1,18 @@
-"""What every test may use, and how snapshots are recorded."""
+"""Fixtures of all tests, and the recording of snapshots."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import types
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A check of a fixture leaves no cache beside it; the tests of the cache turn it on.
+os.environ["GBLOCK_NO_CACHE"] = "1"
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -18,7 +23,29 @@ def pytest_addoption(parser):
     )
 
 
+# A machine that is loaded takes as long as it takes.
+hypothesis.settings.register_profile(
+    "gblock", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("gblock")
+
+
+def pytest_xdist_auto_num_workers(config):
+    """The number of workers: none for a few files, and none for tests that time processes."""
+    is_whole = config.args_source.name != "ARGS" and config.getoption("markexpr") == "not live"
+    return None if is_whole else 0
+
+
 def pytest_configure(config):
+    # A shell starts a command in the background with SIGINT ignored; processes of tests inherit it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Coverage is of the tests' own process: in what they start it would change what is timed. A
+    # server that no test times is started with `harness.measured()`.
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses"):
+        settings = os.environ.pop("COVERAGE_PROCESS_START", None)
+        if settings:
+            os.environ["COVERAGE_SETTINGS"] = settings
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is refused where CI is set: look at what you record")
 
@@ -28,6 +55,14 @@ def pytest_sessionfinish(session):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") and reporter and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_its_own(tmp_path_factory):
+    """Keep results of earlier runs, and of other workers, out of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture

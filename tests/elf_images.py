@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 CODE, DATA = 0x1000, 0x4000
-"""Where the code and the writable data of an image lie, in memory and in the file."""
+"""Addresses of an image's code and writable data, in memory and in the file."""
 
 
 X86_64, AARCH64 = 62, 183

@@ -7,23 +7,53 @@ another rule fails. Two markers hold known limits, and fail the day that the lim
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from pathlib import Path
 
-from gblock import catalog, engine
+from gblock import engine, measurements
 from gblock.config import Config
 from gblock.diagnostics import Report
-from gblock.project.names.expressions import Place
 from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
 from gblock.project.reading.modules import Modules
 
-CATALOG = catalog.load()
+CATALOG = measurements.load()
+"""The catalog with its figures: reading it takes a third of a second."""
 
 INSTALLED = str(Path(__file__).parent / "fixtures" / "environment")
 """The packages that `unknown-native-call` finds installed."""
 
 _MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
+
+
+def measured():
+    """The environment of a process whose coverage is measured, if that of the tests is."""
+    settings = os.environ.get("COVERAGE_SETTINGS")
+    return {**os.environ, "COVERAGE_PROCESS_START": settings} if settings else dict(os.environ)
+
+
+def every(entries, name="id"):
+    """Run a test once over all entries; its failure names each entry that fails, and why.
+
+    The catalog has thousands: pytest takes longer to start a test than most of them take.
+    """
+
+    def decorated(test):
+        def over_all():
+            failed = {}
+            for one in entries:
+                try:
+                    test(one)
+                except AssertionError as error:
+                    failed[getattr(one, name)] = str(error)
+            assert {} == failed
+
+        over_all.__name__, over_all.__doc__ = test.__name__, test.__doc__
+        return over_all
+
+    return decorated
 
 
 def check(paths, config: Config, **options: object) -> Report:
@@ -97,7 +127,7 @@ def assert_project(root: Path, **options: object) -> None:
 
 
 def inferring(root: Path, files: dict[str, str], sources: tuple[str, ...] = ()) -> Inference:
-    """What can be told about a project of these files, with all of the catalog."""
+    """Return the inference for a project of these files, with the whole catalog."""
     paths = []
     for name, text in files.items():
         path = root / name

@@ -10,25 +10,42 @@ import textwrap
 import time
 from pathlib import Path
 
+# For programs of their own: the functions alone.
+SETTLE = '''
+import sys, time
+import gevent
+
+
+def looks():
+    """The samples of this hub so far, None while nothing samples it."""
+    probe = getattr(sys.modules.get("gblock.runtime_probe"), "_probe", None)
+    watch = probe and probe.watches.get(id(gevent.get_hub()))
+    return watch.sampler.samples if watch and watch.sampler.disabled is None else None
+
+
+def settle(seconds=0.15):
+    """Let the loop turn and the probe look at it twice; nothing here blocks.
+
+    A loaded machine may need longer.
+    """
+    began, seen = time.perf_counter(), looks()
+    while (elapsed := time.perf_counter() - began) < 10:
+        gevent.sleep(0.005)
+        now = looks()
+        if elapsed >= seconds and (now is None or seen is None or now >= seen + 2):
+            return
+'''
 # A script says what it did itself, by lines of this module on its stdout.
-PRELUDE = '''
+PRELUDE = f"""
 import sys, time, os
 from gevent import monkey
 monkey.patch_all()
 import gevent
 from gevent.monkey import get_original
 pause = get_original("time", "sleep")
-
-
-def settle(seconds=0.15):
-    """Let the loop turn and the probe look; nothing here blocks."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        gevent.sleep(0.005)
-
-
-settle(0.03)  # what blocks before the hub has run, blocks nobody
-'''
+{SETTLE}
+settle(0.03)  # a call before the first iteration of the hub blocks no greenlet
+"""
 
 
 def environment(directory=None, **settings):
@@ -47,7 +64,7 @@ def environment(directory=None, **settings):
 
 
 class Probed:
-    """How a process ended, and its records."""
+    """The end of a process, and its records."""
 
     def __init__(self, directory, returncode=0, stdout="", stderr=""):
         self.directory = Path(directory)
@@ -96,7 +113,7 @@ def run(
     tmp_path,
     *,
     python=(),
-    timeout=60,
+    timeout=240,
     prelude=PRELUDE,
     probe=True,
     executable=sys.executable,
@@ -117,7 +134,7 @@ def run(
     return Probed(records, done.returncode, done.stdout, done.stderr)
 
 
-def wait_until(true, seconds=20):
+def wait_until(true, seconds=120):
     """Wait for something to become true, and say whether it did."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""What a team does on its first day: ``gblock init``, the action, the snippets of the page."""
+"""Adoption by a team: ``gblock init``, the action, the snippets of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a call waits, by its arguments."""
+"""Durations of waits, from the arguments of calls."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from harness import assert_exactly, inferring
 
-from gblock.catalog import Blocker
+from gblock.catalog.blockers import Blocker
 from gblock.project.calls.arguments import FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
-from gblock.project.names.expressions import Place
+from gblock.project.names.places import Place
 
 HEAD = "import a, flags\nFLAG = a.NB\nZERO = 0\nif x: MAYBE = 0\nelse: MAYBE = 5\n"
 
@@ -179,3 +179,66 @@ def test_a_flag_can_be_a_number_or_a_constant_of_another_module(tmp_path, text):
 )
 def test_what_only_a_type_checker_sees_gives_way_to_what_runs(tmp_path, text):
     assert_exactly(tmp_path, text)
+
+
+ROUTES = {
+    "global": (
+        "limit = {known}\ndef set_limit():\n    global limit\n    limit = {other}\n",
+        "limit",
+    ),
+    "branch": ("limit = {known}\nif x: limit = {other}\n", "limit"),
+    "conditional expression": ("limit = {known} if x else {other}\n", "limit"),
+    "parameter": ("", "limit"),
+    "keyword": ("", "keyword"),
+    "attribute": (
+        "class A:\n    limit = {known}\n    def set(self): self.limit = {other}\na = A()\n",
+        "a.limit",
+    ),
+    "constructor": (
+        "class A:\n    def __init__(self, limit={known}):\n        self.limit = limit\n"
+        "a, b = A(), A({other})\n",
+        "A(0).limit",
+    ),
+    "assignment": ("first = {known}\nif x: first = {other}\nsecond = first\n", "second"),
+}
+
+
+def arriving(route, known, other):
+    """A module in which a number reaches the call on two ways, and the call."""
+    head, argument = ROUTES[route]
+    if route in ("parameter", "keyword"):
+        passed = other if route == "parameter" else f"{argument}={other}"
+        return f"def g({argument}={known}):\n    f({argument})\ng()\ng({passed})\n"
+    return f"{head.format(known=known, other=other)}f({argument})"
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(
+    ("known", "other", "expected"),
+    [
+        ("0", "unknown()", UNKNOWN),
+        ("None", "float(input())", UNKNOWN),
+        ("5", "unknown()", UNKNOWN),
+        ("0", "int(unknown())", UNKNOWN),
+        ("0", "{'a': unknown()}.get('a', 5)", UNKNOWN),
+        ("0", "getattr(unknown(), 'a', 5)", UNKNOWN),
+        ("0", "0", IMMEDIATE),
+        ("0", "int(5)", Wait(seconds=5.0)),
+        ("0", "{'a': 5}.get('a', 0)", Wait(seconds=5.0)),
+        ("0", "5", Wait(seconds=5.0)),
+    ],
+)
+def test_one_unknown_definition_makes_the_wait_unknown(tmp_path, route, known, other, expected):
+    assert waits(tmp_path, arriving(route, known, other), SECONDS) == expected
+
+
+@pytest.mark.parametrize("other", ["unknown()", "0"])
+def test_an_imported_number_is_known_only_with_all_its_definitions(tmp_path, other):
+    settings = f"LIMIT = 0\ndef configure():\n    global LIMIT\n    LIMIT = {other}\n"
+    files = {"settings.py": settings, "main.py": "from settings import LIMIT\nf(LIMIT)"}
+    inference = inferring(tmp_path, files)
+    summary = inference.modules.summary(str(tmp_path / "main.py"))
+    call = next(c for c in summary.calls if c.expression.callee == ("name", "f"))
+    place = Place(summary.filename, call.scope, call.path)
+    argument = call.expression.positional[0]
+    assert inference.certainty.is_complete(argument, place) == (other == "0")

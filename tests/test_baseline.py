@@ -1,4 +1,4 @@
-"""What is known is hidden, what is new is reported."""
+"""Baselines hide known diagnostics and report new ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the probe says for certain is so: programs drawn at random know the truth about themselves.
+"""The probe's certain blame is correct, compared with random programs that log the truth.
 
 `python benchmarks/blame.py` draws hundreds of blocks, on all supported Pythons and on a loaded
-machine; here are few, enough to see a rule that is broken.
+machine. These few are enough to detect a broken rule.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gblock.probing import suspects
 
-pytestmark = pytest.mark.probe
+pytestmark = pytest.mark.live
 
 
 @pytest.mark.parametrize("hub", blaming.HUBS)

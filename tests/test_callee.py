@@ -1,4 +1,4 @@
-"""What a call is named, by its bytecode alone, on the Python that runs the tests."""
+"""Names of callees, derived from bytecode on the Python that runs the tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from gblock.probing import callee
 
-pytestmark = pytest.mark.probe
+pytestmark = pytest.mark.live
 NAMED = {}
 
 
@@ -51,7 +51,7 @@ class Own(list):
 
 
 class Wild:
-    """Whatever is asked of it, it runs code of the host's."""
+    """Runs code of the host on every access."""
 
     def __getattr__(self, name):
         return sorted

@@ -279,7 +279,7 @@ class TestHelp:
 
 class TestCompletion:
     def complete(self, tmp_path, capsys, *words):
-        """What bash offers for the last word."""
+        """Return bash's completions of the last word."""
         assert main(["completion", "bash"]) == 0
         (tmp_path / "completion").write_text(capsys.readouterr().out)
         line = " ".join(f"'{word}'" for word in words)

@@ -37,7 +37,7 @@ def diagnostic(**values):
 
 @pytest.fixture
 def engine(stand_in):
-    """Stand in for the engine: what it was called with, and what it returns or raises."""
+    """A fake engine: records its arguments, and returns or raises what a test sets."""
 
     class Engine:
         result = Report((), files_checked=1)
@@ -86,7 +86,10 @@ class TestArguments:
             (["--versoin"], "gblock: unrecognized arguments: --versoin; did you mean --version?"),
             (["--zzz"], "gblock: unrecognized arguments: --zzz"),
             (["lint"], "gblock: lint is no command; did you mean check?\n"),
-            (["check", "--fxi"], "gblock check: unrecognized arguments: --fxi\n"),
+            (
+                ["check", "--fxi"],
+                "gblock check: unrecognized arguments: --fxi; did you mean --fix?\n",
+            ),
             (
                 ["check", "--severity=error"],
                 "gblock check: unrecognized arguments: --severity=error; "
@@ -175,6 +178,7 @@ class TestArguments:
             select=["a", "b", "c"],
             ignore=["d"],
             min_severity="error",
+            own_settings=True,
             baseline="known.json",
             force_exclude=True,
             jobs=0,
@@ -395,7 +399,7 @@ class TestStreams:
 
 
 class TestProcess:
-    """What only a process of its own shows."""
+    """Behaviour that only a separate process shows."""
 
     SOURCE = "from confluent_kafka import Producer\n\nProducer({}).flush()\n"
 
@@ -458,7 +462,7 @@ class TestProcess:
         program = (
             "import sys; from gblock.cli import main; code = main(['check', 'a.py'])\n"
             "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomllib', 'json'}\n"
-            "heavy |= {'typing', 'gblock.engine.jobs'}\n"
+            "heavy |= {'packaging', 'typing', 'gblock.engine.jobs'}\n"
             "print(code, heavy & set(sys.modules))"
         )
         assert python("-c", program, cwd=root).stdout == b"0 set()\n"

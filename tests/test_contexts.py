@@ -1,13 +1,12 @@
-"""Who runs a call: contexts, the ways that lead to it, and what they mean for the severity."""
+"""Contexts of calls, the paths that lead to them, and the resulting severity."""
 
 from __future__ import annotations
 
 import textwrap
 
 import pytest
-from harness import check
+from harness import CATALOG, check
 
-from gblock import catalog
 from gblock.config import Config
 from gblock.diagnostics import CONTEXTS, Severity
 
@@ -125,6 +124,80 @@ ENTRIES = {
         def handle(sock, address): CALL
 
         StreamServer(("", 1), handle)
+        """,
+    ),
+    "an object whose methods are called from afar": (
+        "request",
+        """
+        import zerorpc
+
+        class Base:
+            def place(self): CALL
+
+        class Orders(Base): pass
+
+        zerorpc.Server(Orders()).run()
+        """,
+    ),
+    "a handler of thrift": (
+        "request",
+        """
+        import thrift
+        from orders import Orders
+
+        class Handler:
+            def place(self): CALL
+
+        processor = Orders.Processor(Handler())
+        """,
+    ),
+    "an object that is spawned": (
+        "greenlet",
+        """
+        import gevent
+
+        class Poller:
+            def __call__(self): CALL
+
+        gevent.spawn(Poller())
+        """,
+    ),
+    "a scheduled job": (
+        "greenlet",
+        """
+        from apscheduler.schedulers.gevent import GeventScheduler
+
+        def poll(): CALL
+
+        GeventScheduler().add_job(poll, "interval", minutes=1)
+        """,
+    ),
+    "a path of hug": (
+        "request",
+        """
+        import hug
+
+        @hug.post("/orders")
+        def place(): CALL
+        """,
+    ),
+    "a namespace of gevent-socketio": (
+        "request",
+        """
+        from socketio.namespace import BaseNamespace
+
+        class Orders(BaseNamespace):
+            def on_place(self, data): CALL
+        """,
+    ),
+    "a handler of a loop of asyncio": (
+        "other-process",
+        """
+        from fastapi import FastAPI
+        app = FastAPI()
+
+        @app.post("/orders")
+        def place(): CALL
         """,
     ),
     "a Celery task": (
@@ -280,8 +353,34 @@ def ways(diagnostic):
 @pytest.mark.parametrize("title", ENTRIES)
 def test_what_starts_code_gives_it_a_context(tmp_path, title):
     context, text = ENTRIES[title]
-    (one,) = reported(tmp_path, {"orders.py": text})
-    assert context == one.context
+    found = reported(tmp_path, {"orders.py": text})
+    assert [context] == [one.context for one in found if one.symbol == "os.system"]
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"operationId": "shop.orders.place"},
+        {"x-openapi-router-controller": "shop.orders", "operationId": "place"},
+    ],
+)
+def test_a_specification_names_the_functions_of_requests(tmp_path, written, suffix):
+    lines = [f'"{key}": "{value}"' for key, value in written.items()]
+    spec = f'{{"paths": {{"/orders": {{"post": {{{", ".join(lines)}}}}}}}}}'
+    if suffix == "yaml":
+        spec = "paths:\n  /orders:\n    post:\n" + "".join(
+            f"      {key}: {value}\n" for key, value in written.items()
+        )
+    found = reported(
+        tmp_path,
+        {
+            "app.py": "import connexion\napp = connexion.App(__name__)\n",
+            "shop/orders.py": "def place(): CALL\n\ndef other(): CALL\n",
+            f"openapi.{suffix}": spec,
+        },
+    )
+    assert ["request", "unknown"] == [one.context for one in found]
 
 
 @pytest.mark.parametrize("title", ENTRIES)
@@ -423,14 +522,31 @@ def test_the_users_own_entries_count(tmp_path):
     assert ("request", Severity.ERROR) == (one.context, one.severity)
 
 
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ("from sqlalchemy.orm import validates\n@validates('name')", "request place()"),
+        ("import flask\napp = flask.Flask('x')\n@app.template_filter('name')", "request place()"),
+        ("import flask\napp = flask.Flask('x')\n@app.route('name')", "GET name"),
+        ("import flask\napp = flask.Flask('x')\n@app.delete('/name')", "DELETE /name"),
+        ("import socketio\nserver = socketio.Server()\n@server.on('name')", "event name"),
+        ("import click\n@click.command('name')", "command place()"),
+    ],
+)
+def test_only_a_route_is_named_by_its_path(tmp_path, written, label):
+    (one,) = reported(tmp_path, {"orders.py": f"{written}\ndef place(data): CALL\n"})
+    assert [label, "os.system()"] == ways(one)
+
+
 def test_the_built_in_entries_are_sorted_and_complete():
-    entries = catalog.load().entries
+    entries = CATALOG.entries
     keys = [(one.framework, one.context) for one in entries]
     assert sorted(keys, key=lambda key: key[0]) == keys
     for one in entries:
         assert one.context in CONTEXTS
         ways = (one.decorators, one.arguments, one.bases, one.methods, one.parameters, one.files)
-        assert any(ways), one
+        others = (one.objects, one.named_by, one.assigned, one.marks, one.settings)
+        assert any(ways) or any(others), one
 
 
 @pytest.mark.parametrize(
@@ -561,3 +677,175 @@ def test_a_task_runs_on_gevent_only_if_a_worker_does(tmp_path, worker, context):
         "orders.py": "import dramatiq\n\n@dramatiq.actor\ndef place(): CALL\n",
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("more", "context"),
+    [
+        ("", "other-process"),
+        ("from django.core.wsgi import get_wsgi_application", "request"),
+        ("import urls", "request"),
+    ],
+    ids=["sets Django up", "makes its handler", "imports the views"],
+)
+def test_a_program_that_only_sets_django_up_serves_no_views(tmp_path, more, context):
+    files = {
+        "Procfile": "web: gunicorn wsgi:application\ncollector: python collector.py\n",
+        "settings.py": 'ROOT_URLCONF = "urls"\nWSGI_APPLICATION = "wsgi.application"\n',
+        "wsgi.py": """
+            import os
+            from django.core.wsgi import get_wsgi_application
+
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "settings")
+            application = get_wsgi_application()
+            """,
+        "urls.py": """
+            from django.urls import path
+            from views import place
+
+            urlpatterns = [path("orders", place)]
+            """,
+        "views.py": "def place(request): CALL\n",
+        "collector.py": f"""
+            from gevent import monkey; monkey.patch_all()
+            import os
+            import django
+            from gevent.pywsgi import WSGIServer
+            {more}
+
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "settings")
+            django.setup()
+
+            def figures(environ, start_response): return []
+
+            WSGIServer(("", 80), figures).serve_forever()
+            """,
+    }
+    (diagnostic,) = reported(tmp_path, files, all_contexts=True)
+
+    assert diagnostic.context == context
+
+
+@pytest.mark.parametrize("name", ['"on_" + name', 'f"on_{name}"', '"on_%s" % name'])
+def test_a_method_runs_where_its_name_is_composed(tmp_path, name):
+    text = f"""
+    class Application:
+        def on_place(self, request): CALL
+
+        def off_place(self, request): CALL
+
+        def __call__(self, environ, start_response):
+            name = environ["PATH_INFO"]
+            return getattr(self, {name})(environ)
+    """
+    found = reported(tmp_path, {"orders.py": text})
+    assert ["request", "unknown"] == [one.context for one in found]
+    assert ["request __call__()", "Application.on_place()", "os.system()"] == ways(found[0])
+
+
+def test_a_function_runs_where_it_is_given_to_one_that_calls_it(tmp_path):
+    """Another caller of that function gives it something else."""
+    files = {
+        "shop/both.py": "def each(function, rows):\n    return [function(row) for row in rows]\n",
+        "shop/views.py": """
+            from flask import Flask
+            from shop.both import each
+
+            app = Flask(__name__)
+
+            @app.route("/orders")
+            def orders():
+                return each(str, [1])
+            """,
+        "shop/tool.py": """
+            import os
+            import click
+            from shop.both import each
+
+            def run(name):
+                os.system(name)
+
+            @click.command()
+            def main():
+                each(run, ["sync"])
+            """,
+        "Procfile": "web: gunicorn -k gevent shop.views:app\n",
+    }
+    (diagnostic,) = reported(tmp_path, files, all_contexts=True)
+
+    assert diagnostic.context == "command"
+
+
+@pytest.mark.parametrize(("patch", "context"), [("", "other-process"), ("patched", "request")])
+def test_coroutines_run_beside_a_hub_where_nothing_is_patched(tmp_path, patch, context):
+    """Under monkey patching the event loop waits in a greenlet."""
+    patch = "from gevent import monkey; monkey.patch_all()" if patch else ""
+    files = {
+        "start.py": f"""
+            {patch}
+            import asyncio
+            import os
+            from flask import Flask
+            from gevent.pywsgi import WSGIServer
+
+            app = Flask(__name__)
+
+            async def sync():
+                os.system("sync")
+
+            @app.route("/sync")
+            def view():
+                asyncio.run_coroutine_threadsafe(sync(), app.loop)
+
+            if __name__ == "__main__":
+                WSGIServer(("", 80), app).serve_forever()
+            """,
+    }
+    found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
+
+    assert [one.context for one in found if one.blocker == "os-system"] == [context]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "severity"), [("0.01", "note"), ("0.05", "warning"), ("0.1", "error")]
+)
+def test_a_bounded_wait_has_the_severity_of_its_bound(tmp_path, seconds, severity):
+    files = {
+        "work.py": f"""
+            from confluent_kafka import Consumer
+            import gevent
+
+            def work():
+                consumer = Consumer({{}})
+                while True:
+                    consumer.poll({seconds})
+
+            gevent.spawn(work)
+            """,
+    }
+    found = reported(tmp_path, files, min_severity="note")
+
+    assert [one.severity.label for one in found if one.code == "blocking-call"] == [severity]
+
+
+def test_a_module_of_the_standard_library_in_one_file_is_one_cause(tmp_path):
+    text = """
+        from gevent import monkey, spawn; monkey.patch_all()
+        import sqlite3
+
+        def place(path):
+            connection = sqlite3.connect(path)
+            cursor = connection.cursor()
+            cursor.execute("SELECT 1")
+            cursor.fetchall()
+            connection.commit()
+            os.system("sync")
+            os.waitpid(int(path), 0)
+
+        spawn(place, "orders.db")
+        """
+    causes = {}
+    for one in reported(tmp_path, {"orders.py": text}):
+        causes.setdefault(one.cause, []).append(one.symbol.partition(".")[0])
+
+    assert [["sqlite3"] * 3, ["os"]] == sorted(causes.values(), reverse=True)

@@ -1,4 +1,4 @@
-"""What the project, or its configuration, makes cooperative."""
+"""Blockers that the project, or its configuration, makes cooperative."""
 
 from __future__ import annotations
 

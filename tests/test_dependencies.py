@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from harness import CATALOG
 from installed import environment, install
 
-from gblock import catalog, cli, measurements, outline
+from gblock import catalog, cli, outline
 from gblock.config import Config
 from gblock.packages import dependencies
 from gblock.packages import environment as environments
@@ -92,7 +93,7 @@ class TestVerdicts:
         } == kinds(installed, [root / "a.py"])
 
     def test_a_fork_is_known_by_its_modules(self):
-        verdicts = Verdicts(catalog.load())
+        verdicts = Verdicts(CATALOG)
         one = environments.Distribution(
             "psycopg2-of-ours", "1", ("psycopg2/x.so",), (), ("psycopg2",)
         )
@@ -111,7 +112,7 @@ class TestVerdicts:
         ],
     )
     def test_a_distribution_is_known_by_its_other_names(self, name, blocker):
-        verdict = Verdicts(catalog.load()).of(environments.Distribution(name, "1", ("x.so",)))
+        verdict = Verdicts(CATALOG).of(environments.Distribution(name, "1", ("x.so",)))
 
         assert "blocks" == verdict.kind
         assert all(one.distribution == verdict.blockers[0].distribution for one in verdict.blockers)
@@ -349,7 +350,7 @@ class TestCommand:
 class TestHarmless:
     """The yardstick is that of the benchmark, which measures them."""
 
-    ALL = measurements.load().harmless
+    ALL = CATALOG.harmless
 
     def test_they_stand_in_alphabetical_order_each_once(self):
         names = [environments.normalized(one.distribution) for one in self.ALL]
@@ -362,7 +363,7 @@ class TestHarmless:
     def test_nothing_that_blocks_is_called_harmless(self):
         blocking = {
             environments.normalized(one.distribution)
-            for one in catalog.load().blockers
+            for one in CATALOG.blockers
             if not one.patched_by
         }
 
@@ -378,7 +379,7 @@ class TestHarmless:
 
 class TestUnknownBlocks:
     def test_they_are_blocks_of_a_catalog_that_can_be_read(self, installed):
-        made = unknown(environments.read(str(installed)), catalog.load())
+        made = unknown(environments.read(str(installed)), CATALOG)
         (blocker,) = catalog.parse(made).blockers
 
         assert "unknown-native-call-shop-scanner" == blocker.id
@@ -388,7 +389,7 @@ class TestUnknownBlocks:
         known = catalog.merged(
             [
                 catalog.parse(outline.read()),
-                catalog.parse(unknown(environments.read(str(installed)), catalog.load())),
+                catalog.parse(unknown(environments.read(str(installed)), CATALOG)),
             ]
         )
 

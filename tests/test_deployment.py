@@ -362,7 +362,7 @@ def test_no_file_raises(tmp_path_factory, name, start, rest):
     Deployment(str(root))
 
 
-# -- files that somebody broke
+# -- broken files
 
 ENTIRE = {
     "docker-compose.yml": "services:\n  web:\n    env_file: [a.env]\n    build: .\n"
@@ -446,7 +446,7 @@ def test_a_chart_whose_values_are_broken_is_read_without_them(tree):
 # -- the table of formats
 
 READERS = Path(deployment.__file__).parent
-"""Where the readers stand."""
+"""The directory of the readers."""
 
 
 def test_every_reader_is_in_the_table_of_formats():

@@ -1,20 +1,32 @@
-"""The pages that are generated are up to date, and what is written by hand is true."""
+"""Generated pages are up to date, and handwritten pages are true and in plain English."""
 
 from __future__ import annotations
 
+import ast
+import io
 import re
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
+from harness import CATALOG
 
-from gblock import catalog, explain, measurements, rules
+from gblock import explain, repairs, rules
+from gblock.catalog.blockers import Blocker, Evidence
 from gblock.cli import main
 from gblock.errors import UserError
+from gblock.observations import schema
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTED = (3, 11)
-"""The Python whose help stands in the README."""
+"""The Python whose help is in the README."""
+
+
+def _anchor(heading: str) -> str:
+    """Return GitHub's fragment for a heading."""
+    kept = (c for c in heading.lower() if c.isalnum() or c in " -_")
+    return "".join(kept).replace(" ", "-")
 
 
 @pytest.mark.parametrize(
@@ -23,6 +35,8 @@ DOCUMENTED = (3, 11)
         ("rules.md", explain.rules_document),
         ("blockers.md", explain.blockers_document),
         ("beliefs.md", explain.beliefs_document),
+        ("records.md", schema.document),
+        ("records.schema.json", schema.text),
     ],
 )
 def test_a_generated_page_is_up_to_date(name, make, request):
@@ -33,15 +47,41 @@ def test_a_generated_page_is_up_to_date(name, make, request):
     assert path.read_text(encoding="utf-8") == make(), "run pytest --update"
 
 
+def test_each_package_has_a_page(request):
+    folder, pages = ROOT / "docs" / "blockers", explain.package_documents()
+    if request.config.getoption("--update"):
+        folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            path.unlink()
+        for name, text in pages.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    assert sorted(pages) == sorted(path.name for path in folder.iterdir()), "run pytest --update"
+    for name, text in pages.items():
+        assert (folder / name).read_text(encoding="utf-8") == text, "run pytest --update"
+        assert len(text) < 200_000
+    index = explain.blockers_document()
+    assert sorted(set(re.findall(r"\]\(blockers/(.*?)\)", index))) == sorted(pages)
+    assert len(index) < 100_000
+
+
 def test_beliefs_link_to_headings_that_exist():
     pages = {}
     for target in re.findall(r"\]\(([^)]*)\)", explain.beliefs_document()):
         name, _, fragment = target.partition("#")
         if name not in pages:
             text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-            pages[name] = {explain._anchor(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+            pages[name] = {_anchor(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
         assert fragment in pages[name], target
+
+
+def test_every_kind_of_fix_is_described():
+    text = (ROOT / "docs" / "fixes.md").read_text(encoding="utf-8")
+    for kind, (applicability, *_) in repairs.KINDS.items():
+        assert f"| `{kind}` | {applicability} |" in text
+        section = text.partition(f"\n### {kind}\n")[2].partition("\n#")[0]
+        assert f"\n{applicability.capitalize()}:" in section, kind
 
 
 def test_every_rule_is_named_in_the_readme():
@@ -67,7 +107,7 @@ def test_a_rule_is_explained(name):
 
 
 def test_every_blocker_is_explained():
-    known = measurements.load()
+    known = CATALOG
     for blocker in known.blockers:
         page = explain.blocker_page(blocker, known)
 
@@ -76,7 +116,7 @@ def test_every_blocker_is_explained():
         assert "Measured with" in page or "Not measured." in page
 
 
-@pytest.mark.parametrize("belief", measurements.load().beliefs, ids=lambda belief: belief.id)
+@pytest.mark.parametrize("belief", CATALOG.beliefs, ids=lambda belief: belief.id)
 def test_every_belief_is_explained(belief):
     for name in (belief.id, *belief.symbols):
         page = explain.page(name)
@@ -86,7 +126,7 @@ def test_every_belief_is_explained(belief):
 
 
 def test_the_page_of_beliefs_tells_what_blocks_from_what_does_not():
-    known = measurements.load()
+    known = CATALOG
     stop, rest = explain.beliefs_document().split("\n## They do not\n")
     surprises = [blocker.id for blocker in known.blockers if blocker.evidence.belief]
     mistaken = [one.id for one in known.beliefs if one.verdict in ("blocks", "cpu")]
@@ -102,11 +142,11 @@ def test_the_page_of_beliefs_tells_what_blocks_from_what_does_not():
 
 
 def test_a_belief_is_told_with_its_figures_and_versions():
-    evidence = catalog.Evidence(
+    evidence = Evidence(
         version="2.0", call="wait()", elapsed=4.0, max_gap=3.5, returned=False,
         belief="It is quick.", found="1.9 is.", gevent="25.5.1",
     )  # fmt: skip
-    blocker = catalog.Blocker(
+    blocker = Blocker(
         id="shop-wait", distribution="shop", symbols=("shop.wait",), kind="cpu", level="error",
         why="", instead="", evidence=evidence, releases_gil=False,
     )  # fmt: skip
@@ -115,8 +155,8 @@ def test_a_belief_is_told_with_its_figures_and_versions():
         "wait(): 4.00 s (stopped), the hub's longest gap 3.500 s (shop 2.0, gevent 25.5.1). "
         "It keeps the GIL. 1.9 is."
     )
-    assert explain._anchor("Flask-Bcrypt") == "flask-bcrypt"
-    assert explain._anchor("zope.interface 2") == "zopeinterface-2"
+    assert _anchor("Flask-Bcrypt") == "flask-bcrypt"
+    assert _anchor("zope.interface 2") == "zopeinterface-2"
 
 
 def test_a_blocker_is_explained_by_its_symbol():
@@ -160,3 +200,75 @@ def test_the_readme_shows_what_the_commands_print(monkeypatch, capsys, request):
     assert len(printed) == 2
     for command in shown:
         assert printed[command] in path.read_text(encoding="utf-8"), "run pytest --update"
+
+
+DIALECT = {
+    r"\b(?:told|tells?)\b": "is passed, shows, means, reports, distinguishes",
+    r"\b(?:whoever|nobody|somebody)\b": "the caller, the user, the process",
+    r"\bfor ever\b": "indefinitely",
+    r"\b(?:guilty|dear|ought|nought|wherefore)\b": "archaic",
+    r"\b(?:is|are) asked\b": "is called, is searched",
+    r"\bgo(?:es)? round\b": "repeats",
+    r"\bhas it that\b": "means",
+    r"\bstands? in\b": "is in",
+    r"\b(?:is|are) known of\b": "is unknown",
+    r"\bbelongs? to nobody\b": "has no owner",
+    r"\ball the same\b": "nevertheless",
+}
+"""Phrases that the project's English avoids, with what to write instead."""
+OPENINGS = ("What", "Whether", "Which", "How", "Where", "Who", "It", "Do it", "Nothing")
+"""First words of docstrings that make no sense without the code below them."""
+QUOTED = re.compile(r"`[^`]*`|\blobject\.tell\b|\"told\"|\"-u\", \"nobody\"")
+"""Names in code, which are no English: psycopg2's method, a field of the JSON."""
+WRITTEN = (
+    *(
+        ROOT.glob(name)
+        for name in ("*.md", "docs/*.md", "*.py", "gblock/**/*.py", "gblock/known_*")
+    ),
+    *(ROOT.glob(f"{name}/**/*.py") for name in ("benchmarks", "tests", "examples")),
+)
+FOREIGN = {"fixtures", "test_docs.py", "written_words.py"}
+"""Code of others, this list itself, and words of the catalog."""
+PROSE = sorted(path for paths in WRITTEN for path in paths if not FOREIGN & set(path.parts))
+
+
+def prose(path):
+    """Yield the rows and lines that people read: a whole page; comments and texts of a module."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from enumerate(text.splitlines(), 1)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from enumerate(node.value.splitlines(), node.lineno)
+
+
+def test_the_english_is_plain():
+    found = [
+        f"{path.relative_to(ROOT)}:{row}: {match[0]!r}; write: {instead}"
+        for path in PROSE
+        for row, line in prose(path)
+        for phrase, instead in DIALECT.items()
+        for match in re.finditer(phrase, QUOTED.sub("", line), re.IGNORECASE)
+    ]
+
+    assert [] == found
+
+
+def test_a_docstring_makes_sense_alone():
+    opening = re.compile(rf"(?:{'|'.join(OPENINGS)})\b")
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value.value.splitlines()[0]}"
+        for path in PROSE
+        if path.suffix == ".py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and opening.match(node.value.value)
+    ]
+
+    assert [] == found

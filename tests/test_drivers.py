@@ -12,8 +12,6 @@ from gblock import catalog, explain
 from gblock.config import Config
 from gblock.diagnostics import Severity
 from gblock.errors import UserError
-from gblock.project.reading.requirements import Requirements
-from gblock.project.reading.tree import Tree
 
 LANGUAGES = {chooser.language for chooser in CATALOG.choosers}
 SERVICE = """\
@@ -27,7 +25,7 @@ SERVICE = """\
 
 @pytest.fixture
 def reported(tree):
-    """What is reported of a service whose engine has some URL, with more files beside it."""
+    """Return the diagnostics of a service whose engine has some URL, with more files beside it."""
 
     def run(url, files=None, config=None, **options):
         service = textwrap.dedent(SERVICE).replace("URL", url)
@@ -132,7 +130,20 @@ class TestWhichDriver:
         assert ["sqlite-driver"] == [
             one.blocker for one in reported("sqlite:///shop.db", select=select)
         ]
-        assert () == reported("sqlite:///shop.db")
+
+    @pytest.mark.parametrize(
+        ("requirements", "count"), [("", 1), ("flask\n", 1), ("pymysql\n", 0), ("psycopg2\n", 0)]
+    )
+    def test_sqlite_counts_where_it_is_the_only_database(self, reported, requirements, count):
+        found = reported("sqlite:///shop.db", {"requirements.txt": requirements})
+        assert [("sqlite-driver", Severity.WARNING)] * count == [
+            (one.blocker, one.severity) for one in found
+        ]
+
+    def test_sqlite_beside_another_driver_is_for_development(self, reported):
+        other = 'from sqlalchemy import create_engine\ncreate_engine("mysql://db/shop")\n'
+        found = reported("sqlite:///shop.db", {"other.py": other})
+        assert ["mysqlclient-driver"] == [one.blocker for one in found]
 
     @pytest.mark.parametrize(
         "options",
@@ -190,27 +201,238 @@ class TestTheMessage:
         assert ((5, 23), (5, 34)) == (tuple(one.location), tuple(one.end_location))
 
 
+class TestStandIns:
+    """Settings of tests and of local development, beside those that are deployed."""
+
+    MANAGE = """\
+        import os
+        from django.core.management import execute_from_command_line
+
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings.NAME")
+        execute_from_command_line()
+        """
+    SETTINGS = 'DATABASES = {"default": {"ENGINE": "django.db.backends.mysql"}}\n'
+
+    @pytest.mark.parametrize("name", ["test", "testmysql", "local", "dev", "ci", "test_ci"])
+    def test_they_are_not_reported(self, tree, name):
+        root = tree(self._files(name))
+        assert not self._reported(root)
+
+    @pytest.mark.parametrize("name", ["production", "base", "latest", "device", "contest"])
+    def test_what_is_deployed_is(self, tree, name):
+        root = tree(self._files(name))
+        assert ["blocking-driver"] == self._reported(root)
+
+    @pytest.mark.parametrize(("compose", "count"), [("compose.yml", 1), ("compose.ci.yml", 0)])
+    def test_they_are_where_a_process_on_gevent_reads_them(self, tree, compose, count):
+        files = self._files("local")
+        files[compose] = """\
+            services:
+              web:
+                command: gunicorn -k gevent shop.wsgi
+                environment:
+                  DJANGO_SETTINGS_MODULE: shop.settings.local
+            """
+        assert ["blocking-driver"] * count == self._reported(tree(files))
+
+    def _files(self, name):
+        return {
+            "manage.py": textwrap.dedent(self.MANAGE).replace("NAME", name),
+            "shop/__init__.py": "",
+            "shop/settings/__init__.py": "",
+            f"shop/settings/{name}.py": self.SETTINGS,
+            "shop/wsgi.py": "from django.core.wsgi import get_wsgi_application\n"
+            "application = get_wsgi_application()\n",
+            "Procfile": "web: gunicorn -k gevent shop.wsgi\n" if name != "local" else "",
+        }
+
+    def _reported(self, root):
+        config = Config(root=str(root), filename=str(root / "gblock.toml"))
+        return [one.code for one in check([str(root)], config).diagnostics]
+
+
+class TestOneDecision:
+    """One driver that several strings of a program choose."""
+
+    APP = """\
+        from gevent import monkey; monkey.patch_all()
+        import os
+        import settings
+        from flask import Flask
+        from flask_sqlalchemy import SQLAlchemy
+
+        app = Flask(__name__)
+        app.config.from_object(settings.Config)
+        SQLAlchemy(app)
+
+        if __name__ == "__main__":
+            app.run()
+        """
+
+    def _found(self, tree, text):
+        files = {"app.py": textwrap.dedent(self.APP), "settings.py": textwrap.dedent(text)}
+        root = tree(files)
+        config = Config(root=str(root), filename=str(root / "gblock.toml"))
+        return check([str(root)], config).diagnostics
+
+    def test_places_of_production_share_a_cause(self, tree):
+        found = self._found(
+            tree,
+            """\
+            import os
+
+            class Config:
+                SQLALCHEMY_DATABASE_URI = "mysql://shop@localhost/shop"
+                if "HOST" in os.environ:
+                    SQLALCHEMY_DATABASE_URI = "mysql://shop@" + os.environ["HOST"]
+            """,
+        )
+        assert 2 == len(found)
+        assert 1 == len({one.cause for one in found})
+
+    @pytest.mark.parametrize("name", ["DevConfig", "LocalConfig", "Development"])
+    def test_development_stands_beside_production(self, tree, name):
+        (one,) = self._found(
+            tree,
+            f"""\
+            class {name}:
+                SQLALCHEMY_DATABASE_URI = "mysql://shop@localhost/shop"
+
+            class Config:
+                SQLALCHEMY_DATABASE_URI = "mysql://shop@db/shop"
+            """,
+        )
+        assert 5 == one.location.row
+        assert ["chosen for development, too"] == [r.message for r in one.related][-1:]
+
+    def test_development_alone_is_reported(self, tree):
+        text = 'class DevConfig:\n    SQLALCHEMY_DATABASE_URI = "mysql://shop@localhost/shop"\n'
+        assert 1 == len(self._found(tree, text))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            'class TestingConfig:\n    SQLALCHEMY_DATABASE_URI = "mysql://localhost/x"\n',
+            'if TESTING:\n    SQLALCHEMY_DATABASE_URI = "mysql://localhost/x"\n',
+            'SQLALCHEMY_DATABASE_URI = os.getenv("TEST_DB", "mysql://localhost/x")\n',
+        ],
+    )
+    def test_tests_alone_are_not(self, tree, text):
+        assert () == self._found(tree, f"import os\nTESTING = False\n{text}")
+
+    @pytest.mark.parametrize("test", ["not TESTING", "KIND != 'test'", "LATEST"])
+    def test_what_is_not_for_tests_is(self, tree, test):
+        text = f'if {test}:\n    SQLALCHEMY_DATABASE_URI = "mysql://localhost/x"\n'
+        assert 1 == len(self._found(tree, f"TESTING = LATEST = KIND = ''\n{text}"))
+
+
+class TestFromElsewhere:
+    """A string that the code does not show, and requirements that show the driver."""
+
+    SERVICE = """\
+        from gevent import monkey; monkey.patch_all()
+        import os
+        IMPORT
+
+        engine = CALL
+
+        if __name__ == "__main__":
+            engine.connect()
+        """
+    ENGINE = "from sqlalchemy import create_engine"
+
+    def _found(self, tree, call, requirements, imported=ENGINE):
+        text = textwrap.dedent(self.SERVICE).replace("IMPORT", imported).replace("CALL", call)
+        root = tree({"service.py": text, "requirements.txt": requirements})
+        config = Config(root=str(root), filename=str(root / "gblock.toml"))
+        found = check([str(root)], config).diagnostics
+        return [(d.blocker, d.severity) for d in found if d.code == "blocking-driver"]
+
+    @pytest.mark.parametrize(
+        ("imported", "call"),
+        [
+            (ENGINE, 'create_engine(os.environ["URL"])'),
+            ("from sqlalchemy import *", 'create_engine(os.environ["URL"])'),
+            (ENGINE, 'create_engine(os.getenv("URL"), pool_size=2)'),
+            ("import dj_database_url", "dj_database_url.config()"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("requirements", "driver"),
+        [("psycopg2-binary\n", "psycopg2-driver"), ("mysqlclient>2\n", "mysqlclient-driver")],
+    )
+    def test_the_only_driver_required_is_meant(self, tree, imported, call, requirements, driver):
+        found = self._found(tree, call, requirements, imported)
+        assert [(driver, Severity.WARNING)] == found
+
+    @pytest.mark.parametrize(
+        "requirements",
+        ["", "flask\n", "psycopg2\npsycopg\n", "psycopg2\nmysqlclient\n", "mysqlclient\npymysql\n"],
+    )
+    def test_two_drivers_or_none_leave_it_open(self, tree, requirements):
+        assert [] == self._found(tree, 'create_engine(os.environ["URL"])', requirements)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            'create_engine(os.environ.get("URL", "sqlite:///x"))',
+            'create_engine(os.environ["URL"]) if os.environ else create_engine("mysql+pymysql://")',
+        ],
+    )
+    def test_a_default_is_believed(self, tree, call):
+        found = self._found(tree, call, "psycopg2\n")
+        assert found == ([] if "get(" in call else [("psycopg2-driver", Severity.WARNING)])
+
+
+def test_a_driver_and_its_calls_without_one_recipe_are_one_cause(tree):
+    root = tree(
+        {
+            "service.py": """\
+from gevent import monkey; monkey.patch_all()
+import psycopg2
+from sqlalchemy import create_engine
+
+if __name__ == "__main__":
+    while True:
+        engine = create_engine("postgresql+psycopg2://db")
+        psycopg2.connect("").cursor().execute("select 1")
+"""
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config).diagnostics
+    assert {"blocking-driver", "blocking-call"} == {one.code for one in found}
+    assert {"without psycogreen.gevent.patch_psycopg"} == {one.cause for one in found}
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "required"),
+    ("key", "count"),
     [
-        ("requirements.txt", "Psycopg2_Binary>=2  # or psycopg\n", ["psycopg2-binary"]),
-        ("requirements/prod.txt", "-r base.txt\npsycopg[binary]==3.2\n", ["psycopg"]),
-        ("pyproject.toml", '[project]\ndependencies = ["psycopg2~=2.9"]\n', ["psycopg2"]),
-        ("setup.cfg", "[options]\ninstall_requires =\n  psycopg2\n", ["psycopg2"]),
-        ("Pipfile", '[packages]\npsycopg2-binary = "*"\n', ["psycopg2-binary"]),
-        ("Dockerfile", "RUN pip install psycopg2-binary gevent\n", ["psycopg2-binary"]),
-        (
-            "poetry.lock",
-            '[[package]]\nname = "sqlalchemy"\n[package.extras]\npg = ["psycopg2"]\n',
-            [],
-        ),
-        ("uv.lock", '[[package]]\nname = "psycopg"\nversion = "3"\n', ["psycopg"]),
-        ("Pipfile.lock", '{\n    "default": {\n        "psycopg2": {\n', ["psycopg2"]),
-        ("notes.txt", "psycopg2 and psycopg\n", []),
+        ("os.environ['SHOP']", 1),
+        ("os.environ.get('SHOP', 'mysql')", 1),
+        ("os.environ.get('SHOP', 'other')", 0),
+        ("'mysql'", 1),
+        ("'other'", 0),
+        ("KIND", 1),
     ],
 )
-def test_what_a_project_requires(tree, name, text, required):
-    requirements = Requirements(Tree(str(tree({name: text}))))
-    drivers = ("psycopg", "psycopg2", "psycopg2-binary")
+def test_settings_may_be_one_of_several(tree, key, count):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop.wsgi:application\n",
+            "shop/__init__.py": "",
+            "shop/wsgi.py": "import os\n"
+            "from django.core.wsgi import get_wsgi_application\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+            "application = get_wsgi_application()\n",
+            "shop/settings.py": "import os\n"
+            'KIND = "mysql"\n'
+            'MYSQL = {"ENGINE": "django.db.backends.mysql"}\n'
+            'KNOWN = {"mysql": MYSQL, "other": {"ENGINE": "shop.backend"}}\n'
+            f'DATABASES = {{"default": KNOWN[{key}]}}\n',
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config).diagnostics
 
-    assert required == [one for one in drivers if one in requirements]
+    assert count == len([one for one in found if one.code == "blocking-driver"])

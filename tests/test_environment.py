@@ -1,4 +1,4 @@
-"""What is installed is read from files, whatever installer wrote them."""
+"""Installed packages are read from files, whatever installer wrote them."""
 
 from __future__ import annotations
 

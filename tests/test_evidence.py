@@ -19,18 +19,20 @@ from pathlib import Path
 import pytest
 from evidence import __main__ as command
 from evidence import figures, measuring, rest, scenarios, servers
+from harness import CATALOG as BUILT_IN
+from harness import every
 
 from gblock import catalog, measurements, outline, trial
+from gblock.catalog.blockers import Belief, Blocker, Evidence
 from gblock.errors import UserError
 
-BUILT_IN = measurements.load()
 SCENARIOS = scenarios.load()
 OPEN = scenarios.still_open()
 COMPUTED = rest.rest(BUILT_IN, SCENARIOS)
 PYTHON = sys.executable
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.blocker)
+@every(SCENARIOS, "blocker")
 def test_a_scenario_is_well_formed(scenario):
     subject = measuring.subjects(BUILT_IN).get(scenario.blocker)
 
@@ -54,7 +56,7 @@ def test_what_is_open_is_listed_and_nothing_else(key):
     assert sorted(set(listed)) == listed
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.blocker)
+@every(SCENARIOS, "blocker")
 def test_what_holds_the_gil_goes_to_another_process(scenario):
     blocker = BUILT_IN.by_id.get(scenario.blocker)
     if blocker is not None and blocker.kind == "cpu" and blocker.releases_gil is False:
@@ -210,9 +212,9 @@ def result(kind="waits", remedy_gap=0.01, remedy="other()", gil=True, **run):
     first = trial.Trial("call()", (trial.Measurement(**plain),), none)
     left = trial.Measurement(**(plain | {"max_gap": remedy_gap, "signal": None}))
     second = trial.Trial("other()", (left,), none) if remedy else None
-    blocker = catalog.Blocker(
+    blocker = Blocker(
         id="os-read", distribution="stdlib", symbols=("os.read",), kind=kind, level="error",
-        why="", instead="", evidence=catalog.Evidence(), releases_gil=gil,
+        why="", instead="", evidence=Evidence(), releases_gil=gil,
     )  # fmt: skip
     return measuring.Result(scenario, first, second, version="3.11.7"), blocker
 
@@ -247,9 +249,7 @@ def test_what_contradicts_the_catalog(changes, said):
 )
 def test_what_disproves_a_belief(verdict, gap, said):
     found, _ = result(max_gap=gap)
-    belief = catalog.Belief(
-        id="os-read", distribution="stdlib", verdict=verdict, evidence=catalog.Evidence()
-    )
+    belief = Belief(id="os-read", distribution="stdlib", verdict=verdict, evidence=Evidence())
 
     assert said == measuring.contradictions(found, belief)
 
@@ -294,7 +294,7 @@ def test_what_an_environment_lacks():
     )
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.parametrize("blocker", ["ctypes-pydll", "os-system"])
 def test_a_scenario_agrees_with_the_catalog(blocker, capsys):
     assert command.main(["--only", blocker, "--json"]) == 0
@@ -311,7 +311,7 @@ def absent(python):
     yield {}
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_what_cannot_be_run_is_told(monkeypatch, capsys):
     broken = scenarios.Scenario(blocker="os-read", call="1 / 0")
     needy = scenarios.Scenario(blocker="os-write", call="pass", needs=("memcached",))

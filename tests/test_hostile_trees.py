@@ -1,4 +1,4 @@
-"""Strange trees and arguments: whatever stands in a directory, a command ends as documented."""
+"""Strange trees and arguments: a command ends as documented, whatever a directory contains."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def directory(tmp_path, monkeypatch):
 
 
 def place(path: bytes, kind: str) -> None:
-    """Put one entry of a kind into the working directory, unless something stands in its way."""
+    """Put one entry of a kind into the working directory, unless that is impossible."""
     path += b".py"
     try:
         os.makedirs(os.path.dirname(path) or b".", exist_ok=True)

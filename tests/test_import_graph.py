@@ -1,4 +1,4 @@
-"""Which modules a process can run."""
+"""The import graph: modules that a process can run."""
 
 from __future__ import annotations
 

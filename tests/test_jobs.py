@@ -1,4 +1,4 @@
-"""A second process does work beside the first, and nobody can tell by what comes out."""
+"""A second process does part of the work, and the output is the same."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def both(paths, root, **options):
 
 @pytest.mark.usefixtures("forking")
 class TestCheck:
-    """One process and two tell the same."""
+    """One process and two report the same."""
 
     @pytest.mark.parametrize("project", sorted(p.name for p in PROJECTS.iterdir()))
     def test_a_project(self, project, monkeypatch):

@@ -1,4 +1,4 @@
-"""What the project's own code starts, and what its expressions spell."""
+"""Launches by the project's own code, and the evaluation of its command lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.project.names.spelling import HOLE, Wording
+from gblock.project.names.spelling import HOLE, Spelling
 from gblock.project.processes.launches import launches
 from gblock.project.reading.modules import Modules
 
@@ -114,9 +114,9 @@ def test_a_value_in_a_circle_ends(launched):
 
 
 def test_a_name_of_another_file_leaves_a_hole():
-    wording = Wording(ast.parse("from conf import APP\nrun('gunicorn ' + other())\n"))
-    call, function = wording.calls[0]
-    assert [f"gunicorn {HOLE}"] == wording.of(call.args[0], function)
+    spelling = Spelling(ast.parse("from conf import APP\nrun('gunicorn ' + other())\n"))
+    call, function = spelling.calls[0]
+    assert [f"gunicorn {HOLE}"] == spelling.of(call.args[0], function)
 
 
 PARTS = ["x", "'a %s'", "f'{x}'", "[x, 'b']", "(*x,)", "x + x", "x % x", "x.split()", "''.join(x)"]
@@ -126,7 +126,7 @@ PARTS = ["x", "'a %s'", "f'{x}'", "[x, 'b']", "(*x,)", "x + x", "x % x", "x.spli
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6))
 def test_no_expression_raises(parts):
     text = "".join(f"x = {part}\n" for part in parts) + "os.system(x)\n"
-    wording = Wording(ast.parse(text))
-    for call, function in wording.calls:
+    spelling = Spelling(ast.parse(text))
+    for call, function in spelling.calls:
         for argument in call.args:
-            assert len(wording.of(argument, function)) <= 16
+            assert len(spelling.of(argument, function)) <= 16

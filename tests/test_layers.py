@@ -1,4 +1,4 @@
-"""Imports run downwards only: design.md, section 3."""
+"""Imports run downwards only, from one layer to those above it in the list."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from pathlib import Path
 import pytest
 
 import gblock
+from gblock.commandline import parser
 
 PACKAGE = Path(gblock.__file__).parent
-# From the ground up. A layer may import those above it in this list; what stands in one set may
-# not import one another. A folder's own modules may, unless it has floors of its own.
+# From the ground up. A layer may import those above it in this list; members of one set may not
+# import one another. A folder's own modules may, unless it has layers too.
 LAYERS = (
-    {"__init__", "boundary", "errors", "lean", "suggestion", "decoding", "distribution"},
-    {"diagnostics", "patterns", "outline", "writing"},
-    {"files", "config", "catalog", "metrics", "native"},
+    {"__init__", "opened", "errors", "lean", "suggestion", "decoding", "distribution"},
+    {"boundary"},
+    {"diagnostics", "extras", "patterns", "outline", "repairs", "writing"},
+    {"files", "config", "catalog", "events", "metrics", "native"},
+    {"cache"},
     {"observations", "measurements", "trial", "pytest_plugin"},
     {"project"},
+    {"units"},
     {"codebase"},
+    {"fixes"},
     {"packages"},
     {"output"},
     {"source", "rule"},
@@ -27,6 +32,8 @@ LAYERS = (
     {"engine"},
     {"explain", "launch"},
     {"commandline"},
+    {"server"},
+    {"commands"},
     {"cli"},
     {"__main__"},
 )
@@ -72,7 +79,7 @@ def imports(path, *, for_types):
 
 
 def own(path, **options):
-    """What a file imports of gblock, by the name below it; gblock itself is its __init__."""
+    """Return a file's imports of gblock, by the name below it; gblock itself is its __init__."""
     for name in imports(path, **options):
         if name == "gblock":
             yield "__init__"
@@ -143,8 +150,8 @@ def test_output_makes_pages_of_values_and_reads_nothing():
 
 
 def test_what_runs_in_the_host_imports_next_to_nothing_of_gblock():
-    assert {"errors"} == set(own(Path("metrics.py"), for_types=True))
-    assert {"catalog"} == set(own(Path("pytest_plugin.py"), for_types=True))
+    assert {"errors", "extras"} == set(own(Path("metrics.py"), for_types=True))
+    assert {"catalog", "extras"} == set(own(Path("pytest_plugin.py"), for_types=True))
 
 
 def test_rules_never_import_one_another():
@@ -165,7 +172,9 @@ def test_the_probe_imports_nothing_of_gblock():
     for path in modules():
         if dotted(path).partition(".")[0] in ALONE:
             for other in own(path, for_types=True):
-                allowed = {"__init__", *ALONE} | ({"metrics"} if path.name == "hook.py" else set())
+                allowed = {"__init__", *ALONE} | (
+                    {"events", "metrics"} if path.name == "hook.py" else set()
+                )
                 assert other.partition(".")[0] in allowed, path
 
 
@@ -196,8 +205,13 @@ def test_the_command_line_prints_and_nothing_else_does():
         tree = ast.parse((PACKAGE / path).read_bytes())
         calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
         assert "print" not in calls, path
-        if path.name not in ("cli.py", "launch.py", "progress.py"):
+        if path.name not in ("cli.py", "console.py", "launch.py", "progress.py"):
             assert not [call for call in calls if call.startswith(("sys.stdout", "sys.stderr"))]
+
+
+def test_each_command_is_a_module_with_its_name():
+    names = {path.stem for path in (PACKAGE / "commands").glob("*.py")} - {"__init__"}
+    assert names == set(parser.arguments())
 
 
 def test_nothing_is_called_utils():

@@ -1,4 +1,4 @@
-"""Which loops in plain Python are long enough to report."""
+"""Loops in plain Python that are long enough to report."""
 
 from __future__ import annotations
 

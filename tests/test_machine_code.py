@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 from elf_images import RELEASE, TAKE, Module
+from harness import CATALOG
 from installed import environment, install
 
 from gblock import catalog, cli, outline
@@ -417,11 +418,11 @@ def test_a_symbol_is_asked_for_a_sentence(installed):
     said = machine_code.Sayings(environments.read(str(installed)), catalog.load(()), None)
 
     assert (
-        "The machine code lets go of the GIL around poll: "
+        "The machine code releases the GIL around poll: "
         "shop.Scanner.read_all → shop._shop.Scanner.read → scanner_wait → poll."
     ) == said("shop.Till._take")
     assert said("shop._shop.open_device").startswith("The machine code keeps the GIL and may reach")
-    assert "what for is not known." in said("shop._shop.Scanner.close")
+    assert "for an unknown reason." in said("shop._shop.Scanner.close")
     assert "" == said("shop.harmless") == said("elsewhere.read")
 
 
@@ -439,25 +440,25 @@ def test_calls_into_unknown_packages_say_what_the_machine_code_says(tmp_path, in
     messages = [(one.location.row, one.message) for one in check(request).diagnostics]
 
     by_row = dict(messages)
-    assert "its machine code lets go of the GIL around poll" in by_row[5]
+    assert "its machine code releases the GIL around poll" in by_row[5]
     assert "its machine code keeps the GIL and may reach connect" in by_row[6]
-    assert "compiled code that nothing is known of" in by_row[7]
+    assert "compiled code without a measurement" in by_row[7]
 
 
 def test_a_large_package_is_not_read_by_a_check(installed, monkeypatch):
-    made = unknown.outline(environments.read(str(installed)), catalog.load())
+    made = unknown.outline(environments.read(str(installed)), CATALOG)
     assert len(catalog.parse(made).blockers) > 1
     monkeypatch.setattr("gblock.packages.unknown._MOST_BYTES", 10)
-    made = unknown.outline(environments.read(str(installed)), catalog.load())
+    made = unknown.outline(environments.read(str(installed)), CATALOG)
     assert 1 == len(catalog.parse(made).blockers)
     (path,) = installed.rglob(f"_shop.{SO}")
     path.unlink()
-    made = unknown.outline(environments.read(str(installed)), catalog.load())
+    made = unknown.outline(environments.read(str(installed)), CATALOG)
     assert 1 == len(catalog.parse(made).blockers)
 
 
 def test_a_check_writes_no_cache(tmp_path, installed):
-    unknown.outline(environments.read(str(installed)), catalog.load())
+    unknown.outline(environments.read(str(installed)), CATALOG)
     assert not (tmp_path / "cache").exists()
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from harness import CATALOG
 
 from gblock import catalog, measurements, outline
 from gblock.errors import UserError
@@ -24,7 +25,7 @@ instead = "Do not."
 
 def test_an_entry_has_its_figures_beside_what_a_person_wrote():
     written = catalog.load().by_id
-    for blocker in measurements.load().blockers:
+    for blocker in CATALOG.blockers:
         before = written[blocker.id].evidence
         for key in ("belief", "found", "reference"):
             assert getattr(before, key) == getattr(blocker.evidence, key)

@@ -1,8 +1,11 @@
-"""Which file an import means, and what is said of files that cannot be read."""
+"""Resolution of imports, and problems of unreadable files."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -151,3 +154,78 @@ def test_the_files_that_mention_a_word_are_the_same_by_their_words_and_by_their_
         whole = modules.mentioning("word", tests=True, whole=True)
         assert [Path(path).name for path in whole] == ["a.py", "test_c.py", "d.py"]
         assert [Path(path).name for path in modules.mentioning("ord", whole=True)] == ["f.py"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"import ldap\n", None),
+        (b"if True:\n    from ldap.filter import escape\n", None),
+        (b"import ldap3\n", "app/auth/ldap.py"),
+        (b"", "app/auth/ldap.py"),
+    ],
+)
+def test_no_module_imports_itself(tmp_path, content, expected):
+    files = {"app/__init__.py": b"", "app/auth/__init__.py": b"", "app/auth/ldap.py": content}
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    modules = Modules(str(tmp_path), [str(tmp_path / name) for name in files])
+    path = modules.resolve("ldap", 0, str(tmp_path / "app/auth/other.py"))
+    assert expected == (path and os.path.relpath(path, tmp_path))
+
+
+@pytest.mark.parametrize("filters", [(), ("-W", "error")], ids=["default", "error"])
+def test_a_check_says_nothing_of_python_s_warnings_about_the_code(filters, tree):
+    text = """
+        import confluent_kafka
+        import gevent
+
+        def work():
+            confluent_kafka.Consumer({"x": "\\."}).poll(5)
+
+        gevent.spawn(work).join()
+        """
+    root = tree({"app.py": textwrap.dedent(text)})
+    run = subprocess.run(
+        [sys.executable, *filters, "-m", "gblock", "check", "--no-cache", "-q", "."],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "" == run.stderr
+    assert "blocking-call" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "is_found"),
+    [
+        ({}, True),
+        ({"other.py": b"from shop.orders import views\n"}, False),
+        ({"conf.py": b'SETTINGS = "shop.wsgi"\n'}, False),
+        ({"conf.py": b'LOG = "shop.log"\n'}, True),
+        ({"shop/tasks.py": b"from .orders import views\n"}, False),
+        ({"shop/orders/tasks.py": b"from .views import place\n"}, True),
+    ],
+    ids=["bare", "imported", "named", "a file's name", "relative", "relative below"],
+)
+def test_a_program_may_start_in_a_package(tmp_path, more, is_found):
+    """``shop/__init__.py`` exists, but ``shop`` is the directory in which the program starts."""
+    files = {
+        "shop/__init__.py": b"",
+        "shop/wsgi.py": b"import orders\n",
+        "shop/prices/__init__.py": b"",
+        "shop/prices/tax.py": b"",
+        "shop/orders/__init__.py": b"from orders.views import place\n",
+        "shop/orders/views.py": b"import prices.tax\n",
+        **more,
+    }
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    modules = Modules(str(tmp_path), [str(tmp_path / name) for name in files])
+    found = modules.resolve("prices", 0, str(tmp_path / "shop/orders/views.py"))
+    assert (str(tmp_path / "shop/prices/__init__.py") if is_found else None) == found
+    own = modules.resolve("orders.views", 0, str(tmp_path / "shop/wsgi.py"))
+    assert str(tmp_path / "shop/orders/views.py") == own

@@ -1,4 +1,4 @@
-"""What machine code says: of images made here, and of modules that are installed."""
+"""Results of reading machine code: of generated images, and of installed modules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def told(module, tmp_path):
 
 
 def one_method(tmp_path, *parts, setup=lambda module: None, machine=X86_64):
-    """What is said of a method that consists of these parts."""
+    """Return the result for a method that consists of these parts."""
     module = Module(machine)
     setup(module)
     number = module.function("shop_method", *parts)
@@ -634,7 +634,7 @@ def test_bindings_of_several_kinds_have_their_methods_found():
 
 
 def test_functions_without_symbols_are_found_by_the_unwinder_and_stubs_followed(tmp_path):
-    """What strip leaves: a call of a stub, and function starts in ``.eh_frame_hdr`` alone."""
+    """After strip only a call of a stub and the starts in ``.eh_frame_hdr`` are left."""
     library = Module()
     wait = library.function("hidden", RELEASE, "recv", TAKE)
     method = library.function("also_hidden", wait)

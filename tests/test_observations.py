@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import pickle
+import random
 import re
 import time
 from pathlib import Path
@@ -14,8 +17,10 @@ from probing import ACME, POLL, T, block, end, fleet, heartbeat, progress, start
 
 from gblock import observations
 from gblock.diagnostics import Diagnostic, Location, Observed, Severity
-from gblock.observations import records
+from gblock.engine import observing
+from gblock.observations import sources
 from gblock.observations.drafts import drafts
+from gblock.observations.durations import Durations
 from gblock.output.report import FORMATS, facts, render
 from gblock.output.report.html import render as html
 
@@ -195,7 +200,7 @@ class TestSites:
         assert [1.001, 30.0, 30.0] == [poll.median, poll.p95, poll.longest]
         assert ["web-1", "web-1", "web-2"] == [process.host for process in seen.processes]
         assert ["ended", "silent", "running"] == [process.state for process in seen.processes]
-        # What nobody is to blame for stands last.
+        # Blocks without blame come last.
         assert [True, True, True, True, False] == [site.is_blamed for site in seen.sites]
 
     def test_the_callable_and_the_library_frames_name_it_if_the_symbol_does_not(self, tmp_path):
@@ -275,7 +280,7 @@ class TestSites:
 
         assert [
             "other call sites, above the probe's limit",
-            "a call site that is not known",
+            "an unknown call site",
         ] == [facts.where(site) for site in seen.sites]
 
     def test_a_number_may_mean_another_site_after_a_new_start(self, tmp_path):
@@ -401,7 +406,7 @@ def test_no_file_is_a_traceback(tmp_path_factory, lines):
     data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     path.write_bytes(b"\n".join(data))
     seen = observed(path.parent)
-    found = [record for source in records.sources([str(path)]) for record in source]
+    found = [record for each in sources.sources([str(path)]) for record in each.records()]
 
     assert seen.verdict in ("blocked", "nothing", "off", "died")
     # Every line is a record, or is counted.
@@ -500,3 +505,93 @@ def test_named_files_are_read_whatever_they_are_called(tmp_path):
     path = write(tmp_path / "probe.log", start())
 
     assert 1 == len(observations.read([str(path), str(Path(path))], CATALOG, T).processes)
+
+
+_MOMENTS = st.integers(0, 40_000).map(lambda quarter: T + quarter / 4)
+_LASTED = st.integers(1, 200).map(lambda quarter: quarter / 4)
+_TOLD = st.lists(
+    st.one_of(
+        st.builds(
+            block,
+            _MOMENTS,
+            _LASTED,
+            st.sampled_from([1, 2, None]),
+            st.sampled_from(["waits", "gil", "gc", "starved"]),
+            greenlet=st.sampled_from(["run", "main"]),
+        ),
+        st.builds(total, _MOMENTS, st.integers(0, 9), _LASTED, _LASTED, st.sampled_from([1, 2])),
+        st.builds(heartbeat, _MOMENTS, st.integers(0, 20)),
+        st.builds(progress, _MOMENTS, _LASTED),
+        st.builds(end, _MOMENTS),
+        st.sampled_from([start(), POLL, ACME, {**ACME, "site": 1}]),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_TOLD, st.none() | _MOMENTS, st.none() | _MOMENTS)
+def test_lines_as_the_probe_writes_them_say_the_same_as_any_other(
+    tmp_path_factory, lines, since, until
+):
+    lines = [start(T - 1), *(dict(line) for line in lines), heartbeat(T + 20_000, 99)]
+    counts = {}
+    for line in lines:  # counts grow until a probe ends; a start is repeated after a rotation
+        if line["type"] == "end":
+            counts = {}
+        elif line["type"] == "total":
+            line["count"] = max(line["count"], counts.get(line["site"], 0))
+            counts[line["site"]] = line["count"]
+    seen = []
+    for separators in ((",", ":"), (", ", ": ")):
+        folder = tmp_path_factory.mktemp("r")
+        text = "".join(json.dumps(line, separators=separators) + "\n" for line in lines)
+        (folder / "a-1-1.jsonl").write_text(text)
+        seen.append(observations.read([str(folder)], CATALOG, T, since=since, until=until))
+
+    assert seen[0]._replace(unread=()) == seen[1]._replace(unread=())
+
+
+class TestDurations:
+    def test_a_few_are_exact(self):
+        durations = Durations()
+        durations.extend([0.3, 0.1, 0.2], 3)
+        durations.extend([0.4], 1)
+
+        assert [0.25, 0.4] == [durations.quantile(0.5), durations.quantile(0.95)]
+
+    def test_of_very_many_three_digits_are_kept_and_memory_is_bounded(self):
+        draw = random.Random(1)
+        values = [draw.lognormvariate(-1, 1) for _ in range(100_000)]
+        first, second = Durations(), Durations()
+        for durations, part in ((first, values[:70_000]), (second, values[70_000:])):
+            for index in range(0, len(part), 1000):
+                durations.extend(part[index : index + 1000], len(part[index : index + 1000]))
+        first.merge(second)
+        values.sort()
+
+        assert 100_000 == len(first)
+        for share in (0.5, 0.95, 1.0):
+            exact = values[math.ceil(share * len(values)) - 1]
+            assert pytest.approx(exact, rel=0.006) == first.quantile(share)
+
+    def test_none_has_no_quantile(self):
+        with pytest.raises(ValueError, match="no durations"):
+            Durations().quantile(0.5)
+
+
+def test_several_processes_read_the_same_as_one(tmp_path):
+    for pid in range(5):
+        lines = [start(pid=pid + 1, host=f"web-{pid % 2}"), POLL, ACME]
+        lines += [block(T + i / 4, 0.25 + pid * i % 7 / 4, 1 + i % 2) for i in range(80)]
+        write(tmp_path / f"a-{pid}-1.jsonl", *lines, total(T + 60, 99, 90.5, 8.0), tail=b"x\n")
+    selection = observations.Selection(T + 100)
+    found = list(enumerate(sources.sources([str(tmp_path)])))
+    parts = [pickle.loads(pickle.dumps(_part(share))) for share in (found[1::2], found[::2])]
+
+    assert observations.combined(parts, CATALOG) == observed(tmp_path)
+    assert observing.observed([str(tmp_path)], CATALOG, selection) == observed(tmp_path)
+
+
+def _part(share):
+    return observations.read_part(share, CATALOG, observations.Selection(T + 100))

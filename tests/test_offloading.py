@@ -1,4 +1,4 @@
-"""Which code only ever runs in a native thread."""
+"""Code that only ever runs in a native thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from harness import inferring
 
 from gblock.project.calls.offloading import Offloading
-from gblock.project.names.expressions import Place
+from gblock.project.names.places import Place
 
 HEAD = (
     "import gevent, os\nfrom functools import partial, wraps\npool = gevent.get_hub().threadpool\n"
@@ -15,7 +15,7 @@ F = "def f(x=1):\n    os.system('')\n"
 
 
 def natively(tmp_path, text, **more):
-    """Whether the first call of os.system in a module runs natively."""
+    """Return whether the first call of os.system in a module runs natively."""
     inference = inferring(
         tmp_path, {"main.py": HEAD + text, **{f"{n}.py": t for n, t in more.items()}}
     )

@@ -7,7 +7,9 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gblock import catalog, outline
+from gblock import outline
+from gblock.catalog import extensions
+from gblock.catalog.extensions import own
 from gblock.cli import main
 
 BLOCK = """
@@ -137,7 +139,7 @@ def test_any_style_of_toml_is_read(tree, capsys, text):
 
 
 def test_the_built_in_catalog_says_the_same_when_it_is_read_as_ones_own():
-    mine, built_in = catalog.own(outline.BUILT_IN), outline.read()
+    mine, built_in = own(outline.BUILT_IN), outline.read()
     by_kind = sorted(built_in.chunks, key=lambda chunk: chunk.kind)
     assert len(by_kind) == len(mine.chunks)
     told = ("id", "symbol", "opt_in", "unpatched", "captured", "symbols", "remedies")
@@ -157,6 +159,6 @@ _VALUES = st.recursive(
 
 @given(st.dictionaries(st.text(), _VALUES, max_size=4))
 def test_any_value_is_written_as_toml_on_one_line(table):
-    line = f"x = {catalog._value(table)}"
+    line = f"x = {extensions._value(table)}"
     assert "\n" not in line
     assert tomli.loads(line) == {"x": table}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from harness import CATALOG
 
-from gblock import catalog
 from gblock.project.names.inference import Inference
 from gblock.project.processes.patching import Patching
 from gblock.project.reading.modules import Modules
@@ -14,7 +14,7 @@ from gblock.project.reading.modules import Modules
 
 @pytest.fixture(scope="module")
 def blockers():
-    return catalog.load()
+    return CATALOG
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which processes a project starts, which run on gevent, and what only others run."""
+"""Processes that a project starts, on gevent or not, and the code that each runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from harness import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock import catalog, files
+from gblock import files
 from gblock.output.processes import table
 from gblock.project.names.inference import Inference
 from gblock.project.processes.processes import Processes
@@ -27,7 +28,7 @@ SHOP = Path(__file__).parent / "fixtures" / "deployments" / "shop"
 
 @pytest.fixture(scope="module")
 def blockers():
-    return catalog.load()
+    return CATALOG
 
 
 def processes_of(root, blockers):

@@ -59,7 +59,7 @@ def run(pytester):
 
 @pytest.fixture(autouse=True)
 def _restored():
-    """What the inner run put in the place of the probe goes with it."""
+    """Remove the inner run's replacement of the probe."""
     import sys
 
     before = sys.modules.get("gblock.runtime_probe")

@@ -1,4 +1,4 @@
-"""Which bindings of a name a use of it can see."""
+"""Reaching definitions: the bindings of a name that a use can see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from test_summary import PROGRAMS
 
 from gblock.project.names.definitions import END, Definitions
-from gblock.project.reading.summary import summarize
+from gblock.project.reading.summarizing import summarize
 
 
 def rows(text):

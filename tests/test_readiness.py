@@ -1,4 +1,4 @@
-"""What a test, an attribute or a call elsewhere says of the object that a call waits for."""
+"""Readiness of the object that a call waits for: tests, attributes and calls elsewhere."""
 
 from __future__ import annotations
 
@@ -215,3 +215,79 @@ def test_a_ready_call_is_no_poll_of_a_loop(tmp_path):
                 q.get()
         """
     assert_exactly(tmp_path, text)
+
+
+PIPE_ENDS = "import errno, fcntl, os\nr, w = os.pipe()\n"
+MARKING = (
+    "def mark(fd):\n"
+    "    flags = fcntl.fcntl(fd, fcntl.F_GETFL)\n"
+    "    fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_NONBLOCK)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fcntl.fcntl(r, fcntl.F_SETFL, os.O_NONBLOCK)\nos.read(r, 9)\n",
+        f"{MARKING}mark(r)\nos.read(r, 9)\n",
+        f"{MARKING}def outer(x, fd): mark(fd)\nouter(1, r)\nos.read(r, 9)\n",
+        f"{MARKING}class A:\n    def __init__(self, fd):\n        self.fd = fd\n"
+        "        mark(self.fd)\n    def read(self):\n        return os.read(self.fd, 9)\n",
+        "import gevent.os\ngevent.os.make_nonblocking(r)\nos.read(r, 9)\n",
+        "try:\n    os.read(r, 9)\nexcept BlockingIOError:\n    pass\n",
+        "try:\n    os.read(r, 9)\nexcept OSError as error:\n"
+        "    if error.errno != errno.EAGAIN: raise\n",
+    ],
+)
+def test_a_descriptor_that_was_made_non_blocking_does_not_wait(tmp_path, text):
+    assert_exactly(tmp_path, PIPE_ENDS + text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fcntl.fcntl(w, fcntl.F_SETFL, os.O_NONBLOCK)\n",
+        "fcntl.fcntl(r, fcntl.F_SETFL, 0)\n",
+        "fcntl.fcntl(r, fcntl.F_GETFL)\n",
+        f"{MARKING}mark(w)\n",
+        f"{MARKING}def outer(x, fd): mark(fd)\nouter(r, w)\n",
+        "try:\n    print(r)\nexcept BlockingIOError:\n    pass\n",
+    ],
+)
+def test_another_descriptor_still_waits(tmp_path, text):
+    assert_exactly(tmp_path, f"{PIPE_ENDS}{text}os.read(r, 9)  # expect: blocking-call\n")
+
+
+@pytest.mark.parametrize(
+    ("loop", "waits"),
+    [
+        ("while True:\n    if c.poll():\n        break\n", False),
+        (
+            "while True:\n    if not c.poll():\n        pass\n    else:\n        break\n",
+            False,
+        ),
+        ("while True:\n    if x:\n        break\n    if c.poll():\n        break\n", True),
+        ("while x:\n    if c.poll():\n        break\n", True),
+    ],
+)
+def test_a_loop_may_end_only_once_an_object_is_ready(tmp_path, loop, waits):
+    marker = "  # expect: blocking-call" if waits else ""
+    assert_exactly(tmp_path, f"{PIPE}{loop}c.recv(){marker}\n")
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("zmq.green", False), ("zmq", True)])
+def test_an_argument_may_be_cooperative(tmp_path, kind, waits):
+    marker = "  # expect: blocking-call" if waits else ""
+    assert_exactly(
+        tmp_path,
+        "import zmq\nimport zmq.green\nfrom zmq.utils.monitor import recv_monitor_message\n"
+        f"s = {kind}.Socket({kind}.Context(), 0)\nrecv_monitor_message(s){marker}\n",
+    )
+
+
+def test_a_flag_keeps_its_meaning_where_the_project_assigns_it(tmp_path):
+    assert_exactly(
+        tmp_path,
+        "import fcntl\nif not hasattr(fcntl, 'F_SETPIPE_SZ'):\n    fcntl.F_SETPIPE_SZ = 1031\n"
+        "fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, 9)\n",
+    )

@@ -1,4 +1,4 @@
-"""What a probe writes stays small, however often the hub is blocked."""
+"""A probe's records stay small, however often the hub is blocked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def block(number):
 
 
 def place(number):
-    site = record.Site()
+    site = record.CallSite()
     site.callable = "time.sleep"
     site.user = (f"/app/{number}.py", "app", number, "work", True)
     site.frames = [site.user] * 20

@@ -1,4 +1,4 @@
-"""Which loops make a cheap call costly."""
+"""Loops that make a cheap call costly."""
 
 from __future__ import annotations
 

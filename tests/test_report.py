@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import html
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,7 +25,7 @@ WORKER = "\n" * 8 + (
     "def run():\n    while True:\n        consumer.poll(1.0)\n\n\n"
     "def more():\n    consumer.poll(2.0)\n"
 )
-"""The call that was seen to block stands in row 17."""
+"""The call that was seen to block is in row 17."""
 
 
 def run(capsys, *argv):
@@ -90,7 +93,9 @@ class TestFormats:
         class Tags(HTMLParser):
             def handle_starttag(self, tag, attrs):
                 names = dict(attrs)
-                if tag not in ("meta", "br", "rect") or (tag == "rect" and "/>" not in page):
+                if tag not in ("meta", "br", "input", "rect") or (
+                    tag == "rect" and "/>" not in page
+                ):
                     stack.append(tag)
                 for key in ("src", "href"):
                     assert names.get(key, "#").startswith("#")
@@ -109,6 +114,51 @@ class TestFormats:
         rows = set(re.findall(r'<tr id="(site-\d+)"', page))
         assert rows == set(re.findall(r'<a href="#(site-\d+)"', page))
         assert 23 == page.count('<a href="#site-')
+
+    @pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+    def test_html_zooms_and_filters_in_a_browser(self, tmp_path):
+        write(tmp_path / "r" / "a-9-1.jsonl", start(T + 700, host="b", pid=9), end(T + 703))
+        now = fleet(tmp_path / "r")
+        page = report.render("html", observations.read([str(tmp_path / "r")], CATALOG, now))
+        steps = """
+            const shown = (all) => [...document.querySelectorAll(all)]
+              .filter((e) => !e.hasAttribute("hidden")).length;
+            const rows = ["tbody tr", ".lane[data-host]", ".lane:not([hidden]) a"];
+            const counts = () => rows.map(shown);
+            const found = [counts()];
+            document.querySelector("input[value=waits]").click();
+            found.push(counts());
+            document.querySelector("input[value=waits]").click();
+            const host = document.querySelector("select[name=host]");
+            host.value = "web-2";
+            host.dispatchEvent(new Event("change"));
+            found.push(counts());
+            host.value = "";
+            host.dispatchEvent(new Event("change"));
+            document.querySelector(".lane .name button").click();
+            found.push([document.querySelector(".range").textContent, ...counts()]);
+            found.push(+document.querySelector("rect.life").getAttribute("width") > 900);
+            document.querySelector("[data-zoom=all]").click();
+            found.push(counts());
+            document.title = JSON.stringify(found);
+        """
+        path = tmp_path / "page.html"
+        path.write_text(page.replace("</body>", f"<script>{steps}</script></body>"))
+        flags = "--headless --no-sandbox --disable-gpu --no-first-run --dump-dom".split()
+        flags += "--disable-background-networking --disable-component-update --disable-sync".split()
+        done = subprocess.run(
+            ["chromium", *flags, f"--user-data-dir={tmp_path / 'c'}", path.as_uri()],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        found = json.loads(html.unescape(re.search("<title>(.*?)</title>", done.stdout)[1]))
+
+        assert [5, 4, 23] == found[0] == found[-1]
+        assert [3, 4, 5] == found[1]  # without blocks that wait
+        assert [1, 1, 1] == found[2]  # of one host
+        assert ["04:51:39 to 04:51:43", 1, 4, 1] == found[3]  # while one process ran
+        assert found[4]
 
     @pytest.mark.parametrize("lines", [[], [start()], [start(), end(T)], [start(T - 1e6)]])
     @pytest.mark.parametrize("name", report.FORMATS)
@@ -314,6 +364,14 @@ class TestCheckObserved:
         assert (0, "") == (code, out)
         assert "worker.py" not in err
 
+    def test_a_report_names_what_the_baseline_of_the_settings_hides(self, records, at, capsys):
+        run(capsys, "check", ".", "--assume-gevent", "--write-baseline", "known.json")
+        Path("gblock.toml").write_text('baseline = "known.json"\n', encoding="utf-8")
+        at(records)
+        _, out, _ = run(capsys, "report", "probe", "--project", ".")
+
+        assert "[blocking-call] orders/worker.py:17:9" in out
+
     def test_an_opt_in_entry_is_named(self, tree, at, capsys):
         root = tree({"app.py": "import json\njson.loads('1')\n", "pyproject.toml": ""})
         site = {**POLL, "symbol": "json.loads", "user": {"file": "/srv/app.py", "line": 2}}
@@ -354,7 +412,9 @@ def test_services_without_a_common_project_are_read_one_by_one(tree, at, capsys,
     (root / "probe" / "chart.yaml").write_text("spec: {{ .Values.spec }}\n", encoding="utf-8")
     at(T + 5)
     asked = []
-    monkeypatch.setattr("gblock.cli._config_of", lambda path: asked.append(path) or Config())
+    monkeypatch.setattr(
+        "gblock.commandline.settings.of_path", lambda path: asked.append(path) or Config()
+    )
     code, out, _ = run(capsys, "report", "probe")
 
     assert 1 == code

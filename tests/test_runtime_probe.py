@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
-import statistics
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import probed
 import pytest
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.probe
+pytestmark = pytest.mark.live
 
 
 def test_the_probe_sees_a_deliberate_block(tmp_path):
@@ -82,6 +84,7 @@ def test_gevents_plug_ins_import_nothing_but_os(tmp_path):
 
 KINDS = """
 import bcrypt, hashlib, json, re, zlib, gc, signal, subprocess
+import gevent.os
 from confluent_kafka import Consumer
 from gevent import pywsgi, socket
 
@@ -191,25 +194,25 @@ def unserved():
 def timed(name, function):
     gevent.sleep(0.1)
     before = unserved()
-    wall, start = time.time(), time.perf_counter()
+    turned, wall, start = hub.loop.now(), time.time(), time.perf_counter()
     function()
-    end = time.perf_counter()
+    seconds = time.perf_counter() - start
     waited = max(value - before.get(thread, value) for thread, value in unserved().items())
-    print(name, wall, end - start, waited, flush=True)
+    gevent.sleep(0)
+    most = time.time() - turned  # from one iteration of the loop to the next
     gevent.sleep(0.1)
+    print(name, wall, seconds, most, waited, answered, flush=True)
 
-def all_kinds():
+def converse():
+    # A name is a request to run this kind of block.
     gevent.sleep(0.2)
     consumer.subscribe(["topic"])
-    kinds = [each for each in globals().items() if each[0].startswith("block_")]
-    for _ in range(2):
-        for name, function in kinds:
-            if function is not block_collection:
-                timed(name, function)
-    junk = [[] for _ in range(2_000_000)]
-    timed("block_collection", block_collection)
-    print("answered", 0, 0, answered)
-gevent.spawn(all_kinds).get()
+    gevent.os.make_nonblocking(0)
+    while name := gevent.os.nb_read(0, 100).decode().strip():
+        function = globals()[name]
+        junk = [[] for _ in range(2_000_000)] if function is block_collection else None
+        timed(name, function)
+gevent.spawn(converse).get()
 """
 EXPECTED = {
     # name: (classes, symbol or None)
@@ -233,7 +236,7 @@ EXPECTED = {
     "block_hub": ({"waits"}, "time.sleep"),
     "block_watcher_in_c": ({"waits"}, "time.sleep"),
     "block_turns": ({"cpu"}, None),
-    # Whoever has the GIL and no processor is starved: nobody is blamed for the one or the other.
+    # A thread with the GIL and no processor is starved, and no call is blamed.
     "block_in_the_pool": ({"thread", "starved"}, None),
     "block_stopped": ({"starved"}, None),
     "block_stopped_in_a_call": ({"starved"}, None),
@@ -247,43 +250,100 @@ _FRAMES = {
 }
 
 
-def judge(result):
-    """What the script did and the probe saw: by kind, (true seconds, starved?, block, site).
-
-    Starved is a block during which a thread waited for a processor for half of the time.
-    """
-    seen = {name: [] for name in EXPECTED}
-    blocks = result.blocks()
-    for line in result.stdout.splitlines():
-        name, *figures = line.split()
-        start, seconds, waited = map(float, figures)
-        if name not in seen or seconds < 0.1:
-            continue
-        inside = [
-            (min(start + seconds, block["t"] + block["duration"]) - max(start, block["t"]), number)
-            for number, (block, _) in enumerate(blocks)
-        ]
-        overlap, number = max(inside, default=(0, 0))
-        pair = blocks[number] if overlap > 0.02 else (None, None)
-        seen[name].append((seconds, waited >= seconds / 2, *pair))
-    return seen
+# The program cannot say when these begin and end, or they are several in a row.
+_SPLIT = (*_BLAMELESS, "block_turns", "block_watcher_in_c")
+# Seconds: what the probe needs of a block at the least, between two samples and to ask for the GIL.
+_LOOKS = 0.045
+_TRIES = 25
 
 
-def flaw(name, seconds, block, site):
-    classes, symbol = EXPECTED[name]
-    frame = _FRAMES.get(name, name)
+class Account(NamedTuple):
+    """The program's own account of one block; figures without a unit are seconds."""
+
+    wall: float
+    seconds: float
+    most: float
+    """The time between the iterations of the loop before and after it."""
+    waited: float
+    """The longest time that one of its threads waited for a processor."""
+    answered: int
+    """Requests that its server has answered so far."""
+
+    @property
+    def is_starved(self):
+        """True if a thread waited for a processor for so long that half may be unproven."""
+        return self.waited + _LOOKS >= self.seconds / 2
+
+
+class Conversation:
+    """A process that blocks on request."""
+
+    def __init__(self, folder, traffic):
+        (folder / "script.py").write_text(probed.PRELUDE + KINDS, encoding="utf-8")
+        self.result = probed.Probed(folder / "records")
+        self.traffic = traffic
+        self.errors = folder / "stderr"
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-W", "ignore", "script.py"],
+                env=probed.environment(folder / "records", TRAFFIC=traffic),
+                cwd=folder,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+
+    def run(self, name):
+        """Let it block once; return its account and its record: block, site."""
+        self.process.stdin.write(name + "\n")
+        self.process.stdin.flush()
+        words = self.process.stdout.readline().split()
+        assert words, self.errors.read_text(encoding="utf-8")
+        account = Account(*map(float, words[1:5]), int(words[5]))
+        end = account.wall + account.seconds
+        inside = {
+            number: min(end, block["t"] + block["duration"]) - max(account.wall, block["t"])
+            for number, (block, _) in enumerate(self.result.blocks())
+        }
+        number = max(inside, key=inside.get, default=None)
+        if number is None or inside[number] <= 0.02:
+            return account, None, None
+        return account, *self.result.blocks()[number]
+
+    def end(self):
+        self.process.stdin.close()
+        returncode = self.process.wait(60)
+        self.process.stdout.close()
+        assert 0 == returncode, self.errors.read_text(encoding="utf-8")
+
+
+def wrong(name, account, block, site):
+    """Return an error that no load of the host excuses, or None."""
+    _, symbol = EXPECTED[name]
     if block is None:
-        return f"{seconds:.3f} s were not seen"
+        return f"{account.seconds:.3f} s were not seen"
     if name in _BLAMELESS and site is not None:
         return f"a call site is blamed: {block} {site}"
+    if block["confidence"] == "exact" and (site is None or site["symbol"] != symbol):
+        return f"it is certain of what is wrong: {block} {site}"
+    return None
+
+
+def flaw(name, account, block, site):
+    """Return the part that the probe did not find out, or None."""
+    classes, symbol = EXPECTED[name]
+    frame = _FRAMES.get(name, name)
+    if name not in _SPLIT and not account.seconds < block["duration"] + 0.02 < account.most + 0.04:
+        return f"the duration is {block['duration']}: {account}, {block}"
     if block["class"] not in classes:
-        return f"class {block['class']}: {seconds:.3f} s, {block} {site}"
+        return f"class {block['class']}: {account}, {block} {site}"
     if name in _BLAMELESS:
         return None
     if site is None:
         return f"no site: {block}"
     if frame and frame not in [each["function"].split(".")[-1] for each in site["stack"]]:
-        return f"the stack is {site['stack']}"
+        return f"the stack is {site['stack']} of {block}"
     if symbol is not None and site["symbol"] is None and block["confidence"] == "near":
         # What cannot be proven on a loaded machine is a candidate.
         return None if symbol in block.get("candidates", ()) else f"candidates of {block}"
@@ -293,40 +353,41 @@ def flaw(name, seconds, block, site):
 
 
 @pytest.fixture(scope="module", params=["idle", "busy"])
-def matrix(request, tmp_path_factory):
-    """All kinds of block, twice, in a server that has nothing else to do and in one that has."""
-    folder = tmp_path_factory.mktemp(request.param)
-    result = probed.run(KINDS, folder, TRAFFIC=request.param, python=("-W", "ignore"), timeout=240)
-    assert 0 == result.returncode, result.stderr
-    answered = int(result.stdout.split()[-1])
-    assert (answered > 500) == (request.param == "busy")
-    return judge(result)
+def conversation(request, tmp_path_factory):
+    """A server that has nothing else to do, and one that has."""
+    conversation = Conversation(tmp_path_factory.mktemp(request.param), request.param)
+    yield conversation
+    conversation.end()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_every_kind_of_block_is_seen_and_named(matrix, name):
-    assert matrix[name], "it took less than the threshold"
-    flaws = [
-        (found, starved)
-        for seconds, starved, *pair in matrix[name]
-        if (found := flaw(name, seconds, *pair))
-    ]
-    # Without a processor of its own a thread cannot see what another one does meanwhile.
-    assert [] == [found for found, starved in flaws if not starved or "not seen" in found]
-    if len(flaws) == len(matrix[name]):
-        pytest.skip(f"the host gave the process no time: {flaws[0][0]}")
+def test_every_kind_of_block_is_seen_and_named(conversation, name):
+    """Require two measurements without a flaw, and two more for each that has one.
+
+    A wrong record fails at once. A thread without a processor cannot see what another one does, so
+    a flaw counts only where the process got its time; else the block is measured again.
+    """
+    clean, flaws, starved = 0, [], []
+    for _ in range(_TRIES):
+        account, *pair = conversation.run(name)
+        if account.seconds < 0.1:
+            continue  # below the threshold
+        assert wrong(name, account, *pair) is None
+        found = flaw(name, account, *pair)
+        if found is None:
+            clean += 1
+        else:
+            (starved if account.is_starved else flaws).append(found)
+        if clean >= 2 + 2 * len(flaws):
+            return
+    pytest.fail(f"{clean} of {_TRIES} without a flaw: {flaws} {starved}")
 
 
-def test_durations_are_true(matrix):
-    errors = [
-        abs(block["duration"] - seconds)
-        for name, observed in matrix.items()
-        if name not in (*_BLAMELESS, "block_turns")
-        for seconds, _, block, _ in observed
-        if block
-    ]
-
-    assert statistics.median(errors) < 0.02
+def test_the_server_answered_meanwhile(conversation):
+    account = conversation.run("block_sleep")[0]
+    while conversation.traffic == "busy" and account.answered <= 500:
+        account = conversation.run("block_sleep")[0]
+    assert (account.answered > 500) == (conversation.traffic == "busy")
 
 
 HEALTHY = """
@@ -448,7 +509,8 @@ def test_a_loop_that_has_nothing_to_do_is_asked_once_and_left_alone(tmp_path):
         tmp_path,
     )
 
-    assert int(result.stdout) < 8
+    # A question at each sample makes it turn fifty times.
+    assert int(result.stdout) < 20
 
 
 def test_thirty_healthy_seconds_beside_processes_that_take_the_cpu_raise_no_alarm(tmp_path):
@@ -527,7 +589,12 @@ def test_records_are_whole_however_the_process_ends(tmp_path, end):
 def test_the_end_and_the_heartbeats_are_proof_of_life(tmp_path):
     result = probed.run(
         """
-        settle(0.8)
+        (name,) = os.listdir("records")
+        def beats():
+            with open(os.path.join("records", name)) as file:
+                return file.read().count('"heartbeat"')
+        while beats() < 3 or looks() <= 10:
+            settle(0.1)
         """,
         tmp_path,
         GBLOCK_PROBE_HEARTBEAT="0.2",
@@ -555,7 +622,6 @@ def test_a_process_ends_as_soon_as_it_would_without_the_probe(tmp_path):
             print("nothing left to wait for")
         """,
         tmp_path,
-        timeout=20,
     )
 
     assert (0, "nothing left to wait for\n") == (result.returncode, result.stdout), result.stderr
@@ -639,7 +705,7 @@ def test_limits_hold_and_what_they_cost_is_counted(tmp_path):
             exec(f"def blocks_{number}(pause): pause(0.06)", space)
             return space[f"blocks_{number}"]
         settle()  # gevent's monitor thread sleeps for a tenth of a second at first
-        for number in range(8):
+        for number in range(16):
             make(number)(pause)
             settle(0.05)
         """,
@@ -705,7 +771,8 @@ def test_totals_are_right_after_any_rotation(tmp_path):
     lines = [json.loads(line) for line in newest.read_text(encoding="ascii").splitlines()]
     totals = {(one["site"], one["class"]): one for one in lines if one["type"] == "total"}
     (beat,) = [one for one in lines if one["type"] == "heartbeat"][-1:]
-    assert beat["blocks"] == sum(one["count"] for one in totals.values()) >= 75
+    assert beat["blocks"] == sum(one["count"] for one in totals.values())
+    # With a line of each, two files would hold them all.
     assert len(result.records("block")) < beat["blocks"]
 
 
@@ -729,7 +796,7 @@ def test_a_wrong_value_is_one_warning_and_the_default(tmp_path):
         "gblock: GBLOCK_PROBE_HEARTBEAT='-1' is no number from 0.1 to 86400: taking 60",
         "gblock: GBLOCK_PROBE_MAX_SITES='1e99' is no number from 1 to 100000: taking 500",
     ] == result.stderr.splitlines()
-    assert 1 == len(result.records("block"))
+    assert 1 == len([one for one in result.records("block") if one["class"] != "starved"])
 
 
 def test_an_unknown_variable_is_one_warning(tmp_path):
@@ -796,7 +863,8 @@ def test_without_a_directory_a_block_is_one_line_on_stderr(tmp_path):
     lines = [line for line in result.stderr.splitlines() if "gave this process no time" not in line]
     (line,) = lines
     assert line.startswith("gblock: blocked for ")
-    assert line.endswith(f"(waits): time.sleep at {tmp_path}/script.py:19 in blocks")
+    row = probed.PRELUDE.count("\n") + 2
+    assert line.endswith(f"(waits): time.sleep at {tmp_path}/script.py:{row} in blocks")
 
 
 def test_no_value_of_the_host_is_ever_recorded(tmp_path):
@@ -1041,9 +1109,7 @@ def test_a_forked_child_is_watched_too_and_has_a_file_of_its_own(tmp_path, fork)
             settle(0.3); child_block(); settle()
             sys.exit()
         settle(1)
-        for _ in range(200):
-            if os.waitpid(child, os.WNOHANG)[0]:
-                break
+        while not os.waitpid(child, os.WNOHANG)[0]:
             gevent.sleep(0.02)
         parent_block(); settle()
         print(child)
@@ -1063,7 +1129,7 @@ def test_a_forked_child_is_watched_too_and_has_a_file_of_its_own(tmp_path, fork)
     assert 2 == len(result.at("parent_block"))
     mine = [line for line in result.records() if line["path"] == there["path"]]
     assert ("start", child) == (mine[0]["type"], mine[0]["pid"])
-    assert 1 == mine[-2]["blocks"]
+    assert mine[-2]["blocks"] == len([one for one in mine if one["type"] == "block"])
     assert {"exit"} == {end["reason"] for end in result.records("end")}
 
 
@@ -1087,12 +1153,15 @@ def test_a_monitor_thread_that_died_is_started_again(tmp_path):
         settle()
         monitor = gevent.get_hub().periodic_monitoring_thread
         first = monitor.monitor_thread_ident
+        died = []
         def die(hub):
             monitor.add_monitoring_function(die, None)
+            died.append(monitor.monitor_thread_ident == first)
             raise SystemExit
         monitor.add_monitoring_function(die, 0.01)
-        settle(0.2)
-        print(first in sys._current_frames())
+        while not died:
+            gevent.sleep(0.01)
+        print(died)
         settle(1.5)
         blocks(); settle()
         # It also stops by itself, for good, if it finds its hub not running.
@@ -1105,7 +1174,7 @@ def test_a_monitor_thread_that_died_is_started_again(tmp_path):
     )
 
     assert (0, "") == (result.returncode, result.stderr)
-    assert "False\n" == result.stdout
+    assert "[True]\n" == result.stdout
     assert 2 == len(result.at("blocks"))
     assert 1 == len(result.records("start"))
 
@@ -1230,6 +1299,210 @@ def test_an_error_of_its_own_never_reaches_the_host(tmp_path):
     assert len(result.stderr.splitlines()) <= 2
 
 
+THREADS = """
+import gblock.runtime_probe
+done = []
+def other():
+    settle(0.06)
+    {end}
+    done.append(True)
+for _ in range(20):
+    get_original("_thread", "start_new_thread")(other, ())
+    settle(0.02)
+while len(done) < 20:
+    gevent.sleep(0.01)
+for _ in range(200):
+    settle(0.05)
+    left = len(gblock.runtime_probe._probe.watches), len(os.listdir("/proc/self/task"))
+    if left <= (1, 2):
+        break
+print(left)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts native threads in /proc")
+@pytest.mark.parametrize("end", ["gevent.get_hub().destroy(destroy_loop=True)", "pass"])
+def test_hubs_of_threads_that_ended_leave_nothing_and_are_not_reported(tmp_path, end):
+    result = probed.run(THREADS.format(end=end), tmp_path)
+
+    assert (0, "") == (result.returncode, result.stderr)
+    watches, threads = json.loads(result.stdout.replace("(", "[").replace(")", "]"))
+    assert 1 == watches
+    assert threads <= 2
+    # The thread's ident may be that of another one afterwards, even of a monitor thread.
+    roots = {block["greenlet"] for block, _ in result.blocks()}
+    assert not [name for name in roots if name and "Monitor" in name]
+    assert not [block for block, _ in result.blocks() if block["duration"] > 5]
+
+
+def test_generated_code_of_any_size_costs_bounded_records(tmp_path):
+    result = probed.run(
+        """
+        sys.setrecursionlimit(20_000)
+        name = "f" + 100_000 * "x"
+        space = {"pause": pause, "__name__": name}
+        exec(compile(f"def {name}():\\n pause(0.3)", f"/tmp/{name}.py", "exec"), space)
+        def deep(calls):
+            deep(calls - 1) if calls else pause(0.3)
+        settle(); space[name](); settle()
+        gevent.spawn(deep, 5000).join(); settle()
+        """,
+        tmp_path,
+    )
+
+    assert 0 == result.returncode, result.stderr
+    assert max(len(line) for path in result.files for line in path.read_bytes().split()) < 20_000
+    (block, site) = result.at("deep")[-1]
+    assert ("time.sleep", 64) == (site["symbol"], len(site["stack"]))
+    assert "?" == block["greenlet"]  # the outermost function is out of reach
+    assert [block for block, site in result.blocks() if site and "xxx" in site["user"]["file"]]
+
+
+def test_paths_that_are_not_utf_8_are_recorded_and_reported(tmp_path):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    os.mkdir(folder)
+    records = os.path.join(folder, "records")
+    script = Path(folder, "script.py")
+    script.write_text(probed.PRELUDE + "def blocks(): pause(0.3)\nsettle(); blocks(); settle()\n")
+    done = subprocess.run(
+        [sys.executable, script], env=probed.environment(records), capture_output=True, timeout=240
+    )
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    result = probed.Probed(records)
+    ((_, site),) = result.at("blocks")
+    assert str(script).replace("\udce9", "?") == site["user"]["file"]
+    reported = subprocess.run(
+        [sys.executable, "-m", "gblock", "report", records],
+        env=probed.environment(),
+        capture_output=True,
+        timeout=240,
+    )
+    assert (1, b"") == (reported.returncode, reported.stderr)
+    assert b"time.sleep" in reported.stdout
+
+
+def test_a_clock_that_jumps_makes_no_block_and_hides_none(tmp_path):
+    result = probed.run(
+        """
+        from gblock.probing import clocks
+        now, jump = clocks.wall, 0
+        clocks.wall = lambda: now() + jump
+        def blocks(): pause(0.3)
+        settle(0.3)
+        for jump in (3600, -3600, 86400 * 365, 0):
+            settle(0.3); blocks(); settle(0.3)
+        """,
+        tmp_path,
+    )
+
+    assert (0, "") == (result.returncode, result.stderr)
+    assert 4 == len(result.at("blocks"))
+    for block, site in result.blocks():
+        assert block["class"] == "starved" or 0.25 < block["duration"] < 0.3 + 3, (block, site)
+
+
+def test_a_fork_in_a_greenlet_and_a_child_that_becomes_another_program(tmp_path):
+    result = probed.run(
+        """
+        def parent_block(): pause(0.25)
+        def child_block(): pause(0.25)
+        def work():
+            settle()
+            if (first := os.fork()) == 0:
+                settle(0.3); child_block(); settle(); os._exit(0)
+            if (second := os.fork()) == 0:
+                os.execvp("true", ["true"])
+            settle(0.3)
+            for child in (first, second):
+                os.waitpid(child, 0)
+            parent_block(); settle()
+            print(first)
+        gevent.spawn(work).join()
+        """,
+        tmp_path,
+        python=("-W", "ignore::DeprecationWarning"),
+    )
+
+    assert (0, "") == (result.returncode, result.stderr)
+    assert 2 == len(result.files)
+    ((here, _),), ((there, _),) = result.at("parent_block"), result.at("child_block")
+    assert f"-{int(result.stdout)}-" in there["path"]
+    assert here["path"] != there["path"]
+    assert ["exit"] == [end["reason"] for end in result.records("end")]
+
+
+def test_a_subinterpreter_is_survived_and_its_code_is_blamed_on_nothing_else(tmp_path):
+    """Since 3.12 it has a GIL of its own: reading its frames would corrupt the memory."""
+    result = probed.run(
+        """
+        try:
+            import _interpreters as interpreters
+            run = interpreters.exec
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+            run = interpreters.run_string
+        def inside(): run(other, "import time; time.sleep(0.4)")
+        def outside(): pause(0.4)
+        settle()
+        other = interpreters.create()
+        settle(); inside(); settle()
+        interpreters.destroy(other)
+        settle(); outside(); settle()
+        print("fine")
+        """,
+        tmp_path,
+    )
+
+    assert (0, "fine\n", "") == (result.returncode, result.stdout, result.stderr)
+    long = [(block, site) for block, site in result.blocks() if block["duration"] > 0.39]
+    assert 2 <= len(long)
+    ((_, site),) = result.at("outside")
+    assert "time.sleep" == site["symbol"]
+    assert {"inside", "outside", None} >= {
+        site["user"] and site["user"]["function"] for _, site in long if site
+    }
+
+
+def test_a_full_file_system_costs_lines_and_nothing_else(tmp_path):
+    disk = tmp_path / "records"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        result = probed.run(
+            """
+            def blocks(): pause(0.15)
+            def deep(calls):
+                deep(calls - 1) if calls else pause(0.15)
+            settle(); blocks(); settle()
+            handle = os.open("records/rest", os.O_WRONLY | os.O_CREAT)
+            try:
+                while True:
+                    os.write(handle, b"x" * 1000)
+            except OSError:
+                print("full")
+            os.close(handle)
+            deep(60); settle()
+            os.unlink("records/rest")
+            deep(60); settle()
+            """,
+            tmp_path,
+        )
+        assert (0, "full\n") == (result.returncode, result.stdout)
+        assert "cannot be written" in result.stderr
+        assert "blocked for 0." in result.stderr
+        whole = [line for path in result.files for line in path.read_bytes().split(b"\n")]
+        totals = [json.loads(line) for line in whole if line.startswith(b'{"type":"total"')]
+        counts = {(one["site"], one["class"]): one["count"] for one in totals}
+        assert 3 == sum(count for (_, name), count in counts.items() if name != "starved")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
 # The command.
 
 
@@ -1239,7 +1512,7 @@ def gblock(*words, tmp_path, **settings):
         env=probed.environment(**settings),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         cwd=tmp_path,
     )
     return probed.Probed(tmp_path / "records", done.returncode, done.stdout, done.stderr)
@@ -1394,11 +1667,24 @@ def test_a_test_that_freezes_the_hub_fails_and_its_neighbour_does_not(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
 
     assert "1 failed, 2 passed" in done.stdout, done.stdout
     assert "time.sleep blocked the hub for " in done.stdout
+
+
+def test_a_watched_test_costs_less_than_two_milliseconds():
+    done = subprocess.run(
+        [sys.executable, str(Path(ROOT, "benchmarks", "probe.py")), "pytest"],
+        env=probed.environment(ROUNDS=1),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+    (cpu,) = re.findall(r"CPU time +(-?[\d.]+)", done.stdout)
+    assert float(cpu) < 2, done.stdout
 
 
 def test_records_are_given_to_code_that_asks_for_them():
@@ -1417,7 +1703,7 @@ def test_records_are_given_to_code_that_asks_for_them():
         print([r["symbol"] for r in seen if r["type"] == "site"])
     """
     result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=240
     )
 
     assert "os.system" in result.stdout, result.stderr

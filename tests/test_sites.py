@@ -1,4 +1,4 @@
-"""Which calls are looked at, and how often one is told of."""
+"""Call sites, each reported once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gblock.project.reading.generated import is_generated
 @pytest.mark.parametrize(
     "text",
     [
-        # connect() is told of, the end of its block is not told of again
+        # connect() is reported, the end of its block is not
         "import psycopg2\nwith psycopg2.connect('') as c: pass  # expect: blocking-call\n",
         # in a native thread neither is
         "import gevent, psycopg2\ndef f():\n    with psycopg2.connect(''): pass\n"

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import probed
 import pytest
+from harness import CATALOG
 
-from gblock import catalog, files
+from gblock import files
 from gblock.project.names.inference import Inference
 from gblock.project.processes.patching import PATCHED
 from gblock.project.processes.processes import COMPLETE, NONE, SERVER, Processes
@@ -27,7 +28,7 @@ from gblock.project.reading.modules import Modules
 from gblock.project.remarks.order import Order
 
 PROJECTS = Path(__file__).parent / "fixtures" / "projects"
-PATIENCE = 40
+PATIENCE = 120
 """Seconds: a busy machine starts a server slowly."""
 UWSGI = os.path.join(os.path.dirname(sys.executable), "uwsgi")
 
@@ -63,7 +64,7 @@ def the_processes(name):
     """All processes of a project."""
     root = str(PROJECTS / name)
     modules = Modules(root, [str(Path(path).resolve()) for path in files.find([root]).files])
-    return Processes(Inference(modules, catalog.load()))
+    return Processes(Inference(modules, CATALOG))
 
 
 def the_process(name):
@@ -114,7 +115,7 @@ def started(words, name, log, **settings):
 
 
 def told_by(port, process, log):
-    """What the running process says, once it answers."""
+    """Return the answer of the running process."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
         refused = contextlib.suppress(urllib.error.URLError, ConnectionError)
@@ -148,7 +149,7 @@ def test_what_gblock_says_of_a_service(name, patched, missing, captured):
         assert captured == ("clock.py" in kept)
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.parametrize(("name", "patched", "missing", "captured"), WEB)
 def test_a_web_service_says_the_same(name, patched, missing, captured, tmp_path):
     told = asked(name, tmp_path)
@@ -157,7 +158,7 @@ def test_a_web_service_says_the_same(name, patched, missing, captured, tmp_path)
     assert captured == told["captured"]
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @needs("celery")
 @pytest.mark.parametrize(("name", "patched", "missing", "captured"), CELERY)
 def test_a_worker_of_celery_says_the_same(name, patched, missing, captured, tmp_path):
@@ -167,27 +168,27 @@ def test_a_worker_of_celery_says_the_same(name, patched, missing, captured, tmp_
     assert captured == told["captured"]
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @needs("celery")
 @pytest.mark.parametrize(
     ("option", "early"), [("-Pgevent", False), ("--pool=gevent", True), ("--pool gevent", True)]
 )
 def test_celery_patches_only_for_some_spellings_of_its_pool(option, early, tmp_path, tree):
-    """It looks for ``-P`` as a word of its own before it reads its options."""
+    """Celery searches for ``-P`` as a separate word before it parses its options."""
     words = shlex.split(
         command_text := f"celery -A service.tasks worker {option} -c 2 "
         "--without-mingle --without-gossip"
     )
     told = told_by_task("celery_service", [sys.executable, "-m", *words], tmp_path)
     root = tree({"Procfile": f"worker: {command_text}\n", "service/tasks.py": ""})
-    found = Processes(Inference(Modules(str(root), []), catalog.load())).all()
+    found = Processes(Inference(Modules(str(root), []), CATALOG)).all()
 
     assert [("yes", SERVER if early else NONE)] == [(p.runs_on_gevent, p.patched) for p in found]
     assert (early, not early) == (bool(told["patched"]), told["captured"])
 
 
 def told_by_task(name, words, tmp_path):
-    """What a worker says once it is ready, and where it is patched a task of it."""
+    """Return a worker's output once it is ready, and, if it is patched, that of a task."""
     queue, results, log = tmp_path / "queue", tmp_path / "results", tmp_path / "log"
     queue.mkdir()
     results.mkdir()
@@ -220,8 +221,7 @@ def read(paths, process, log):
     raise AssertionError(log.read_text(encoding="utf-8"))
 
 
-@pytest.mark.builds
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.skipif(not os.path.exists(UWSGI), reason="not installed: uwsgi")
 def test_uwsgi_says_the_same(tmp_path):
     told = asked("uwsgi_service", tmp_path, [UWSGI, "--ini", "uwsgi.ini"])

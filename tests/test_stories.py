@@ -1,4 +1,4 @@
-"""The stories of the articles, told quickly: naive code is named twice, corrected code never."""
+"""The stories in short: naive code is reported and recorded, corrected code is not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import fixes  # noqa: E402
 from benchmarks.stories import page  # noqa: E402
 from benchmarks.stories.story import Unavailable  # noqa: E402
 
@@ -20,19 +21,11 @@ BLAMED = {
     "kafka_consumer": ("consumer.py:16", "confluent-kafka-consumer-poll"),
     "worker_types": ("app.py:14", "hashlib-pbkdf2-hmac"),
     "kafka_flush": ("migration_job.py:10", "confluent-kafka-producer-flush"),
-    "celery_backends": ("sender.py:18", "kombu-uuid"),
+    "celery_backends": ("sender.py:19", "celery-send-task"),
 }
 
 
-MARKS = {
-    "celery_pool": pytest.mark.slow,
-    "kafka_consumer": pytest.mark.slow,
-    "worker_types": pytest.mark.siege,
-}
-STORIES = [pytest.param(name, marks=MARKS.get(name, ())) for name in page.NAMES]
-
-
-@pytest.fixture(scope="module", params=STORIES)
+@pytest.fixture(scope="module", params=page.NAMES)
 def story(request):
     try:
         return request.param, importlib.import_module(f"benchmarks.stories.{request.param}").result(
@@ -42,7 +35,7 @@ def story(request):
         pytest.skip(str(error))
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_the_linter_and_the_probe_name_the_naive_line_and_nothing_of_the_corrected(story):
     name, result = story
     place, blocker = BLAMED[name]
@@ -55,7 +48,7 @@ def test_the_linter_and_the_probe_name_the_naive_line_and_nothing_of_the_correct
     assert ([], []) == (corrected.checked, corrected.observed)
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_quick_story_has_the_tables_and_pictures_of_a_whole_one(story):
     name, result = story
     whole = page.load(name)
@@ -74,3 +67,11 @@ def test_each_picture_of_the_page_is_there(name):
     for number, _ in enumerate(page.load(name).pictures):
         picture = page.FOLDER / page.picture_name(name, number)
         assert picture.read_text(encoding="utf-8").rstrip().endswith("</svg>")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("program", fixes.PROGRAMS, ids=lambda one: one.folder.name)
+def test_the_naive_code_about_kafka_is_mended_by_fixes_alone(program):
+    with fixes.fixed(program) as directory:
+        assert ([], []) == fixes.seen(program, directory)
+    assert fixes.seen(program, program.folder / "naive")[1]

@@ -1,4 +1,4 @@
-"""What one module's summary says, and that nothing that Python can read brings it down."""
+"""Summaries of modules, which handle everything that Python can parse."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gblock.project.reading import summary as tags
-from gblock.project.reading.summary import read_annotation, summarize
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.summarizing import read_annotation, summarize
 
 
 def read(text):
@@ -31,39 +32,39 @@ def test_a_summary_can_be_pickled():
 @pytest.mark.parametrize(
     ("text", "name", "kinds"),
     [
-        ("a = 1", "a", [tags.ASSIGNED]),
-        ("a: int", "a", [tags.ANNOTATED]),
-        ("a: int = 1", "a", [tags.ANNOTATED, tags.ASSIGNED]),
-        ("a, b = f()", "a", [tags.UNPACKED]),
-        ("a, *b = f()", "b", [tags.OPAQUE]),
-        ("a, *b = 1, 2, 3", "b", [tags.OPAQUE]),
-        ("(a, b), c = f()", "b", [tags.UNPACKED]),
-        ("for a in x: pass", "a", [tags.LOOPED]),
-        ("with x as a: pass", "a", [tags.ENTERED]),
-        ("with x as (a, b): pass", "b", [tags.ENTERED]),
-        ("import a", "a", [tags.IMPORTED]),
-        ("import a.b", "a", [tags.IMPORTED]),
-        ("import a.b as c", "c", [tags.IMPORTED]),
-        ("from a import b as c", "c", [tags.IMPORTED]),
-        ("from a import *", "*", [tags.STAR_IMPORTED]),
-        ("def a(): pass", "a", [tags.DEFINED]),
-        ("class a: pass", "a", [tags.DEFINED]),
-        ("a |= 1", "a", [tags.AUGMENTED]),
-        ("a += 1", "a", [tags.OPAQUE]),
-        ("a.append(1)", "a", [tags.ELEMENT]),
-        ("a[1] = 2", "a", [tags.ELEMENT]),
-        ("a['x'].append(1)", "a", [tags.ELEMENT]),
-        ("a['x']['y'] = 1", "a", [tags.ELEMENT]),
-        ("a.extend([1, 2])", "a", [tags.ELEMENT, tags.ELEMENT]),
-        ("a.update({'x': 1, **b})", "a", [tags.ELEMENT]),
-        ("a.setdefault('x', 1)", "a", [tags.ELEMENT]),
-        ("(a := 1)", "a", [tags.ASSIGNED]),
-        ("[(a := x) for x in y]", "a", [tags.ASSIGNED]),
-        ("try: pass\nexcept E as a: pass", "a", [tags.OPAQUE]),
-        ("match x:\n    case a: pass", "a", [tags.ASSIGNED]),
-        ("match x:\n    case [1, *a]: pass", "a", [tags.OPAQUE]),
-        ("match x:\n    case {**a}: pass", "a", [tags.ASSIGNED]),
-        ("def f():\n    global a\n    a = 1", "a", [tags.ASSIGNED]),
+        ("a = 1", "a", [kinds.ASSIGNED]),
+        ("a: int", "a", [kinds.ANNOTATED]),
+        ("a: int = 1", "a", [kinds.ANNOTATED, kinds.ASSIGNED]),
+        ("a, b = f()", "a", [kinds.UNPACKED]),
+        ("a, *b = f()", "b", [kinds.OPAQUE]),
+        ("a, *b = 1, 2, 3", "b", [kinds.OPAQUE]),
+        ("(a, b), c = f()", "b", [kinds.UNPACKED]),
+        ("for a in x: pass", "a", [kinds.LOOPED]),
+        ("with x as a: pass", "a", [kinds.ENTERED]),
+        ("with x as (a, b): pass", "b", [kinds.ENTERED]),
+        ("import a", "a", [kinds.IMPORTED]),
+        ("import a.b", "a", [kinds.IMPORTED]),
+        ("import a.b as c", "c", [kinds.IMPORTED]),
+        ("from a import b as c", "c", [kinds.IMPORTED]),
+        ("from a import *", "*", [kinds.STAR_IMPORTED]),
+        ("def a(): pass", "a", [kinds.DEFINED]),
+        ("class a: pass", "a", [kinds.DEFINED]),
+        ("a |= 1", "a", [kinds.AUGMENTED]),
+        ("a += 1", "a", [kinds.OPAQUE]),
+        ("a.append(1)", "a", [kinds.ELEMENT]),
+        ("a[1] = 2", "a", [kinds.ELEMENT]),
+        ("a['x'].append(1)", "a", [kinds.ELEMENT]),
+        ("a['x']['y'] = 1", "a", [kinds.ELEMENT]),
+        ("a.extend([1, 2])", "a", [kinds.ELEMENT, kinds.ELEMENT]),
+        ("a.update({'x': 1, **b})", "a", [kinds.ELEMENT]),
+        ("a.setdefault('x', 1)", "a", [kinds.ELEMENT]),
+        ("(a := 1)", "a", [kinds.ASSIGNED]),
+        ("[(a := x) for x in y]", "a", [kinds.ASSIGNED]),
+        ("try: pass\nexcept E as a: pass", "a", [kinds.OPAQUE]),
+        ("match x:\n    case a: pass", "a", [kinds.ASSIGNED]),
+        ("match x:\n    case [1, *a]: pass", "a", [kinds.OPAQUE]),
+        ("match x:\n    case {**a}: pass", "a", [kinds.ASSIGNED]),
+        ("def f():\n    global a\n    a = 1", "a", [kinds.ASSIGNED]),
         ("del a[f()]", "a", []),
     ],
 )
@@ -81,7 +82,7 @@ def test_nonlocal_binds_in_the_function_that_has_the_name():
                     a = 1
         """
 
-    assert [tags.ASSIGNED, tags.ASSIGNED] == bindings(text, "a", scope=1)
+    assert [kinds.ASSIGNED, kinds.ASSIGNED] == bindings(text, "a", scope=1)
 
 
 def test_nonlocal_binds_in_the_function_around_where_the_name_comes_later():
@@ -94,13 +95,13 @@ def test_nonlocal_binds_in_the_function_around_where_the_name_comes_later():
             a = None
         """
 
-    assert [tags.ASSIGNED, tags.ELEMENT, tags.ASSIGNED] == bindings(text, "a", scope=1)
+    assert [kinds.ASSIGNED, kinds.ELEMENT, kinds.ASSIGNED] == bindings(text, "a", scope=1)
 
 
 def test_a_global_container_is_filled_from_inside_a_function():
     text = "def f():\n    global a\n    a = []\n    a.append(1)\ndef g(): a.append(2)"
 
-    assert [tags.ASSIGNED, tags.ELEMENT, tags.ELEMENT] == bindings(text, "a")
+    assert [kinds.ASSIGNED, kinds.ELEMENT, kinds.ELEMENT] == bindings(text, "a")
 
 
 def test_an_import_behind_except_import_error_is_a_fallback():
@@ -166,14 +167,6 @@ def test_loops_and_with_blocks_call_without_a_call():
     assert ["for", "with", "with"] == [call.node for call in calls]
 
 
-def test_an_awaited_call_is_known_as_such():
-    calls = read("async def a():\n    await f(g())").calls
-
-    assert [("g", False), ("f", True)] == [
-        (c.expression.callee.identifier, c.awaited) for c in calls
-    ]
-
-
 def test_only_old_pythons_get_positions_in_strings_wrong():
     assert [sys.version_info < (3, 12)] == [c.quoted for c in read("f'{f()}'").calls]
     assert not read("f('')").calls[0].quoted
@@ -186,13 +179,13 @@ def test_a_long_string_is_forgotten():
 if sys.version_info >= (3, 12):
 
     def test_a_type_statement_gives_a_name():
-        assert bindings("type A = int | None", "A") == [tags.ASSIGNED]
+        assert bindings("type A = int | None", "A") == [kinds.ASSIGNED]
 
 
 if sys.version_info >= (3, 11):
 
     def test_exception_groups_are_read():
-        assert bindings("try: a = 1\nexcept* E: a = 2", "a") == [tags.ASSIGNED, tags.ASSIGNED]
+        assert bindings("try: a = 1\nexcept* E: a = 2", "a") == [kinds.ASSIGNED, kinds.ASSIGNED]
 
 
 @pytest.mark.parametrize("text", ["f(", "", "x" * 10, "a b"])

@@ -121,10 +121,10 @@ def test_what_the_run_did_not_look_for_is_not_judged():
         ("ingore", "ingore is no instruction to gblock; did you mean ignore?"),
         ("off", "off is no instruction to gblock"),
         ("", "nothing stands after gblock:"),
-        ("ignore[]", "no name stands in the brackets"),
-        ("ignore[ , ]", "no name stands in the brackets"),
+        ("ignore[]", "the brackets are empty"),
+        ("ignore[ , ]", "the brackets are empty"),
         ("ignore[blocking-call", "the bracket after ignore is not closed"),
-        ("ignore(blocking-call)", "( after ignore: names stand in square brackets"),
+        ("ignore(blocking-call)", "( after ignore: names belong in square brackets"),
         (
             "ignore[blockin-call]",
             "there is no rule or blocker blockin-call; did you mean blocking-call?",

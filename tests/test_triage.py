@@ -1,4 +1,4 @@
-"""Which files are looked at: none that could have something to report may be dropped."""
+"""Triage never drops a file that could have a diagnostic."""
 
 from __future__ import annotations
 

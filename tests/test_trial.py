@@ -25,7 +25,7 @@ def measured(statement, *, threadpool=False, **plan):
     return trial.trial(trial.Plan(statement, **plan), threadpool=threadpool)
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_patched_sleep_is_cooperative():
     found = measured("time.sleep(0.3)", setup=WAIT)
 
@@ -35,7 +35,7 @@ def test_a_patched_sleep_is_cooperative():
     assert found.typical.gil is None
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.parametrize("patch", [(), ("socket", "select")], ids=["nothing", "other-parts"])
 def test_an_unpatched_sleep_blocks_and_the_threadpool_helps(patch):
     found = measured("time.sleep(0.3)", setup=WAIT, patch=patch, threadpool=True)
@@ -47,12 +47,12 @@ def test_an_unpatched_sleep_blocks_and_the_threadpool_helps(patch):
     assert found.threadpool.max_gap < 0.1
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_part_that_is_patched_is_cooperative():
     assert measured("time.sleep(0.2)", setup=WAIT, patch=("time",)).verdict == "cooperative"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_work_in_c_that_releases_the_gil():
     call = "hashlib.pbkdf2_hmac('sha256', b'a', b'b', 1_000_000)"
     found = measured(call, setup="import hashlib", threadpool=True)
@@ -62,7 +62,7 @@ def test_work_in_c_that_releases_the_gil():
     assert found.threadpool.help == "helps"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_work_in_python_shares_the_gil():
     found = measured(LOOP, setup=WAIT)
 
@@ -70,7 +70,7 @@ def test_work_in_python_shares_the_gil():
     assert found.typical.gil == "shared"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_work_in_c_that_holds_the_gil():
     found = measured("re.match(r'(a+)+$', 'a' * 22 + 'b')", setup="import re", threadpool=True)
 
@@ -78,7 +78,7 @@ def test_work_in_c_that_holds_the_gil():
     assert found.threadpool.help == "no help"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_wait_that_holds_the_gil():
     setup = "import ctypes; usleep = ctypes.PyDLL(None).usleep"
     found = measured("usleep(400_000)", setup=setup, threadpool=True)
@@ -87,7 +87,7 @@ def test_a_wait_that_holds_the_gil():
     assert found.threadpool.help == "no help"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_work_in_a_native_thread_of_a_library_is_work():
     # Where nothing is patched `Thread` is native; join() waits as a library does for its own.
     work = "lambda: hashlib.pbkdf2_hmac('sha256', b'a', b'b', 1_000_000)"
@@ -99,7 +99,7 @@ def test_work_in_a_native_thread_of_a_library_is_work():
     assert (found.verdict, found.typical.work) == ("cpu", "worked elsewhere")
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_what_returns_at_once_is_immediate():
     found = measured("len([])")
 
@@ -107,7 +107,7 @@ def test_what_returns_at_once_is_immediate():
     assert found.threadpool.help == "not measured"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("statement", "verdict", "gil"),
     [
@@ -125,14 +125,14 @@ def test_what_never_returns_has_a_verdict(statement, verdict, gil):
     assert 0.6 <= found.typical.elapsed < 2
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_what_never_returns_is_watched_in_the_threadpool():
     found = measured("signal.pause()", setup="import signal", timeout=0.5, threadpool=True)
 
     assert found.threadpool.help == "helps"
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("statement", "name"),
     [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os.abort()", "SIGABRT")],
@@ -145,7 +145,7 @@ def test_a_crash_is_a_verdict(statement, name):
     assert name in trial_text.render(trial.Plan(statement), found, None)
 
 
-@pytest.mark.probe
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
@@ -167,7 +167,7 @@ def test_what_cannot_be_measured_is_one_line(plan, message):
     assert "\n" not in error.value.message
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_python_without_gevent_is_named(tmp_path):
     venv.create(tmp_path / "bare", with_pip=False)
     python = str(tmp_path / "bare" / "bin" / "python")
@@ -177,7 +177,7 @@ def test_a_python_without_gevent_is_named(tmp_path):
         measured("pass", python=python, environment=environment)
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_another_python_needs_no_gblock(tmp_path):
     # A link beside the environment's own file would be the same environment: isolated, it is not.
     shim = tmp_path / "python"
@@ -195,7 +195,7 @@ def test_an_interpreter_that_does_not_exist_is_told(capsys):
     assert "/nowhere/python: there is no such interpreter" in capsys.readouterr().err
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_remedy_stands_beside_it(capsys):
     setup = ["-s", "import time", "-s", "long = 0.3"]
     remedy = ["--against", "gevent.sleep(long)", "--against-setup", "import gevent"]
@@ -209,7 +209,7 @@ def test_a_remedy_stands_beside_it(capsys):
     assert page["python"] == ".".join(map(str, sys.version_info[:3]))
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_the_text_for_people(capsys):
     assert main(["trial", "-n", "3", "import time; time.sleep(0.1)"]) == 0
 
@@ -219,14 +219,14 @@ def test_the_text_for_people(capsys):
     assert text.rstrip().endswith("patched: everything")
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_what_the_statement_prints_is_not_in_the_report(capfd):
     assert main(["trial", "--json", "print('x' * 100_000)"]) == 0
 
     json.loads(capfd.readouterr().out)
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_processes_that_the_statement_leaves_behind_end(tmp_path):
     note = tmp_path / "pid"
     statement = (
@@ -246,7 +246,7 @@ def test_processes_that_the_statement_leaves_behind_end(tmp_path):
     assert time.monotonic() < end
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_a_fork_of_the_statement_does_not_speak_for_it():
     statement = "pid = os.fork()\nif not pid: time.sleep(0.1)\nelse: os.waitpid(pid, 0)"
     found = measured(statement, setup="import os, time")
@@ -357,7 +357,7 @@ def test_what_a_remedy_may_leave(gap, left, helps):
     assert trial.remedies(gap, left) is helps
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_the_parent_imports_no_gevent():
     code = (
         "import sys; from gblock.cli import main; main(['trial', 'pass'])\n"
@@ -368,7 +368,7 @@ def test_the_parent_imports_no_gevent():
     assert gone.returncode == 0, gone.stderr
 
 
-@pytest.mark.probe
+@pytest.mark.live
 def test_the_working_directory_can_be_imported_from(tree):
     tree({"shop.py": "price = 3\n"})
 

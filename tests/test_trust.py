@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from installed import install
 
 import gblock
 from gblock import boundary, config
+from gblock.cache import store
 from gblock.errors import UserError
 from gblock.packages import environment
 
@@ -195,6 +197,7 @@ class Hostile:
         program = WATCHED.format(log=str(log), arguments=list(arguments))
         plain = ["-m", "gblock", *arguments]
         environ = {"PATH": f"{self.root}/.venv/bin:{os.environ['PATH']}", "VIRTUAL_ENV": ".venv"}
+        environ["XDG_CACHE_HOME"] = os.environ["XDG_CACHE_HOME"]
         run = subprocess.run(
             [sys.executable, "-B", *(["-c", program] if watched else plain)],
             cwd=self.root,
@@ -216,7 +219,7 @@ def _write_no_file():
 def _allowed():
     """Return the directories that gblock and its interpreter are made of."""
     made_of = [os.path.dirname(gblock.__file__), sys.prefix, sys.base_prefix, "/usr/share/zoneinfo"]
-    made_of.append(os.path.expanduser("~/.cache/gblock"))  # its own cache
+    made_of.append(os.path.join(os.environ["XDG_CACHE_HOME"], "gblock"))  # its own cache
     made_of += [os.path.dirname(os.path.realpath(os.__file__)), *filter(os.path.isdir, sys.path)]
     return [os.path.realpath(path) for path in made_of if os.path.realpath(path) != os.getcwd()]
 
@@ -267,7 +270,9 @@ ENVIRONMENTS = (
 
 
 @pytest.mark.parametrize("python", ENVIRONMENTS)
-@pytest.mark.parametrize("command", [COMMANDS[0], COMMANDS[3]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [(*COMMANDS[0], "--min-severity", "note"), COMMANDS[3]], ids=" ".join
+)
 def test_an_environment_of_the_settings_is_read_and_never_started(tmp_path, python, command):
     hostile = Hostile(tmp_path / "base", python=python)
     before = hostile.state()
@@ -296,6 +301,46 @@ def test_a_hostile_repository_makes_gblock_do_nothing_but_read_it(tmp_path, comm
     assert before == hostile.state()
     assert not hostile.canary.exists()
     assert "SECRET" not in run.stdout
+
+
+def _is_of_the_cache(event, hostile):
+    """Return whether an event is one that keeps the answer: in the cache, or the user's key."""
+    places = (f"{hostile.root}/.gblock_cache", store.user_directory())
+    files = [one for one in event[1:3] if isinstance(one, str) and os.sep in one]
+    return bool(files) and all(one.startswith(places) for one in files)
+
+
+def test_a_check_writes_nothing_but_its_cache(tmp_path):
+    hostile = Hostile(tmp_path / "base")
+    hostile.write("pyproject.toml", "[tool.gblock]\n")
+    before = hostile.state()
+    _, events = hostile.run("check", ".")
+    wrong = [one for one in _trespasses(events, hostile) if not _is_of_the_cache(one, hostile)]
+
+    assert [] == wrong
+    cache = hostile.root / ".gblock_cache"
+    assert 3 == len([*cache.iterdir()])
+    after = {path: state for path, state in hostile.state().items() if cache not in path.parents}
+    after.pop(cache)
+    assert [path for path in before if before[path] != after.pop(path)] == [hostile.root]
+    assert {} == after
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_an_answer_that_the_repository_brings_along_is_not_given(tmp_path, signed):
+    hostile = Hostile(tmp_path / "base")
+    hostile.write("pyproject.toml", "[tool.gblock]\n")
+    first, _ = hostile.run("check", ".", watched=False)
+    assert 1 == first.returncode
+    (entry,) = (one for one in (hostile.root / ".gblock_cache").iterdir() if len(one.name) == 40)
+    clean = b"0 0 0\n"  # nothing written, and exit code 0
+    if signed:  # with a key of the attacker's own
+        signature = blake2b(entry.name.encode() + clean, key=b"x" * 32, digest_size=32)
+        clean = signature.digest() + clean
+    entry.write_bytes(clean)
+    again, _ = hostile.run("check", ".", watched=False)
+
+    assert (first.returncode, first.stdout) == (again.returncode, again.stdout)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

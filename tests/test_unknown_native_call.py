@@ -96,11 +96,13 @@ def test_it_costs_nothing_where_it_is_not_selected(tmp_path, monkeypatch, option
         raise AssertionError("the environment was read")
 
     monkeypatch.setattr(environment, "chosen", chosen)
-    text = "import shop_scanner\nshop_scanner.read()\n"
+    path = tmp_path / "service.py"
+    path.write_text("import shop_scanner\nshop_scanner.read()\n")
+    config = Config(root=str(tmp_path))
 
-    assert () == report_of(tmp_path, text, **options).diagnostics
+    assert () == check([str(path)], config, **options).diagnostics
     with pytest.raises(AssertionError, match="was read"):
-        report_of(tmp_path, text, select=[RULE])
+        check([str(path)], config, select=[RULE])
 
 
 def test_the_command_line_goes_before_the_configuration(tmp_path):

@@ -1,4 +1,4 @@
-"""What is decided from measurements, by a table of cases: no process, no clock, no frame."""
+"""Verdicts from measurements, by a table of cases: no process, no clock, no frame."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ LATE = {"late": 0.48, "waits": 95}
         ("cpu", {"cpu": 0.48, "running": 3}),
         ("cpu", {"cpu": 0.2, "running": 3, "queued": 0.25}),
         ("cpu", {"cpu": 0.15, "running": 1}),
+        ("cpu", {"cpu": 0.12, "asleep": 3, "queued": 0.36}),
         # It keeps the GIL: it works, or it waits.
         ("gil", {**LATE, "cpu": 0.47}),
         ("gil", {**LATE, "has_company": False}),
@@ -45,6 +46,8 @@ LATE = {"late": 0.48, "waits": 95}
         ("starved", {"cpu": 0.03, "queued": 0.45}),
         ("starved", {"queued_share": 0.6, "cpu": 0.05}),
         ("gc", {"collected": 0.3, "cpu": 0.5, **LATE}),
+        ("gc", {"collected": 0.5}),  # in another thread
+        ("starved", {"collected": 0.48, "cpu": 0.05, "queued": 0.44}),
         # Nothing is known but that it took its time.
         ("waits", {}),
         ("cpu", {"cpu": 0.1001}),
@@ -107,6 +110,24 @@ def test_a_thread_that_is_woken_more_often_than_it_asks_is_kept_out_by_short_cal
 )
 def test_how_long_the_gil_was_kept_at_one_place(least, most, late, waits, queued):
     assert least <= verdict.held(late, waits, queued, 0.005) <= most
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "late", "waits", "queued"),
+    [
+        (0.4, 0.4, 0.4, 1, 0.0),  # SIGSTOP: it woke once, when all was over
+        (0.36, 0.38, 0.4, 2, 0.02),
+        (0, 0, 0.4, 1, 0.41),  # it was in the run queue
+        (0, 0.01, 0.4, 79, 0.003),  # it waited for the GIL
+        (0, 0, 0.4, 50, 0.16),
+        (0.4, 0.4, 0.4, None, 0.0),
+        (0.4, 0.4, 0.4, 1, None),
+        (0, 0.01, 0.4, 80, None),
+        (0, 0, 0.019, 1, 0.0),
+    ],
+)
+def test_a_delay_that_nothing_explains_is_a_stop(least, most, late, waits, queued):
+    assert least <= verdict.stopped(late, waits, queued, 0.005) <= most
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a clean run asks first must never miss what the catalog itself would find."""
+"""The written words never miss a call that the catalog itself would find."""
 
 from __future__ import annotations
 
@@ -47,9 +47,15 @@ def test_a_changed_catalog_is_read_and_nothing_that_was_written_counts(tmp_path,
     found = words.written()
     assert found is not None
     assert TOLD.on.methods == found.on.methods
-    changed = tmp_path / "known_blockers.toml"
+    changed = tmp_path / "gblock" / "known_blockers.toml"
+    changed.parent.mkdir()
     changed.write_bytes(Path(outline.BUILT_IN).read_bytes().replace(b"flush", b"flusH", 1))
     monkeypatch.setattr(words, "BUILT_IN", str(changed))
+    assert words.written() is not None  # an installed catalog is not edited
+    (tmp_path / "pyproject.toml").touch()
+    assert words.written() is None
+    (tmp_path / "pyproject.toml").unlink()
+    changed.write_bytes(changed.read_bytes() + b"\n")
     assert words.written() is None
 
 
@@ -90,7 +96,7 @@ def test_a_file_is_judged_the_same_with_and_without_them(text, expected, tmp_pat
     config = Config(root=str(tmp_path))
 
     def chosen():
-        return bool(Check(Request([str(tmp_path / "shop.py")], config))._plan._chosen())
+        return bool(Check(Request([str(tmp_path / "shop.py")], config)).plan._chosen())
 
     assert expected == chosen()
     request.getfixturevalue("without")
@@ -105,5 +111,5 @@ def test_a_method_counts_where_the_project_imports_its_package(tmp_path):
     )
     check = Check(Request([str(tmp_path / "shop.py")], Config(root=str(tmp_path))))
     codebase = check.codebase
-    assert check._plan._triage.any_may_matter(codebase.reported, codebase.complete)
+    assert check.plan._triage.any_may_matter(codebase.reported, codebase.complete)
     assert str(tmp_path / "store.py") in codebase.modules.files

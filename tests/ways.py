@@ -21,16 +21,16 @@ _USES = {
     "__enter__": "with {0}: pass",
     "__exit__": "with {0}: pass",
 }
-"""How code calls what has no name of its own."""
+"""Ways in which code calls something without a name."""
 _DOCUMENTED = ("_queue", "opentelemetry.exporter.otlp.proto.grpc._log_exporter", "pymssql._mssql")
 """Modules that code imports although their names begin with an underscore."""
 
 
 class Way(NamedTuple):
-    """How an object is reached."""
+    """The expression that reaches an object."""
 
     module: str
-    """What is imported."""
+    """The imported names."""
     steps: tuple[str, ...]
     """Statements with one blank for the object before, and one for the object after."""
 
@@ -65,7 +65,7 @@ class Ways:
 
     @cached_property
     def edges(self):
-        """What gives an instance of a class: (what is called or looked at, how, class)."""
+        """Sources of instances of a class: (symbol, how, class)."""
         known = self.known
         found = []
         for name, value in known.returns.items():
@@ -149,11 +149,14 @@ class Ways:
         """The code that calls a method of an object."""
         return _USES.get(name, f"{{0}}.{'anything' if name == '*' else name}(*args)")
 
+    @cached_property
     def calls(self):
         """The code for each symbol of a blocker: (blocker, symbol, lines)."""
-        for blocker in self.known.blockers:
-            for symbol in blocker.symbols:
-                yield blocker, symbol, self.call(symbol)
+        return [
+            (blocker, symbol, self.call(symbol))
+            for blocker in self.known.blockers
+            for symbol in blocker.symbols
+        ]
 
     @cached_property
     def methods(self):
@@ -210,10 +213,11 @@ class Ways:
                 owner = alias.rpartition(".")[0]
                 yield blockers[0], alias, self.code(Way(owner, ()), f"{alias}(*args)")
             else:
-                for blocker, symbol, lines in self.calls():
+                for blocker, symbol, lines in self.calls:
+                    if not symbol.startswith(f"{target}."):
+                        continue
                     text = "\n".join(lines or ())
-                    found = re.search(rf"(?<![\w.]){re.escape(target)}\.", text)
-                    if found and symbol.startswith(f"{target}."):
+                    if re.search(rf"(?<![\w.]){re.escape(target)}\.", text):
                         yield (
                             blocker,
                             alias,

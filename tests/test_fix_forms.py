@@ -1,0 +1,471 @@
+"""Fixes of code in every form: arguments, layouts, orders of imports, places of patches."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+from fixing import request_for
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gblock import fixes
+from gblock.diagnostics import Diagnostic, Location, Repair, Severity
+from gblock.engine import fixing
+from gblock.fixes.text import applied
+
+
+def fixed_text(text, repair, name="called", **facts):
+    """The text with the fix of the first call of a name, None without a fix."""
+    found = None
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(name):
+            found = found or node
+    lines = text.split("\n")
+
+    def place(row, offset):
+        return Location(row, len(lines[row - 1].encode()[:offset].decode()) + 1)
+
+    diagnostic = Diagnostic(
+        "a.py",
+        place(found.lineno, found.col_offset),
+        place(found.end_lineno, found.end_col_offset),
+        "blocking-call",
+        Severity.ERROR,
+        "",
+        "",
+        repair=repair,
+        **facts,
+    )
+    fix = fixes.of(diagnostic, {"a.py": text}.get)
+    return applied(text, fix.edits) if fix is not None else None
+
+
+# -- arguments
+
+VALUES = st.sampled_from(["log(1)", "log(2)", "(log(3))", "[log(4), 5]", "'é'", "log", "{**{}}"])
+ARGUMENTS = st.tuples(
+    st.lists(st.one_of(VALUES, VALUES.map(lambda v: f"*[{v}]")), max_size=4),
+    st.lists(VALUES, max_size=3),
+    st.booleans(),
+)
+GAPS = st.sampled_from(
+    [", ", ",", ",\n        ", " ,\n", ",  # why\n        ", ",\n        # why\n    "]
+)
+
+
+@given(ARGUMENTS, GAPS, st.sampled_from(["", "\n        ", " "]), st.booleans(), st.booleans())
+def test_a_call_in_the_threadpool_gets_the_same_arguments_in_the_same_order(
+    arguments, gap, start, trailing, long
+):
+    positional, named, more = arguments
+    parts = [*positional, *(f"key_{n}={v}" for n, v in enumerate(named))]
+    parts += ["**{'rest': log(9)}"] if more else []
+    end = gap if trailing and parts else ""
+    name = "called" if not long else "with_a_name_that_leaves_no_room_for_anything_else.called"
+    call = f"{name}({start}{gap.join(parts)}{end})"
+    text = f"def run({name.partition('.')[0]}, log):\n    return {call}\n"
+    after = fixed_text(text, Repair("threadpool"))
+    assert after is not None
+    assert _outcome(text) == _outcome(after)
+    assert after.count("# why") == text.count("# why")
+
+
+class _Called:
+    """Notes the arguments of a call; also under an attribute of its name."""
+
+    def __init__(self):
+        self.calls = []
+        self.called = self
+
+    def __call__(self, *arguments, **named):
+        self.calls.append(([repr(one) for one in arguments], sorted(named.items(), key=str)))
+        return "result"
+
+
+class _Log:
+    """Notes the order in which values are evaluated."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, value):
+        self.asked.append(value)
+        return value
+
+    def __repr__(self):
+        return "log"
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __str__(self):
+        return "log"
+
+
+def _outcome(text):
+    """The result of a program, its calls, and the order in which its arguments were evaluated."""
+    pool = types.SimpleNamespace(
+        apply=lambda f, args=None, kwds=None: f(*(args or ()), **(kwds or {}))
+    )
+    module = types.ModuleType("gevent")
+    module.get_hub = lambda: types.SimpleNamespace(threadpool=pool)
+    before = sys.modules.get("gevent")
+    sys.modules["gevent"] = module
+    try:
+        names = {}
+        exec(text, names)
+        called, log = _Called(), _Log()
+        result = names["run"](called, log)
+        calls = [(args, [(k, repr(v)) for k, v in named]) for args, named in called.calls]
+        return result, calls, log.asked
+    finally:
+        if before is None:
+            del sys.modules["gevent"]
+        else:
+            sys.modules["gevent"] = before
+
+
+# -- imports
+
+MIXED = re.compile(r"^from (?!\.|__future__)[^\n]*\nimport ", re.MULTILINE)
+"""A plain import behind the other kind in one section."""
+STANDARD = ["abc", "json", "os", "re", "sys", "time", "zlib"]
+OTHERS = ["attrs", "celery", "flask", "gunicorn", "requests", "yaml", "zmq"]
+
+
+def _file(seed, mixed):
+    """A file whose imports are sorted as ruff sorts them, in one of its two styles."""
+    choose = random.Random(seed)
+    blocks = []
+    for names in (STANDARD, OTHERS):
+        lines = []
+        for name in choose.sample(names, choose.randint(0, len(names))):
+            is_plain = choose.random() < 0.5
+            lines.append(
+                (name, not is_plain, f"import {name}" if is_plain else f"from {name} import x")
+            )
+        lines.sort(key=lambda one: (one[0], one[1]) if mixed else (one[1], one[0]))
+        if lines:
+            blocks.append("\n".join(line for *_, line in lines))
+    if choose.random() < 0.3:
+        blocks.append("from .own import y")
+    head = choose.choice(["", '"""A page."""\n\n', "# A licence.\n\n", "#!/usr/bin/env python\n"])
+    if choose.random() < 0.3:
+        head += "from __future__ import annotations\n\n"
+    gap = choose.choice(["\n\n\n", "\n\nCONSTANT = 1\n\n\n"]) if blocks else ""
+    return head + "\n\n".join(blocks) + gap + "def run(called):\n    return called(1)\n"
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_sorted_imports_stay_sorted(tmp_path, mixed):
+    for seed in range(400):
+        text = _file(seed, mixed)
+        if mixed and not MIXED.search(text):
+            continue  # nothing shows which style it is
+        after = fixed_text(text, Repair("threadpool"))
+        assert after is not None, text
+        before, now = text.splitlines(), after.splitlines()
+        assert [line for line in before if line.strip()] == [
+            line.replace("gevent.get_hub().threadpool.apply(called, (1,))", "called(1)")
+            for line in now
+            if line.strip() and line != "import gevent"
+        ]
+        (tmp_path / f"before_{seed}.py").write_text(text)
+        (tmp_path / f"after_{seed}.py").write_text(after)
+    unsorted = _unsorted(tmp_path, mixed)
+    wrong = {name for name in unsorted if name.startswith("after")}
+    known = {name.replace("before", "after") for name in unsorted if name.startswith("before")}
+    assert not wrong - known, (tmp_path / min(wrong - known)).read_text()
+    assert len(known) < 100
+
+
+def _unsorted(directory, mixed):
+    options = ["--isolated", "--select", "I", "--output-format", "concise", "-q"]
+    if mixed:
+        options += ["--config", "lint.isort.force-sort-within-sections=true"]
+    command = [sys.executable, "-m", "ruff", "check", *options, "."]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return {line.partition(":")[0] for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize(
+    ("before", "used"),
+    [
+        ("import gevent\n", "gevent"),
+        ("import gevent.monkey\n", "gevent"),
+        ("from gevent import monkey\n", None),
+        ("def run(called):\n    import gevent\n    return called(1)\n", "gevent"),
+    ],
+)
+def test_an_import_that_is_there_is_used(before, used):
+    text = before if "called" in before else before + "\n\ndef run(called):\n    return called(1)\n"
+    after = fixed_text(text, Repair("threadpool"))
+    assert after.count("import gevent\n") == (1 if "gevent.monkey" not in before else 0)
+    assert ("gevent.get_hub()" in after) is bool(after)
+    if used:
+        assert len(after.splitlines()) == len(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import eventlet as gevent\n\ndef run(called):\n    return called(1)\n",
+        "def run(called, gevent=None):\n    return called(1)\n",
+        "def run(called):\n    called(1)\n    import gevent\n",
+        "def run(called):\n    if called:\n        import gevent\n    called(1)\n",
+        "def called(x): ...\n\ncalled(1)\nimport gevent\n",
+    ],
+)
+def test_a_name_that_is_taken_or_comes_too_late_is_not_used(text):
+    assert fixed_text(text, Repair("threadpool")) is None
+
+
+# -- processes
+
+
+def project(tree, files):
+    """The files of a project once all fixes are applied."""
+    root = tree(files)
+    done = fixing.fixed(request_for(root, min_severity="note"), unsafe=True)
+    return {change.filename: change.after.decode() for change in done.changes}, done.report
+
+
+QUERY = """\
+import psycopg2
+
+
+def application(environ, start_response):
+    psycopg2.connect("dbname=shop").cursor().execute("select 1")
+"""
+GUNICORN = {"Procfile": "web: gunicorn -c gunicorn_conf.py app:application\n", "app.py": QUERY}
+
+
+def test_a_driver_is_made_cooperative_in_gunicorns_hook(tree):
+    changed, report = project(tree, {**GUNICORN, "gunicorn_conf.py": 'worker_class = "gevent"\n\n'})
+    assert changed == {
+        "gunicorn_conf.py": 'worker_class = "gevent"\n\n\n'
+        "def post_fork(server, worker):\n"
+        "    from psycogreen.gevent import patch_psycopg\n\n"
+        "    patch_psycopg()\n"
+    } or changed["gunicorn_conf.py"].startswith('worker_class = "gevent"\n\n\ndef post_fork')
+    assert not report.diagnostics
+
+
+def test_an_existing_hook_gets_the_call_first(tree):
+    hook = 'def post_fork(server, worker):\n    """Log."""\n    server.log.info("forked")\n'
+    changed, report = project(
+        tree, {**GUNICORN, "gunicorn_conf.py": f'worker_class = "gevent"\n\n\n{hook}'}
+    )
+    after = changed["gunicorn_conf.py"]
+    assert after.index('"""Log."""') < after.index("patch_psycopg()") < after.index("forked")
+    assert not report.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("requirements", "is_offered"),
+    [("psycopg2\npsycogreen\n", True), ("psycopg2\n", False), ("", True)],
+)
+def test_a_recipe_that_the_project_does_not_require_is_not_offered(tree, requirements, is_offered):
+    settings = {"gunicorn_conf.py": 'worker_class = "gevent"\n', "requirements.txt": requirements}
+    changed, report = project(tree, {**GUNICORN, **settings})
+    assert bool(changed) is is_offered
+    assert bool(report.diagnostics) is not is_offered
+
+
+def test_a_driver_is_made_cooperative_behind_the_patch(tree):
+    changed, report = project(
+        tree,
+        {
+            "run.py": "from gevent import monkey\n\nmonkey.patch_all()\n\n"
+            "import app\n\napp.main()\n",
+            "app.py": QUERY.replace("application(environ, start_response)", "main()"),
+        },
+    )
+    assert changed["run.py"] == (
+        "from gevent import monkey\n\nmonkey.patch_all()\n\n"
+        "from psycogreen.gevent import patch_psycopg\n\npatch_psycopg()\n\n"
+        "import app\n\napp.main()\n"
+    )
+    assert not report.diagnostics
+
+
+ZMQ = """\
+import zmq
+from gevent import monkey
+
+monkey.patch_all()
+
+
+def main():
+    context = zmq.Context()
+    socket = context.socket(zmq.REP)
+    socket.recv()
+
+
+main()
+"""
+
+
+def test_the_green_module_is_imported(tree):
+    changed, report = project(tree, {"run.py": ZMQ})
+    assert changed["run.py"] == ZMQ.replace("import zmq\n", "import zmq.green as zmq\n")
+    assert not report.diagnostics
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("import zmq\n", "import zmq, zmq.auth\n"),
+        ("zmq.REP)", "zmq.REP)\n    zmq.proxy"),
+        ("zmq.REP)", "zmq.REP)\n    socket.setsockopt(zmq.RCVTIMEO, 10)"),
+        ("zmq.REP)", "zmq.REP)\n    class Own(zmq.Socket): ..."),
+        ("import zmq\n", "if True:\n    import zmq\n"),
+        ("import zmq\n", "import zmq as queue\nzmq = queue\n"),
+    ],
+)
+def test_the_green_module_is_not_imported_where_more_would_change(tree, change):
+    changed, _ = project(tree, {"run.py": ZMQ.replace(*change)})
+    assert "zmq.green" not in changed.get("run.py", "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("patch_all(thread=False)", "patch_all()"),
+        ("patch_all(subprocess=False, sys=True)", "patch_all(sys=True)"),
+        ("patch_all(sys=True, socket=False,)", "patch_all(sys=True,)"),
+        (
+            "patch_all(\n    select=False,\n    sys=True,\n    signal=False,\n)",
+            "patch_all(\n    sys=True,\n    signal=False,\n)",
+        ),
+        (
+            "patch_all(\n    sys=True,  # why\n    select=False,\n)",
+            "patch_all(\n    sys=True,  # why\n    select=False,\n)",
+        ),
+        ("patch_all(thread=OFF)", "patch_all(thread=OFF)"),
+        ("patch_all(False)", "patch_all(False)"),
+    ],
+)
+def test_a_patch_is_completed(tree, before, after):
+    text = f"from gevent import monkey\n\nOFF = False\nmonkey.{before}\n"
+    changed, _ = project(tree, {"run.py": text})
+    now = changed.get("run.py", text)
+    assert now == text.replace(before, after)
+
+
+def test_threads_that_are_wanted_stay_native(tree):
+    text = "from gevent import monkey\n\n# real threads\nmonkey.patch_all(thread=False)\n"
+    changed, report = project(tree, {"run.py": text})
+    assert not changed
+    assert [one.code for one in report.diagnostics] == ["partial-monkey-patch"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '"""A service."""\n\nfrom __future__ import annotations\n\nimport requests\n'
+            "from gevent import monkey\n\nmonkey.patch_all()\n\nrequests.get('')\n",
+            '"""A service."""\n\nfrom __future__ import annotations\n\n'
+            "from gevent import monkey\n\nmonkey.patch_all()\n\nimport requests\n"
+            "\nrequests.get('')\n",
+        ),
+        (
+            "#!/usr/bin/env python\nimport requests\nimport gevent.monkey\n"
+            "gevent.monkey.patch_all()\nrequests.get('')\n",
+            "#!/usr/bin/env python\nimport gevent.monkey\ngevent.monkey.patch_all()\n\n"
+            "import requests\nrequests.get('')\n",
+        ),
+        (
+            "import os\nimport requests\n\n# before everything\nfrom gevent import monkey\n"
+            "monkey.patch_all()\n\nrequests.get('')\n",
+            "# before everything\nfrom gevent import monkey\nmonkey.patch_all()\n\n"
+            "import os\nimport requests\n\nrequests.get('')\n",
+        ),
+        (
+            "from gevent import monkey\nimport requests\n\nmonkey.patch_all()\n\n"
+            "requests.get('')\n",
+            "from gevent import monkey\n\nmonkey.patch_all()\n\nimport requests\n\n"
+            "requests.get('')\n",
+        ),
+    ],
+)
+def test_a_late_patch_moves_to_the_top(tree, before, after):
+    changed, report = project(tree, {"run.py": before})
+    assert changed["run.py"] == after
+    assert not report.diagnostics
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import requests\nfrom gevent import monkey\n\nif requests:\n    monkey.patch_all()\n",
+        "import requests\nfrom gevent import monkey\n\nmonkey.patch_all(**requests.more)\n",
+        "import requests; from gevent import monkey\n\nmonkey.patch_all()\n",
+        "import requests\nfrom gevent import monkey\n\nmonkey.patch_all(); requests.get('')\n",
+    ],
+)
+def test_a_late_patch_that_is_more_than_a_call_stays(tree, text):
+    changed, report = project(tree, {"run.py": text})
+    assert not changed
+    assert report.diagnostics
+
+
+def test_a_patch_moves_in_the_file_whose_imports_come_before_it(tree):
+    changed, report = project(
+        tree,
+        {
+            "run.py": "import service\n\nservice.main()\n",
+            "service.py": "import clock\nfrom gevent import monkey\n\nmonkey.patch_all()\n\n\n"
+            "def main():\n    clock.sleep(1)\n",
+            "clock.py": "from time import sleep\n",
+        },
+    )
+    assert list(changed) == ["service.py"]
+    assert changed["service.py"].startswith("from gevent import monkey\n\nmonkey.patch_all()\n\n")
+    assert not report.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("line", "is_moved"), [("", True), ("sleep(0)\n", False), ("def nap():\n    sleep(1)\n", False)]
+)
+def test_an_import_moves_below_the_patch_unless_it_is_used_before(tree, line, is_moved):
+    patch = "from gevent import monkey\n\nmonkey.patch_all()\n"
+    text = f"from time import sleep\n{line}\n{patch}sleep(1)\n"
+    changed, _ = project(tree, {"run.py": text})
+    after = changed.get("run.py", text)
+    assert (after.index("import sleep") > after.index("patch_all")) is is_moved
+
+
+# -- comments
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("os.getpid()  # gblock: ignore", "os.getpid()"),
+        ("os.getpid()  # gblock: ignore because", "os.getpid()"),
+        ("os.getpid()  # noqa: X  # gblock: ignore", "os.getpid()  # noqa: X"),
+        ("os.getpid()  # gblock: ignore  # noqa: X", "os.getpid()  # noqa: X"),
+        (
+            'os.system("")  # gblock: ignore[os-system, blocking-call, spinning-loop] why',
+            'os.system("")  # gblock: ignore[os-system, blocking-call] why',
+        ),
+        ("os.getpid()  # gblock: ignore[spinning-lop]", None),
+        ("os.getpid()  # gblock: ignroe", None),
+        ("# gblock: ignore\nos.getpid()", "os.getpid()"),
+    ],
+)
+def test_what_hides_nothing_goes_and_the_rest_of_the_comment_stays(tree, before, after):
+    text = f"import os\n\n{before}\n"
+    root = tree({"run.py": text})
+    done = fixing.fixed(request_for(root), unsafe=False)
+    now = done.changes[0].after.decode() if done.changes else text
+    assert now == f"import os\n\n{before if after is None else after}\n"

@@ -1,0 +1,1928 @@
+"""The ways in which frameworks start code: one small application for each, with its context.
+
+The path begins with the route or event where the application names one.
+"""
+
+from __future__ import annotations
+
+import pytest
+from test_contexts import reported, ways
+
+APPLICATIONS = {
+    "flask add_url_rule": (
+        "request",
+        "GET /orders",
+        """
+        from flask import Flask
+        app = Flask(__name__)
+        def place(): CALL
+        app.add_url_rule("/orders", view_func=place)
+        """,
+        {},
+    ),
+    "flask add_url_rule as_view": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        from flask.views import View
+        app = Flask(__name__)
+        class Orders(View):
+            def dispatch_request(self): CALL
+        app.add_url_rule("/orders", view_func=Orders.as_view("orders"))
+        """,
+        {},
+    ),
+    "flask hook factory": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        def load(): CALL
+        def create_app():
+            app = Flask(__name__)
+            app.before_request(load)
+            return app
+        """,
+        {},
+    ),
+    "flask after_this_request": (
+        "request",
+        "",
+        """
+        from flask import Flask, after_this_request
+        app = Flask(__name__)
+        @app.route("/")
+        def place():
+            @after_this_request
+            def later(response): CALL
+        """,
+        {},
+    ),
+    "flask middleware class": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        class Timing:
+            def __init__(self, app): self.app = app
+            def __call__(self, env, start):
+                CALL
+                return self.app(env, start)
+        app = Flask(__name__)
+        app.wsgi_app = Timing(app.wsgi_app)
+        """,
+        {},
+    ),
+    "flask error handler": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        app = Flask(__name__)
+        @app.errorhandler(404)
+        def lost(error): CALL
+        """,
+        {},
+    ),
+    "flask json encoder": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        from flask.json.provider import JSONProvider
+        class P(JSONProvider):
+            def dumps(self, obj): CALL
+        app = Flask(__name__)
+        app.json = P(app)
+        """,
+        {},
+    ),
+    "flask signal": (
+        "request",
+        "",
+        """
+        from flask import Flask, request_finished
+        app = Flask(__name__)
+        def log(sender): CALL
+        request_finished.connect(log, app)
+        """,
+        {},
+    ),
+    "flask stream generator": (
+        "request",
+        "",
+        """
+        from flask import Flask, Response
+        app = Flask(__name__)
+        @app.route("/s")
+        def place():
+            def generate():
+                CALL
+                yield 1
+            return Response(generate())
+        """,
+        {},
+    ),
+    "flask cli": (
+        "command",
+        "",
+        """
+        from flask import Flask
+        app = Flask(__name__)
+        @app.cli.command("x")
+        def load(): CALL
+        """,
+        {},
+    ),
+    "flask-restful add_resource": (
+        "request",
+        "GET /orders",
+        """
+        from flask import Flask
+        from flask_restful import Api, Resource
+        app = Flask(__name__)
+        api = Api(app)
+        class Orders(Resource):
+            def get(self): CALL
+        api.add_resource(Orders, "/orders")
+        """,
+        {},
+    ),
+    "flask-restx route": (
+        "request",
+        "GET /orders",
+        """
+        from flask_restx import Namespace, Resource
+        ns = Namespace("x")
+        @ns.route("/orders")
+        class Orders(Resource):
+            def get(self): CALL
+        """,
+        {},
+    ),
+    "flask-smorest": (
+        "request",
+        "GET /orders",
+        """
+        from flask_smorest import Blueprint
+        from flask.views import MethodView
+        blp = Blueprint("x", "x")
+        @blp.route("/orders")
+        class Orders(MethodView):
+            def get(self): CALL
+        """,
+        {},
+    ),
+    "flask-smorest function": (
+        "request",
+        "POST /orders",
+        """
+        from flask_smorest import Blueprint
+        blp = Blueprint("x", "x")
+        @blp.route("/orders", methods=["POST"])
+        def place(): CALL
+        """,
+        {},
+    ),
+    "flask-socketio on": (
+        "request",
+        "event order",
+        """
+        from flask_socketio import SocketIO
+        sio = SocketIO()
+        @sio.on("order")
+        def place(data): CALL
+        """,
+        {},
+    ),
+    "flask-socketio event": (
+        "request",
+        "event place",
+        """
+        from flask_socketio import SocketIO
+        sio = SocketIO()
+        @sio.event
+        def place(data): CALL
+        """,
+        {},
+    ),
+    "flask-socketio namespace": (
+        "request",
+        "event place",
+        """
+        from flask_socketio import SocketIO, Namespace
+        sio = SocketIO()
+        class Orders(Namespace):
+            def on_place(self, data): CALL
+        sio.on_namespace(Orders("/x"))
+        """,
+        {},
+    ),
+    "flask-socketio background": (
+        "greenlet",
+        "",
+        """
+        from flask_socketio import SocketIO
+        sio = SocketIO()
+        def poll(): CALL
+        sio.start_background_task(poll)
+        """,
+        {},
+    ),
+    "python-socketio on": (
+        "request",
+        "event order",
+        """
+        import socketio
+        sio = socketio.Server()
+        @sio.on("order")
+        def place(sid, data): CALL
+        """,
+        {},
+    ),
+    "python-socketio event": (
+        "request",
+        "event place",
+        """
+        import socketio
+        sio = socketio.Server()
+        @sio.event
+        def place(sid, data): CALL
+        """,
+        {},
+    ),
+    "python-socketio namespace": (
+        "request",
+        "",
+        """
+        import socketio
+        class Orders(socketio.Namespace):
+            def on_place(self, sid, data): CALL
+        """,
+        {},
+    ),
+    "django function path": (
+        "request",
+        "GET orders/",
+        """
+        from django.urls import path
+        def place(request): CALL
+        urlpatterns = [path("orders/", place)]
+        """,
+        {},
+    ),
+    "django dotted string view": (
+        "request",
+        "",
+        """
+        from django.conf.urls import url
+        urlpatterns = [url(r"^orders/", "views.place")]
+        """,
+        {
+            "views.py": """
+            def place(request): CALL
+            """,
+        },
+    ),
+    "django view class": (
+        "request",
+        "",
+        """
+        from django.views import View
+        class Orders(View):
+            def get(self, request): CALL
+        """,
+        {},
+    ),
+    "django middleware class": (
+        "request",
+        "",
+        """
+        class M:
+            def __init__(self, get_response): self.get_response = get_response
+            def __call__(self, request):
+                CALL
+                return self.get_response(request)
+        """,
+        {
+            "settings.py": """
+            MIDDLEWARE = ['orders.M']
+            INSTALLED_APPS=['django.contrib.auth']
+            """,
+        },
+    ),
+    "django middleware function": (
+        "request",
+        "",
+        """
+        def timing(get_response):
+            def middleware(request):
+                CALL
+                return get_response(request)
+            return middleware
+        """,
+        {
+            "settings.py": """
+            MIDDLEWARE = ['orders.timing']
+            INSTALLED_APPS=['django.contrib.auth']
+            """,
+        },
+    ),
+    "django context processor": (
+        "request",
+        "",
+        """
+        def user(request): CALL
+        """,
+        {
+            "settings.py": """
+            import django
+            TEMPLATES=[{'OPTIONS':{'context_processors':['orders.user']}}]
+            """,
+        },
+    ),
+    "django signal receiver": (
+        "request",
+        "",
+        """
+        from django.db.models.signals import post_save
+        def saved(sender, **kw): CALL
+        post_save.connect(saved)
+        """,
+        {},
+    ),
+    "django model save": (
+        "request",
+        "",
+        """
+        from django.db import models
+        class Order(models.Model):
+            def save(self, *a, **k):
+                CALL
+                super().save(*a, **k)
+        """,
+        {
+            "views.py": """
+            from django.http import HttpResponse
+            from django.urls import path
+            from orders import Order
+            def place(request):
+                o = Order()
+                o.save()
+            urlpatterns=[path('x', place)]
+            """,
+        },
+    ),
+    "django admin action": (
+        "request",
+        "",
+        """
+        from django.contrib import admin
+        class OrderAdmin(admin.ModelAdmin):
+            def ship(self, request, queryset): CALL
+        """,
+        {},
+    ),
+    "django form clean": (
+        "request",
+        "",
+        """
+        from django import forms
+        class F(forms.Form):
+            def clean(self): CALL
+        """,
+        {},
+    ),
+    "django AppConfig.ready": (
+        "startup",
+        "",
+        """
+        from django.apps import AppConfig
+        class Orders(AppConfig):
+            name = "orders"
+            def ready(self): CALL
+        """,
+        {},
+    ),
+    "django template tag": (
+        "request",
+        "",
+        """
+        from django import template
+        register = template.Library()
+        @register.simple_tag
+        def tag(): CALL
+        """,
+        {},
+    ),
+    "django auth backend settings": (
+        "request",
+        "",
+        """
+        class Backend:
+            def authenticate(self, request, username=None): CALL
+        """,
+        {
+            "settings.py": """
+            import django
+            AUTHENTICATION_BACKENDS=['orders.Backend']
+            """,
+        },
+    ),
+    "drf serializer": (
+        "request",
+        "",
+        """
+        from rest_framework import serializers
+        class S(serializers.Serializer):
+            def validate(self, data): CALL
+        """,
+        {},
+    ),
+    "drf api_view": (
+        "request",
+        "",
+        """
+        from rest_framework.decorators import api_view
+        @api_view(["GET"])
+        def place(request): CALL
+        """,
+        {},
+    ),
+    "drf exception handler": (
+        "request",
+        "",
+        """
+        def handle(exc, context): CALL
+        """,
+        {
+            "settings.py": """
+            import django
+            REST_FRAMEWORK={'EXCEPTION_HANDLER':'orders.handle'}
+            # rest_framework
+            """,
+        },
+    ),
+    "pyramid view_config": (
+        "request",
+        "",
+        """
+        from pyramid.view import view_config
+        @view_config(route_name="orders")
+        def place(request): CALL
+        """,
+        {},
+    ),
+    "pyramid view class": (
+        "request",
+        "",
+        """
+        from pyramid.view import view_config, view_defaults
+        @view_defaults(route_name="orders")
+        class Orders:
+            def __init__(self, request): self.request = request
+            @view_config(request_method="POST")
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "pyramid add_view": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        def place(request): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_route("orders", "/orders")
+            config.add_view(place, route_name="orders")
+            return config.make_wsgi_app()
+        """,
+        {},
+    ),
+    "pyramid tween": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        def tween_factory(handler, registry):
+            def tween(request):
+                CALL
+                return handler(request)
+            return tween
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_tween("orders.tween_factory")
+        """,
+        {},
+    ),
+    "pyramid includeme subscriber": (
+        "request",
+        "",
+        """
+        from pyramid.events import NewRequest, subscriber
+        @subscriber(NewRequest)
+        def opened(event): CALL
+        """,
+        {},
+    ),
+    "pyramid add_view dotted": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        def place(request): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_view("orders.place", route_name="orders")
+        """,
+        {},
+    ),
+    "pyramid view_config on class attr": (
+        "request",
+        "",
+        """
+        from pyramid.view import view_config
+        @view_config(route_name="orders", attr="place")
+        class Orders:
+            def __init__(self, request): self.request = request
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "falcon resource": (
+        "request",
+        "",
+        """
+        import falcon
+        class Orders:
+            def on_post(self, req, resp): CALL
+        app = falcon.App()
+        app.add_route("/orders", Orders())
+        """,
+        {},
+    ),
+    "falcon suffix responder": (
+        "request",
+        "",
+        """
+        import falcon
+        class Orders:
+            def on_get_collection(self, req, resp): CALL
+        app = falcon.App()
+        app.add_route("/orders", Orders(), suffix="collection")
+        """,
+        {},
+    ),
+    "falcon middleware": (
+        "request",
+        "",
+        """
+        import falcon
+        class M:
+            def process_request(self, req, resp): CALL
+        app = falcon.App(middleware=[M()])
+        """,
+        {},
+    ),
+    "falcon hook": (
+        "request",
+        "",
+        """
+        import falcon
+        def check(req, resp, resource, params): CALL
+        class Orders:
+            @falcon.before(check)
+            def on_post(self, req, resp): pass
+        """,
+        {},
+    ),
+    "falcon error handler": (
+        "request",
+        "",
+        """
+        import falcon
+        def oops(req, resp, ex, params): CALL
+        app = falcon.App()
+        app.add_error_handler(Exception, oops)
+        """,
+        {},
+    ),
+    "bottle route": (
+        "request",
+        "GET /orders",
+        """
+        from bottle import route
+        @route("/orders")
+        def place(): CALL
+        """,
+        {},
+    ),
+    "bottle app route callback": (
+        "request",
+        "",
+        """
+        import bottle
+        app = bottle.Bottle()
+        def place(): CALL
+        app.route("/orders", "GET", place)
+        """,
+        {},
+    ),
+    "bottle plugin": (
+        "request",
+        "",
+        """
+        import bottle
+        class P:
+            api = 2
+            def apply(self, callback, route):
+                def wrapper(*a, **k):
+                    CALL
+                    return callback(*a, **k)
+                return wrapper
+        bottle.install(P())
+        """,
+        {},
+    ),
+    "bottle default app method": (
+        "request",
+        "POST /orders",
+        """
+        import bottle
+        app = bottle.default_app()
+        @app.post("/orders")
+        def place(): CALL
+        """,
+        {},
+    ),
+    "werkzeug Request.application": (
+        "request",
+        "",
+        """
+        from werkzeug.wrappers import Request, Response
+        @Request.application
+        def application(request): CALL
+        """,
+        {},
+    ),
+    "cherrypy expose": (
+        "request",
+        "",
+        """
+        import cherrypy
+        class Root:
+            @cherrypy.expose
+            def place(self): CALL
+        cherrypy.quickstart(Root())
+        """,
+        {},
+    ),
+    "cherrypy exposed attribute": (
+        "request",
+        "",
+        """
+        import cherrypy
+        class Root:
+            def place(self): CALL
+            place.exposed = True
+        cherrypy.quickstart(Root())
+        """,
+        {},
+    ),
+    "cherrypy class expose + MethodDispatcher": (
+        "request",
+        "",
+        """
+        import cherrypy
+        @cherrypy.expose
+        class Orders:
+            def POST(self): CALL
+        cherrypy.tree.mount(Orders(), "/orders")
+        """,
+        {},
+    ),
+    "cherrypy tool": (
+        "request",
+        "",
+        """
+        import cherrypy
+        def check(): CALL
+        cherrypy.tools.check = cherrypy.Tool("before_handler", check)
+        """,
+        {},
+    ),
+    "connexion resolver": (
+        "request",
+        "",
+        """
+        import connexion
+        app = connexion.FlaskApp(__name__)
+        app.add_api("openapi.yaml")
+        """,
+        {
+            "api/orders.py": """
+            import os
+            def post(): CALL
+            """,
+            "openapi.yaml": """
+            paths:
+              /orders:
+                post:
+                  operationId: api.orders.post
+            """,
+        },
+    ),
+    "pywsgi handler": (
+        "request",
+        "",
+        """
+        from gevent.pywsgi import WSGIServer
+        def app(env, start): CALL
+        WSGIServer(("", 1), app).serve_forever()
+        """,
+        {},
+    ),
+    "pywsgi object": (
+        "request",
+        "",
+        """
+        from gevent.pywsgi import WSGIServer
+        class App:
+            def __call__(self, env, start): CALL
+        WSGIServer(("", 1), App()).serve_forever()
+        """,
+        {},
+    ),
+    "StreamServer method": (
+        "request",
+        "",
+        """
+        from gevent.server import StreamServer
+        class S:
+            def handle(self, sock, addr): CALL
+            def start(self): StreamServer(("", 1), self.handle).serve_forever()
+        S().start()
+        """,
+        {},
+    ),
+    "StreamServer subclass": (
+        "request",
+        "",
+        """
+        from gevent.server import StreamServer
+        class S(StreamServer):
+            def handle(self, sock, addr): CALL
+        S(("",1)).serve_forever()
+        """,
+        {},
+    ),
+    "geventwebsocket Resource": (
+        "request",
+        "",
+        """
+        from geventwebsocket import WebSocketServer, WebSocketApplication, Resource
+        class Chat(WebSocketApplication):
+            def on_message(self, message): CALL
+        WebSocketServer(("",1), Resource({"/": Chat})).serve_forever()
+        """,
+        {},
+    ),
+    "nameko rpc": (
+        "request",
+        "",
+        """
+        from nameko.rpc import rpc
+        class S:
+            name = "s"
+            @rpc
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "nameko timer": (
+        "request",
+        "",
+        """
+        from nameko.timer import timer
+        class S:
+            name = "s"
+            @timer(interval=1)
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "nameko dependency provider": (
+        "request",
+        "",
+        """
+        from nameko.extensions import DependencyProvider
+        class D(DependencyProvider):
+            def worker_setup(self, ctx): CALL
+        """,
+        {},
+    ),
+    "grpc servicer": (
+        "request",
+        "",
+        """
+        import grpc, orders_pb2_grpc
+        class Orders(orders_pb2_grpc.OrdersServicer):
+            def Place(self, request, context): CALL
+        server = grpc.server(None)
+        orders_pb2_grpc.add_OrdersServicer_to_server(Orders(), server)
+        """,
+        {},
+    ),
+    "grpc servicer duck typed": (
+        "request",
+        "",
+        """
+        import grpc, orders_pb2_grpc
+        class Orders:
+            def Place(self, request, context): CALL
+        server = grpc.server(None)
+        orders_pb2_grpc.add_OrdersServicer_to_server(Orders(), server)
+        """,
+        {},
+    ),
+    "grpc server interceptor": (
+        "request",
+        "",
+        """
+        import grpc
+        class I(grpc.ServerInterceptor):
+            def intercept_service(self, continuation, details): CALL
+        """,
+        {},
+    ),
+    "graphene resolver": (
+        "request",
+        "",
+        """
+        import graphene
+        class Query(graphene.ObjectType):
+            orders = graphene.List(graphene.String)
+            def resolve_orders(self, info): CALL
+        """,
+        {},
+    ),
+    "graphene resolver arg": (
+        "request",
+        "",
+        """
+        import graphene
+        def resolve(root, info): CALL
+        class Query(graphene.ObjectType):
+            orders = graphene.String(resolver=resolve)
+        """,
+        {},
+    ),
+    "graphene mutation": (
+        "request",
+        "",
+        """
+        import graphene
+        class M(graphene.Mutation):
+            def mutate(self, info): CALL
+        """,
+        {},
+    ),
+    "ariadne field": (
+        "request",
+        "",
+        """
+        from ariadne import QueryType
+        query = QueryType()
+        @query.field("orders")
+        def orders(obj, info): CALL
+        """,
+        {},
+    ),
+    "ariadne set_field": (
+        "request",
+        "",
+        """
+        from ariadne import QueryType
+        query = QueryType()
+        def orders(obj, info): CALL
+        query.set_field("orders", orders)
+        """,
+        {},
+    ),
+    "ariadne convert_kwargs mutation": (
+        "request",
+        "",
+        """
+        from ariadne import MutationType
+        mutation = MutationType()
+        @mutation.field("place")
+        def place(obj, info): CALL
+        """,
+        {},
+    ),
+    "strawberry field method": (
+        "request",
+        "",
+        """
+        import strawberry
+        @strawberry.type
+        class Query:
+            @strawberry.field
+            def orders(self) -> int: CALL
+        """,
+        {},
+    ),
+    "strawberry resolver arg": (
+        "request",
+        "",
+        """
+        import strawberry
+        def get_orders(): CALL
+        @strawberry.type
+        class Query:
+            orders: int = strawberry.field(resolver=get_orders)
+        """,
+        {},
+    ),
+    "aiohttp handler": (
+        "other-process",
+        "",
+        """
+        from aiohttp import web
+        async def place(request): CALL
+        app = web.Application()
+        app.add_routes([web.get("/", place)])
+        """,
+        {},
+    ),
+    "aiohttp router add": (
+        "other-process",
+        "",
+        """
+        from aiohttp import web
+        async def place(request): CALL
+        app = web.Application()
+        app.router.add_get("/", place)
+        """,
+        {},
+    ),
+    "aiohttp routes": (
+        "other-process",
+        "",
+        """
+        from aiohttp import web
+        routes = web.RouteTableDef()
+        @routes.get("/")
+        async def place(request): CALL
+        """,
+        {},
+    ),
+    "fastapi depends": (
+        "other-process",
+        "",
+        """
+        from fastapi import FastAPI, Depends
+        app = FastAPI()
+        def user(): CALL
+        @app.get("/")
+        def place(u=Depends(user)): pass
+        """,
+        {},
+    ),
+    "tornado handler": (
+        "other-process",
+        "",
+        """
+        import tornado.web
+        class H(tornado.web.RequestHandler):
+            def get(self): CALL
+        """,
+        {},
+    ),
+    "celery app.task": (
+        "task",
+        "",
+        """
+        from celery import Celery
+        app = Celery("x")
+        @app.task
+        def place(): CALL
+        """,
+        {},
+    ),
+    "celery class task": (
+        "task",
+        "",
+        """
+        from celery import Celery, Task
+        app = Celery("x")
+        class Place(Task):
+            def run(self): CALL
+        app.register_task(Place())
+        """,
+        {},
+    ),
+    "celery task_prerun": (
+        "task",
+        "",
+        """
+        from celery.signals import task_prerun
+        @task_prerun.connect
+        def before(**kw): CALL
+        """,
+        {},
+    ),
+    "celery task_failure connect call": (
+        "task",
+        "",
+        """
+        from celery.signals import task_failure
+        def failed(**kw): CALL
+        task_failure.connect(failed)
+        """,
+        {},
+    ),
+    "celery signals module": (
+        "task",
+        "",
+        """
+        from celery import signals
+        @signals.task_postrun.connect
+        def before(**kw): CALL
+        """,
+        {},
+    ),
+    "celery worker_process_init": (
+        "startup",
+        "",
+        """
+        from celery.signals import worker_process_init
+        @worker_process_init.connect
+        def before(**kw): CALL
+        """,
+        {},
+    ),
+    "celery bootstep": (
+        "startup",
+        "",
+        """
+        from celery import bootsteps
+        class B(bootsteps.StartStopStep):
+            def start(self, worker): CALL
+        """,
+        {},
+    ),
+    "celery app from other module": (
+        "task",
+        "",
+        """
+        from proj.celery import app
+        @app.task(bind=True)
+        def place(self): CALL
+        """,
+        {
+            "proj/__init__.py": """
+
+            """,
+            "proj/celery.py": """
+            from celery import Celery
+            app = Celery('x')
+            """,
+        },
+    ),
+    "huey task": (
+        "task",
+        "",
+        """
+        from huey import RedisHuey
+        huey = RedisHuey("x")
+        @huey.task()
+        def place(): CALL
+        """,
+        {},
+    ),
+    "huey periodic": (
+        "task",
+        "",
+        """
+        from huey import RedisHuey, crontab
+        queue = RedisHuey("x")
+        @queue.periodic_task(crontab(minute="1"))
+        def place(): CALL
+        """,
+        {},
+    ),
+    "huey signal": (
+        "task",
+        "",
+        """
+        from huey import SqliteHuey
+        huey = SqliteHuey("x")
+        @huey.signal()
+        def place(signal, task): CALL
+        """,
+        {},
+    ),
+    "huey on_startup": (
+        "startup",
+        "",
+        """
+        from huey import SqliteHuey
+        huey = SqliteHuey("x")
+        @huey.on_startup()
+        def place(): CALL
+        """,
+        {},
+    ),
+    "rq job": (
+        "task",
+        "",
+        """
+        from rq.decorators import job
+        @job("default")
+        def place(): CALL
+        """,
+        {},
+    ),
+    "rq enqueue string": (
+        "task",
+        "",
+        """
+        from rq import Queue
+        q = Queue()
+        def ask(): q.enqueue("orders.place", 1)
+        def place(): CALL
+        """,
+        {},
+    ),
+    "rq enqueue": (
+        "task",
+        "",
+        """
+        from rq import Queue
+        q = Queue("high")
+        def place(): CALL
+        def ask(): q.enqueue(place, 1)
+        """,
+        {},
+    ),
+    "dramatiq actor": (
+        "task",
+        "",
+        """
+        import dramatiq
+        @dramatiq.actor(queue_name="x")
+        def place(): CALL
+        """,
+        {},
+    ),
+    "dramatiq actor call": (
+        "task",
+        "",
+        """
+        import dramatiq
+        def place(): CALL
+        actor = dramatiq.actor(place)
+        """,
+        {},
+    ),
+    "apscheduler gevent decorator": (
+        "greenlet",
+        "",
+        """
+        from apscheduler.schedulers.gevent import GeventScheduler
+        s = GeventScheduler()
+        @s.scheduled_job("interval", minutes=1)
+        def poll(): CALL
+        """,
+        {},
+    ),
+    "apscheduler gevent add_job string": (
+        "greenlet",
+        "",
+        """
+        from apscheduler.schedulers.gevent import GeventScheduler
+        s = GeventScheduler()
+        def poll(): CALL
+        s.add_job("orders:poll", "interval", minutes=1)
+        """,
+        {},
+    ),
+    "flask-apscheduler task": (
+        "greenlet",
+        "",
+        """
+        from flask_apscheduler import APScheduler
+        scheduler = APScheduler()
+        @scheduler.task("interval", id="x")
+        def poll(): CALL
+        """,
+        {},
+    ),
+    "locust user": (
+        "greenlet",
+        "",
+        """
+        from locust import HttpUser, task
+        class U(HttpUser):
+            @task
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "locust on_start": (
+        "greenlet",
+        "",
+        """
+        from locust import HttpUser, task
+        class U(HttpUser):
+            def on_start(self): CALL
+        """,
+        {},
+    ),
+    "locust taskset": (
+        "greenlet",
+        "",
+        """
+        from locust import HttpLocust, TaskSet
+        def login(l): CALL
+        class B(TaskSet):
+            tasks = {login: 1}
+        """,
+        {},
+    ),
+    "locust event": (
+        "greenlet",
+        "",
+        """
+        from locust import events
+        @events.request.add_listener
+        def log(**kw): CALL
+        """,
+        {},
+    ),
+    "locust init": (
+        "greenlet",
+        "",
+        """
+        from locust import events
+        @events.init.add_listener
+        def log(**kw): CALL
+        """,
+        {},
+    ),
+    "zerorpc object": (
+        "request",
+        "",
+        """
+        import zerorpc
+        class S:
+            def place(self): CALL
+        zerorpc.Server(S()).run()
+        """,
+        {},
+    ),
+    "zerorpc subclass": (
+        "request",
+        "",
+        """
+        import zerorpc
+        class S(zerorpc.Server):
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "kombu ConsumerMixin": (
+        "task",
+        "",
+        """
+        from kombu.mixins import ConsumerMixin
+        class W(ConsumerMixin):
+            def get_consumers(self, Consumer, channel):
+                return [Consumer(queues=[], callbacks=[self.on_task])]
+            def on_task(self, body, message): CALL
+        W().run()
+        """,
+        {},
+    ),
+    "kombu consumer callback": (
+        "task",
+        "",
+        """
+        from kombu import Connection
+        def process(body, message): CALL
+        with Connection("x") as conn:
+            with conn.Consumer(["q"], callbacks=[process]) as c:
+                while True: conn.drain_events()
+        """,
+        {},
+    ),
+    "kombu register_callback": (
+        "task",
+        "",
+        """
+        from kombu import Connection, Consumer
+        def process(body, message): CALL
+        c = Consumer(Connection("x"))
+        c.register_callback(process)
+        """,
+        {},
+    ),
+    "pika callback": (
+        "greenlet",
+        "",
+        """
+        import pika
+        def on_message(ch, method, props, body): CALL
+        ch = pika.BlockingConnection().channel()
+        ch.basic_consume(queue="x", on_message_callback=on_message)
+        ch.start_consuming()
+        """,
+        {},
+    ),
+    "paho mqtt": (
+        "greenlet",
+        "",
+        """
+        import paho.mqtt.client as mqtt
+        def on_message(client, userdata, msg): CALL
+        client = mqtt.Client()
+        client.on_message = on_message
+        client.loop_forever()
+        """,
+        {},
+    ),
+    "schedule": (
+        "greenlet",
+        "",
+        """
+        import schedule, time
+        def poll(): CALL
+        schedule.every(10).minutes.do(poll)
+        while True:
+            schedule.run_pending()
+            time.sleep(1)
+        """,
+        {},
+    ),
+    "schedule decorator": (
+        "greenlet",
+        "",
+        """
+        import schedule
+        @schedule.repeat(schedule.every(10).minutes)
+        def poll(): CALL
+        """,
+        {},
+    ),
+    "gevent pool imap": (
+        "greenlet",
+        "",
+        """
+        from gevent.pool import Pool
+        def poll(x): CALL
+        list(Pool(3).imap_unordered(poll, range(3)))
+        """,
+        {},
+    ),
+    "gevent group": (
+        "greenlet",
+        "",
+        """
+        import gevent.pool
+        g = gevent.pool.Group()
+        def poll(x): CALL
+        g.map(poll, range(3))
+        """,
+        {},
+    ),
+    "gevent spawn_later": (
+        "greenlet",
+        "",
+        """
+        import gevent
+        def poll(x): CALL
+        gevent.spawn_later(5, poll, 1)
+        """,
+        {},
+    ),
+    "gevent link": (
+        "hub",
+        "",
+        """
+        import gevent
+        def done(g): CALL
+        g = gevent.spawn(print)
+        g.link(done)
+        """,
+        {},
+    ),
+    "gevent rawlink": (
+        "hub",
+        "",
+        """
+        import gevent
+        def done(g): CALL
+        g = gevent.spawn(print)
+        g.rawlink(done)
+        """,
+        {},
+    ),
+    "gevent timer watcher": (
+        "hub",
+        "",
+        """
+        import gevent
+        def tick(): CALL
+        t = gevent.get_hub().loop.timer(1, 1)
+        t.start(tick)
+        """,
+        {},
+    ),
+    "gevent io watcher": (
+        "hub",
+        "",
+        """
+        from gevent import get_hub
+        def tick(): CALL
+        loop = get_hub().loop
+        w = loop.io(0, 1)
+        w.start(tick)
+        """,
+        {},
+    ),
+    "gevent signal_handler": (
+        "shutdown",
+        "",
+        """
+        import gevent, signal
+        def stop(): CALL
+        gevent.signal_handler(signal.SIGTERM, stop)
+        """,
+        {},
+    ),
+    "gevent greenlet.greenlet raw": (
+        "greenlet",
+        "",
+        """
+        from greenlet import greenlet
+        def f(): CALL
+        greenlet(f).switch()
+        """,
+        {},
+    ),
+    "threading executor initializer": (
+        "greenlet",
+        "",
+        """
+        from gevent import monkey; monkey.patch_all()
+        from concurrent.futures import ThreadPoolExecutor
+        def f(): CALL
+        ThreadPoolExecutor(3, initializer=f)
+        """,
+        {},
+    ),
+    "future callback": (
+        "greenlet",
+        "",
+        """
+        from gevent import monkey; monkey.patch_all()
+        from concurrent.futures import ThreadPoolExecutor
+        def f(fut): CALL
+        ThreadPoolExecutor(3).submit(print).add_done_callback(f)
+        """,
+        {},
+    ),
+    "mp process": (
+        "other-process",
+        "",
+        """
+        import multiprocessing as mp
+        def f(): CALL
+        mp.Process(target=f).start()
+        """,
+        {},
+    ),
+    "mp context process": (
+        "other-process",
+        "",
+        """
+        import multiprocessing as mp
+        def f(): CALL
+        mp.get_context("spawn").Process(target=f).start()
+        """,
+        {},
+    ),
+    "mp ctx pool apply": (
+        "other-process",
+        "",
+        """
+        import multiprocessing as mp
+        def f(x): CALL
+        ctx = mp.get_context("spawn")
+        with ctx.Pool(3) as pool:
+            pool.map(f, [1])
+        """,
+        {},
+    ),
+    "mp Pool starmap_async": (
+        "other-process",
+        "",
+        """
+        from multiprocessing import Pool
+        def f(x): CALL
+        Pool(3).starmap_async(f, [(1,)])
+        """,
+        {},
+    ),
+    "mp Pool module pool": (
+        "other-process",
+        "",
+        """
+        from multiprocessing.pool import Pool
+        def f(x): CALL
+        Pool(3).imap(f, [1])
+        """,
+        {},
+    ),
+    "mp SpawnProcess subclass": (
+        "other-process",
+        "",
+        """
+        import multiprocessing
+        class W(multiprocessing.get_context("spawn").Process):
+            def run(self): CALL
+        """,
+        {},
+    ),
+    "mp context SpawnProcess subclass": (
+        "other-process",
+        "",
+        """
+        from multiprocessing.context import SpawnProcess
+        class W(SpawnProcess):
+            def run(self): CALL
+        """,
+        {},
+    ),
+    "mp set_start_method": (
+        "other-process",
+        "",
+        """
+        import multiprocessing
+        multiprocessing.set_start_method("spawn")
+        def f(): CALL
+        multiprocessing.Process(target=f).start()
+        """,
+        {},
+    ),
+    "process executor": (
+        "other-process",
+        "",
+        """
+        from concurrent.futures import ProcessPoolExecutor
+        def f(): CALL
+        with ProcessPoolExecutor() as pool:
+            pool.submit(f)
+        """,
+        {},
+    ),
+    "billiard process": (
+        "other-process",
+        "",
+        """
+        import billiard
+        def f(): CALL
+        billiard.Process(target=f).start()
+        """,
+        {},
+    ),
+    "gipc": (
+        "greenlet",
+        "",
+        """
+        import gipc
+        def f(): CALL
+        gipc.start_process(f)
+        """,
+        {},
+    ),
+    "eve hooks": (
+        "request",
+        "",
+        """
+        from eve import Eve
+        app = Eve()
+        def added(items): CALL
+        app.on_insert_orders += added
+        """,
+        {},
+    ),
+    "eve hooks2": (
+        "request",
+        "",
+        """
+        from eve import Eve
+        def added(resource, request, payload): CALL
+        app = Eve()
+        app.on_post_GET.append(added)
+        """,
+        {},
+    ),
+    "typer": (
+        "command",
+        "",
+        """
+        import typer
+        app = typer.Typer()
+        @app.command()
+        def load(): CALL
+        """,
+        {},
+    ),
+    "argparse set_defaults": (
+        "command",
+        "",
+        """
+        import argparse
+        def load(args): CALL
+        p = argparse.ArgumentParser()
+        s = p.add_subparsers()
+        a = s.add_parser("load")
+        a.set_defaults(func=load)
+        args = p.parse_args()
+        args.func(args)
+        """,
+        {},
+    ),
+    "fire": (
+        "command",
+        "",
+        """
+        import fire
+        def load(): CALL
+        if __name__ == "__main__":
+            fire.Fire(load)
+        """,
+        {},
+    ),
+    "plac": (
+        "command",
+        "",
+        """
+        import plac
+        def load(): CALL
+        if __name__ == "__main__":
+            plac.call(load)
+        """,
+        {},
+    ),
+    "celery command": (
+        "command",
+        "",
+        """
+        from celery.bin.base import Command
+        class C(Command):
+            def run(self): CALL
+        """,
+        {},
+    ),
+    "pytest plugin": (
+        "test",
+        "",
+        """
+        def pytest_configure(config): CALL
+        """,
+        {},
+    ),
+    "pytest plugin entry": (
+        "test",
+        "",
+        """
+        def pytest_configure(config): CALL
+        """,
+        {
+            "setup.py": """
+            from setuptools import setup
+            setup(entry_points={'pytest11': ['x=orders']})
+            """,
+        },
+    ),
+    "ansible module": (
+        "command",
+        "",
+        """
+        from ansible.module_utils.basic import AnsibleModule
+        def main():
+            CALL
+        if __name__ == "__main__":
+            main()
+        """,
+        {},
+    ),
+    "tween class pyramid": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        class Tween:
+            def __init__(self, handler, registry): self.handler = handler
+            def __call__(self, request):
+                CALL
+                return self.handler(request)
+        def includeme(config):
+            config.add_tween("orders.Tween")
+        """,
+        {},
+    ),
+    "webpy": (
+        "request",
+        "",
+        """
+        import web
+        urls = ("/", "index")
+        class index:
+            def GET(self): CALL
+        app = web.application(urls, globals())
+        """,
+        {},
+    ),
+    "hug": (
+        "request",
+        "",
+        """
+        import hug
+        @hug.get()
+        def place(): CALL
+        """,
+        {},
+    ),
+    "starlette": (
+        "other-process",
+        "",
+        """
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+        def home(request): CALL
+        app = Starlette(routes=[Route("/", home)])
+        """,
+        {},
+    ),
+    "spyne": (
+        "request",
+        "",
+        """
+        from spyne import ServiceBase, rpc
+        class S(ServiceBase):
+            @rpc()
+            def place(ctx): CALL
+        """,
+        {},
+    ),
+    "jsonrpc": (
+        "request",
+        "",
+        """
+        from jsonrpc import dispatcher
+        @dispatcher.add_method
+        def place(): CALL
+        """,
+        {},
+    ),
+    "xmlrpc": (
+        "request",
+        "",
+        """
+        from xmlrpc.server import SimpleXMLRPCServer
+        def place(): CALL
+        s = SimpleXMLRPCServer(("",1))
+        s.register_function(place)
+        s.serve_forever()
+        """,
+        {},
+    ),
+    "flask-login loader": (
+        "request",
+        "",
+        """
+        from flask_login import LoginManager
+        lm = LoginManager()
+        @lm.user_loader
+        def load(id): CALL
+        """,
+        {},
+    ),
+    "flask-admin": (
+        "request",
+        "",
+        """
+        from flask_admin import BaseView, expose
+        class V(BaseView):
+            @expose("/")
+            def index(self): CALL
+        """,
+        {},
+    ),
+    "flask-caching cached": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        from flask_caching import Cache
+        app = Flask(__name__)
+        cache = Cache(app)
+        @app.route("/")
+        def place(): return compute()
+        @cache.memoize(50)
+        def compute(): CALL
+        """,
+        {},
+    ),
+    "flask-sock": (
+        "request",
+        "",
+        """
+        from flask_sock import Sock
+        sock = Sock()
+        @sock.route("/echo")
+        def echo(ws): CALL
+        """,
+        {},
+    ),
+    "flask-jwt loader": (
+        "request",
+        "",
+        """
+        from flask_jwt_extended import JWTManager
+        jwt = JWTManager()
+        @jwt.user_lookup_loader
+        def load(h, p): CALL
+        """,
+        {},
+    ),
+    "flask-jwt blocklist": (
+        "request",
+        "",
+        """
+        from flask_jwt_extended import JWTManager
+        jwt = JWTManager()
+        @jwt.token_in_blocklist_loader
+        def load(h, p): CALL
+        """,
+        {},
+    ),
+    "marshmallow": (
+        "request",
+        "",
+        """
+        from marshmallow import Schema, validates, post_load
+        from flask import Flask
+        class S(Schema):
+            @post_load
+            def make(self, data): CALL
+        """,
+        {},
+    ),
+    "sqlalchemy event": (
+        "request",
+        "",
+        """
+        from sqlalchemy import event
+        def hook(conn): CALL
+        event.listen(object, "connect", hook)
+        """,
+        {},
+    ),
+    "watchdog": (
+        "greenlet",
+        "",
+        """
+        from watchdog.events import FileSystemEventHandler
+        class H(FileSystemEventHandler):
+            def on_modified(self, e): CALL
+        """,
+        {},
+    ),
+    "gunicorn logger": (
+        "request",
+        "",
+        """
+        from gunicorn.glogging import Logger
+        class L(Logger):
+            def access(self, resp, req, environ, request_time): CALL
+        """,
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("title", APPLICATIONS)
+def test_what_a_framework_starts_has_its_context(tmp_path, title):
+    context, label, text, more = APPLICATIONS[title]
+    found = reported(tmp_path, {"orders.py": text, **more})
+    (one,) = [one for one in found if one.symbol == "os.system"]
+    assert context == one.context
+    if label:
+        assert label == ways(one)[0]

@@ -1,0 +1,150 @@
+"""Queries: the calls that run through a driver which a string chooses."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import pytest
+from harness import CATALOG, check
+
+from gblock.config import Config
+from gblock.engine import Request
+from gblock.engine import check as check_plainly
+from gblock.output import json as json_output
+from gblock.output import text
+
+FLASK = """\
+    from flask import Flask
+    from flask_sqlalchemy import SQLAlchemy
+
+    app = Flask(__name__)
+    app.config["SQLALCHEMY_DATABASE_URI"] = "mysql://db/shop"
+    db = SQLAlchemy(app)
+
+    class User(db.Model):
+        name = db.Column(db.Text)
+
+    @app.route("/users")
+    def users():
+        User.query.filter_by(name="x").order_by("name").first()
+        with db.engine.connect() as connection:
+            connection.execute("select 1")
+        save()
+
+    @app.route("/other", methods=["POST"])
+    def other():
+        save()
+
+    def save():
+        db.session.commit()
+
+    @app.cli.command()
+    def load():
+        db.session.execute("delete")
+    """
+DJANGO = """\
+    from django.db import connection, models
+
+    class Order(models.Model):
+        name = models.TextField()
+
+    class Stock(Order): pass
+
+    def views():
+        Order.objects.get(name="x")
+        Stock.objects.filter(name="x").exclude(name="y").first()
+        order = Order(name="x")
+        order.save()
+        with connection.cursor() as cursor:
+            cursor.execute("select 1")
+        Order.objects.filter(name="x")
+        {}.get("x")
+    """
+PEEWEE = """\
+    import peewee
+    from playhouse.db_url import connect
+
+    db = connect("mysql://db/shop")
+
+    class Base(peewee.Model):
+        class Meta:
+            database = db
+
+    class Item(Base):
+        name = peewee.CharField()
+
+    def views():
+        Item.select().where(Item.name == "x").order_by(Item.name).get()
+        item = Item.create(name="x")
+        item.save()
+        Item.update(name="y").execute()
+        Item.select()
+    """
+
+
+@pytest.fixture
+def driver(tree):
+    """Return the diagnostic of the driver of a service that gunicorn runs on gevent."""
+
+    def of(service, more=None):
+        files = {"service.py": textwrap.dedent(service), "Procfile": PROCFILE, **(more or {})}
+        root = tree(files)
+        config = Config(root=str(root), filename=str(root / "gblock.toml"))
+        found = check([str(root)], config).diagnostics
+        (one,) = [one for one in found if one.code == "blocking-driver"]
+        return one
+
+    return of
+
+
+PROCFILE = "web: gunicorn -k gevent service:app\n"
+
+
+def rows(diagnostic):
+    return [one.location.row for one in diagnostic.related if one.context]
+
+
+def test_a_driver_lists_the_queries_of_its_handlers(driver):
+    found = driver(FLASK)
+    assert [13, 14, 15, 23] == rows(found)
+    assert found.message.endswith(": 4 queries in 1 handler")
+    contexts = [(one.context, [step.message for step in one.path]) for one in found.related]
+    assert ("request", ["GET /users"]) == contexts[0]
+    assert ("request", ["GET /users", "save()"]) == contexts[-1]
+
+
+@pytest.mark.parametrize(
+    ("service", "more", "wanted"),
+    [
+        (
+            DJANGO,
+            {
+                "settings.py": 'DATABASES = {"x": {"ENGINE": "django.db.backends.mysql"}}\n',
+                "Procfile": "web: DJANGO_SETTINGS_MODULE=settings gunicorn -k gevent service:app\n",
+            },
+            [9, 10, 12, 14],
+        ),
+        (PEEWEE, {}, [14, 15, 16, 17]),
+    ],
+)
+def test_each_library_sends_by_its_own_methods(driver, service, more, wanted):
+    assert wanted == rows(driver(service, more))
+
+
+def test_text_shows_the_first_and_json_all(driver):
+    found = driver(FLASK)
+    report = check_plainly(Request([found.filename], Config()))._replace(diagnostics=(found,))
+    shown = text.render(report, lambda _: None, None)
+    assert 4 == shown.count("  through: ")
+    assert "1 more; --output-format json lists them" in shown
+    related = json.loads(json_output.render(report))[0]["related"]
+    assert ["request"] * 4 == [one["context"] for one in related]
+    assert [["GET /users"]] * 3 == [[step["message"] for step in r["path"]] for r in related[:3]]
+
+
+@pytest.mark.parametrize("query", CATALOG.queries, ids=lambda one: one.language)
+def test_a_block_is_well_formed(query):
+    assert query.language in {chooser.language for chooser in CATALOG.choosers}
+    assert list(query.symbols) == sorted(set(query.symbols))
+    assert all(symbol.partition(".")[0] in query.imports for symbol in query.symbols)

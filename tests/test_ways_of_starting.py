@@ -1,0 +1,594 @@
+"""The ways in which a repository starts one process on gevent, one small repository for each."""
+
+from __future__ import annotations
+
+import pytest
+from harness import CATALOG
+
+from gblock.project.names.inference import Inference
+from gblock.project.processes.processes import Processes
+from gblock.project.reading.modules import Modules
+
+APPLICATION = {"app.py": "import flask\n\napp = flask.Flask('x')\n"}
+
+WAYS = {
+    "gunicorn conf default name": {
+        "gunicorn.conf.py": "worker_class = 'gevent'\n",
+        "Procfile": "web: gunicorn app:app\n",
+    },
+    "gunicorn -c python:": {
+        "conf/g.py": "worker_class = 'gevent'\n",
+        "conf/__init__.py": "",
+        "Procfile": "web: gunicorn -c python:conf.g app:app\n",
+    },
+    "gunicorn conf getattr env": {
+        "gunicorn_conf.py": ("import os\nworker_class = os.environ.get('W', 'gevent')\nbind='x'\n"),
+        "run.sh": "exec gunicorn -c gunicorn_conf.py app:app\n",
+    },
+    "Procfile": {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+    },
+    "Dockerfile CMD json": {
+        "Dockerfile": (
+            'FROM x\nCOPY . /app\nWORKDIR /app\nCMD ["gunicorn","-k","gevent","app:app"]\n'
+        ),
+    },
+    "Dockerfile ENTRYPOINT+CMD": {
+        "Dockerfile": (
+            'FROM x\nENTRYPOINT ["gunicorn"]\nCMD ["--worker-class=gevent","app:app"]\n'
+        ),
+    },
+    "Dockerfile shell form env": {
+        "Dockerfile": "FROM x\nENV K=gevent\nCMD gunicorn -k $K app:app\n",
+    },
+    "Dockerfile ARG": {
+        "Dockerfile": ("FROM x\nARG K=gevent\nENV WK=$K\nCMD exec gunicorn -k ${WK} app:app\n"),
+    },
+    "docker entrypoint script": {
+        "Dockerfile": (
+            "FROM x\n"
+            "COPY entrypoint.sh /entrypoint.sh\n"
+            'ENTRYPOINT ["/entrypoint.sh"]\n'
+            'CMD ["web"]\n'
+        ),
+        "entrypoint.sh": (
+            "#!/bin/sh\n"
+            'case "$1" in\n'
+            " web) exec gunicorn -k gevent app:app ;;\n"
+            " worker) exec celery -A tasks worker ;;\n"
+            "esac\n"
+        ),
+    },
+    "entrypoint passes args": {
+        "Dockerfile": (
+            "FROM x\n"
+            "COPY entrypoint.sh /entrypoint.sh\n"
+            'ENTRYPOINT ["/entrypoint.sh"]\n'
+            'CMD ["gunicorn","-k","gevent","app:app"]\n'
+        ),
+        "entrypoint.sh": '#!/bin/sh\nset -e\nexec "$@"\n',
+    },
+    "compose list": {
+        "docker-compose.yml": (
+            'services:\n  web:\n    build: .\n    command: ["gunicorn","-k","gevent","app:app"]\n'
+        ),
+    },
+    "compose folded": {
+        "compose.yaml": (
+            "services:\n"
+            "  web:\n"
+            "    build: .\n"
+            "    command: >\n"
+            "      gunicorn\n"
+            "      -k gevent\n"
+            "      app:app\n"
+        ),
+    },
+    "compose sh -c": {
+        "docker-compose.yml": (
+            "services:\n"
+            "  web:\n"
+            '    command: sh -c "python manage.py migrate && gunicorn -k gevent app:app"\n'
+        ),
+    },
+    "compose env var default": {
+        "docker-compose.yml": (
+            "services:\n  web:\n    command: gunicorn -k ${WORKER:-gevent} app:app\n"
+        ),
+    },
+    "compose anchors": {
+        "docker-compose.yml": (
+            "x-c: &c\n  command: gunicorn -k gevent app:app\nservices:\n  web:\n    <<: *c\n"
+        ),
+    },
+    "compose env file": {
+        "docker-compose.yml": (
+            "services:\n  web:\n    env_file: .env\n    command: gunicorn app:app\n"
+        ),
+        ".env": "GUNICORN_CMD_ARGS=--worker-class gevent\n",
+    },
+    "supervisor": {
+        "supervisord.conf": "[program:web]\ncommand=gunicorn -k gevent app:app\n",
+    },
+    "supervisor env": {
+        "web.ini": (
+            "[program:web]\n"
+            "command=%(ENV_HOME)s/bin/gunicorn --worker-class gevent\n"
+            "  app:app\n"
+            "directory=/x\n"
+        ),
+    },
+    "systemd": {
+        "web.service": (
+            "[Service]\n"
+            "WorkingDirectory=/srv/app\n"
+            "ExecStart=/srv/venv/bin/gunicorn \\\n"
+            "  -k gevent app:app\n"
+        ),
+    },
+    "systemd env": {
+        "web.service": (
+            '[Service]\nEnvironment="W=gevent"\nExecStart=/srv/venv/bin/gunicorn -k ${W} app:app\n'
+        ),
+    },
+    "k8s": {
+        "k8s/deploy.yaml": (
+            "apiVersion: apps/v1\n"
+            "kind: Deployment\n"
+            "spec:\n"
+            "  template:\n"
+            "    spec:\n"
+            "      containers:\n"
+            "      - name: web\n"
+            "        image: x\n"
+            '        command: ["gunicorn"]\n'
+            '        args: ["-k","gevent","app:app"]\n'
+        ),
+    },
+    "k8s sh -c": {
+        "k8s/deploy.yaml": (
+            "apiVersion: apps/v1\n"
+            "kind: Deployment\n"
+            "spec:\n"
+            "  template:\n"
+            "    spec:\n"
+            "      containers:\n"
+            "      - name: web\n"
+            "        image: x\n"
+            "        command:\n"
+            "        - /bin/sh\n"
+            "        - -c\n"
+            "        - |\n"
+            "          set -e\n"
+            "          exec gunicorn -k gevent app:app\n"
+        ),
+    },
+    "k8s env": {
+        "k8s/deploy.yaml": (
+            "apiVersion: apps/v1\n"
+            "kind: Deployment\n"
+            "spec:\n"
+            "  template:\n"
+            "    spec:\n"
+            "      containers:\n"
+            "      - name: web\n"
+            "        image: x\n"
+            "        env:\n"
+            "        - name: W\n"
+            "          value: gevent\n"
+            '        command: ["gunicorn","-k","$(W)","app:app"]\n'
+        ),
+    },
+    "helm values args": {
+        "chart/Chart.yaml": "name: x\n",
+        "chart/values.yaml": ('web:\n  command: ["gunicorn"]\n  args: ["-k","gevent","app:app"]\n'),
+        "chart/templates/d.yaml": (
+            "apiVersion: apps/v1\n"
+            "kind: Deployment\n"
+            "spec:\n"
+            "  template:\n"
+            "    spec:\n"
+            "      containers:\n"
+            "      - name: web\n"
+            "        command: {{ toJson .Values.web.command }}\n"
+            "        args:\n"
+            "{{ toYaml .Values.web.args | indent 8 }}\n"
+        ),
+    },
+    "helm values worker class": {
+        "chart/Chart.yaml": "name: x\n",
+        "chart/values.yaml": "workerClass: gevent\n",
+        "chart/templates/d.yaml": (
+            "apiVersion: apps/v1\n"
+            "kind: Deployment\n"
+            "spec:\n"
+            "  template:\n"
+            "    spec:\n"
+            "      containers:\n"
+            "      - name: web\n"
+            '        command: ["gunicorn", "-k", "{{ .Values.workerClass }}", "app:app"]\n'
+        ),
+    },
+    "uwsgi.ini": {
+        "uwsgi.ini": "[uwsgi]\nmodule = app:app\ngevent = 100\n",
+    },
+    "uwsgi yaml": {
+        "uwsgi.yaml": "uwsgi:\n  module: app:app\n  gevent: 100\n",
+    },
+    "uwsgi cmd": {
+        "run.sh": "uwsgi --http :80 --gevent 100 --module app:app\n",
+    },
+    "uwsgi loop": {
+        "uwsgi.ini": "[uwsgi]\nwsgi-file = app.py\nloop = gevent\nasync = 10\n",
+    },
+    "Makefile": {
+        "Makefile": "WORKER=gevent\nrun:\n\tgunicorn -k $(WORKER) app:app\n",
+    },
+    "Makefile multi": {
+        "Makefile": ("run:\n\tFLASK_ENV=x \\\n\tgunicorn \\\n\t  --worker-class gevent app:app\n"),
+    },
+    "shell script": {
+        "bin/start": "#!/bin/bash\nexec gunicorn --worker-class gevent app:app\n",
+    },
+    "shell function $1": {
+        "start.sh": ('#!/bin/bash\nserve() {\n  exec gunicorn -k "$1" app:app\n}\nserve gevent\n'),
+    },
+    "shell backticks": {
+        "start.sh": "#!/bin/bash\nW=`echo gevent`\ngunicorn -k $W app:app\n",
+    },
+    "shell $(echo)": {
+        "start.sh": "#!/bin/bash\nW=$(echo gevent)\ngunicorn -k $W app:app\n",
+    },
+    "shell backtick command": {
+        "start.sh": "#!/bin/bash\nPID=`gunicorn -k gevent app:app`\n",
+    },
+    "shell $1 default": {
+        "start.sh": "#!/bin/bash\nW=${1:-gevent}\ngunicorn -k $W app:app\n",
+    },
+    "shell $1 from Procfile": {
+        "start.sh": "#!/bin/bash\ngunicorn -k $1 app:app\n",
+        "Procfile": "web: ./start.sh gevent\n",
+    },
+    "shell source": {
+        "env.sh": "export W=gevent\n",
+        "start.sh": "#!/bin/bash\n. ./env.sh\ngunicorn -k $W app:app\n",
+    },
+    "shell array": {
+        "start.sh": (
+            '#!/bin/bash\nARGS=(-k gevent)\nARGS+=(app:app)\nexec gunicorn "${ARGS[@]}"\n'
+        ),
+    },
+    "shell set --": {
+        "start.sh": '#!/bin/sh\nset -- gunicorn -k gevent app:app\nexec "$@"\n',
+    },
+    "shell nohup su": {
+        "start.sh": '#!/bin/sh\nnohup su app -c "gunicorn -k gevent app:app" &\n',
+    },
+    "shell if else": {
+        "start.sh": (
+            '#!/bin/sh\nif [ -n "$X" ]; then W=gevent; else W=sync; fi\ngunicorn -k $W app:app\n'
+        ),
+    },
+    "shell function call args": {
+        "start.sh": (
+            "#!/bin/bash\n"
+            "function run_app {\n"
+            "  local worker=$1\n"
+            "  shift\n"
+            '  gunicorn --worker-class=${worker} "$@"\n'
+            "}\n"
+            "run_app gevent app:app\n"
+        ),
+    },
+    "package.json": {
+        "package.json": '{"scripts":{"start":"gunicorn -k gevent app:app"}}',
+    },
+    "justfile": {
+        "justfile": ('worker := "gevent"\nserve:\n    gunicorn -k {{worker}} app:app\n'),
+    },
+    "circus": {
+        "circus.ini": "[watcher:web]\ncmd = gunicorn -k gevent app:app\n",
+    },
+    "circus args": {
+        "circus.ini": "[watcher:web]\ncmd = gunicorn\nargs = -k gevent app:app\n",
+    },
+    "honcho": {
+        "Procfile.dev": "web: gunicorn -k gevent app:app\n",
+    },
+    "ansible template": {
+        "roles/web/templates/web.service.j2": (
+            "[Service]\nExecStart={{ venv }}/bin/gunicorn -k gevent -b 0.0.0.0:{{ port }} app:app\n"
+        ),
+    },
+    "ansible task command": {
+        "playbook.yml": (
+            "- hosts: all\n  tasks:\n  - name: run\n    command: gunicorn -k gevent app:app\n"
+        ),
+    },
+    "runit": {
+        "sv/web/run": "#!/bin/sh\nexec chpst -u x gunicorn -k gevent app:app\n",
+    },
+    "app.yaml gae": {
+        "app.yaml": "runtime: python\nentrypoint: gunicorn -k gevent app:app\n",
+    },
+    "fly.toml": {
+        "fly.toml": '[processes]\nweb = "gunicorn -k gevent app:app"\n',
+    },
+    "render.yaml": {
+        "render.yaml": ("services:\n- type: web\n  startCommand: gunicorn -k gevent app:app\n"),
+    },
+    "railway": {
+        "railway.json": '{"deploy":{"startCommand":"gunicorn -k gevent app:app"}}',
+    },
+    "nixpacks": {
+        "nixpacks.toml": '[start]\ncmd = "gunicorn -k gevent app:app"\n',
+    },
+    "pyproject scripts": {
+        "pyproject.toml": '[project.scripts]\nserve="serve:main"\n',
+        "serve.py": (
+            "from gevent import monkey; monkey.patch_all()\n"
+            "from gevent.pywsgi import WSGIServer\n"
+            "from app import app\n"
+            'def main(): WSGIServer(("",1),app).serve_forever()\n'
+        ),
+    },
+    "poe task": {
+        "pyproject.toml": '[tool.poe.tasks]\nserve="gunicorn -k gevent app:app"\n',
+    },
+    "pdm script": {
+        "pyproject.toml": '[tool.pdm.scripts]\nserve={cmd="gunicorn -k gevent app:app"}\n',
+    },
+    "hatch script": {
+        "pyproject.toml": (
+            '[tool.hatch.envs.default.scripts]\nserve="gunicorn -k gevent app:app"\n'
+        ),
+    },
+    "pipenv": {
+        "Pipfile": '[scripts]\nserve = "gunicorn -k gevent app:app"\n',
+    },
+    "invoke tasks.py": {
+        "tasks.py": (
+            "from invoke import task\n"
+            "@task\n"
+            "def serve(c):\n"
+            '    c.run("gunicorn -k gevent app:app")\n'
+        ),
+    },
+    "fabric": {
+        "fabfile.py": (
+            'from fabric.api import run\ndef deploy():\n    run("gunicorn -k gevent app:app -D")\n'
+        ),
+    },
+    "popen list": {
+        "run.py": ('import subprocess\nsubprocess.Popen(["gunicorn","-k","gevent","app:app"])\n'),
+    },
+    "popen format": {
+        "run.py": (
+            "import subprocess\n"
+            'W="gevent"\n'
+            'subprocess.call("gunicorn -k {} app:app".format(W), shell=True)\n'
+        ),
+    },
+    "popen format named": {
+        "run.py": (
+            "import os\n"
+            'cmd = "gunicorn -k {k} -b {host} app:app".format(k="gevent", host="x")\n'
+            "os.system(cmd)\n"
+        ),
+    },
+    "popen fstring": {
+        "run.py": 'import os\nW="gevent"\nos.system(f"gunicorn -k {W} app:app")\n',
+    },
+    "popen percent": {
+        "run.py": ('import os\nW="gevent"\nos.system("gunicorn -k %s app:app" % W)\n'),
+    },
+    "popen fstring unknown bind": {
+        "run.py": (
+            'import os\ndef main(port):\n    os.system(f"gunicorn -k gevent -b :{port} app:app")\n'
+        ),
+    },
+    "popen shlex": {
+        "run.py": (
+            'import shlex, subprocess\nsubprocess.run(shlex.split("gunicorn -k gevent app:app"))\n'
+        ),
+    },
+    "popen join": {
+        "run.py": ('import os\nos.system(" ".join(["gunicorn","-k","gevent","app:app"]))\n'),
+    },
+    "popen list append": {
+        "run.py": (
+            "import subprocess\n"
+            'cmd=["gunicorn"]\n'
+            'cmd += ["-k","gevent"]\n'
+            'cmd.append("app:app")\n'
+            "subprocess.run(cmd)\n"
+        ),
+    },
+    "popen python x.py": {
+        "run.py": 'import subprocess\nsubprocess.Popen(["python", "serve.py"])\n',
+        "serve.py": (
+            "import gevent\n"
+            "from gevent import monkey\n"
+            "monkey.patch_all()\n"
+            "from gevent.pywsgi import WSGIServer\n"
+            "from app import app\n"
+            'WSGIServer(("",1),app).serve_forever()\n'
+        ),
+    },
+    "popen sys.executable": {
+        "run.py": ('import subprocess, sys\nsubprocess.Popen([sys.executable, "-m", "serve"])\n'),
+        "serve.py": (
+            "from gevent import monkey\n"
+            "monkey.patch_all()\n"
+            "from gevent.pywsgi import WSGIServer\n"
+            "from app import app\n"
+            'WSGIServer(("",1),app).serve_forever()\n'
+        ),
+    },
+    "mp spawn target": {
+        "run.py": (
+            "import multiprocessing\n"
+            "from serve import main\n"
+            'if __name__=="__main__":\n'
+            '    multiprocessing.set_start_method("spawn")\n'
+            "    multiprocessing.Process(target=main).start()\n"
+        ),
+        "serve.py": (
+            "from gevent import monkey\n"
+            "monkey.patch_all()\n"
+            "from gevent.pywsgi import WSGIServer\n"
+            "from app import app\n"
+            'def main(): WSGIServer(("",1),app).serve_forever()\n'
+        ),
+    },
+    "gunicorn embedded options": {
+        "run.py": (
+            "from gunicorn.app.base import BaseApplication\n"
+            "from app import app\n"
+            "class A(BaseApplication):\n"
+            "    def load_config(self):\n"
+            '        self.cfg.set("worker_class","gevent")\n'
+            "    def load(self): return app\n"
+            'if __name__=="__main__": A().run()\n'
+        ),
+    },
+    "celery pool": {
+        "Procfile": "w: celery -A app worker -P gevent\n",
+    },
+    "celery env": {
+        "Dockerfile": (
+            "FROM x\nENV CELERY_POOL=gevent\nCMD celery -A app worker --pool=$CELERY_POOL\n"
+        ),
+    },
+    "celery multi": {
+        "start.sh": "celery multi start w1 -A app -P gevent\n",
+    },
+    "flask-socketio run": {
+        "run.py": (
+            "from gevent import monkey; monkey.patch_all()\n"
+            "from flask_socketio import SocketIO\n"
+            "from app import app\n"
+            's=SocketIO(app, async_mode="gevent")\n'
+            'if __name__=="__main__": s.run(app)\n'
+        ),
+    },
+    "gunicorn geventwebsocket": {
+        "Procfile": "web: gunicorn -k geventwebsocket.gunicorn.workers.GeventWebSocketWorker app\n",
+    },
+    "procfile honcho sh": {
+        "Procfile": "web: bash -c 'cd src && gunicorn -k gevent app:app'\n",
+        "src/app.py": "app = 1\n",
+    },
+    "heroku.yml": {
+        "heroku.yml": "run:\n  web: gunicorn -k gevent app:app\n",
+    },
+    "s6": {
+        "root/etc/services.d/web/run": "#!/bin/sh\nexec gunicorn -k gevent app:app\n",
+    },
+    "monit/dockerfile healthcheck": {
+        "Dockerfile": (
+            "FROM x\n"
+            "HEALTHCHECK CMD curl x\n"
+            "RUN pip install x && \\\n"
+            "  apt-get\n"
+            "CMD gunicorn \\\n"
+            "  # comment\n"
+            "  -k gevent \\\n"
+            "  app:app\n"
+        ),
+    },
+    "python -m gunicorn": {
+        "Procfile": "web: python -m gunicorn -k gevent app:app\n",
+    },
+    "poetry run": {
+        "Procfile": "web: poetry run gunicorn -k gevent app:app\n",
+    },
+    "newrelic-admin": {
+        "Procfile": "web: newrelic-admin run-program gunicorn -k gevent app:app\n",
+    },
+    "ddtrace tini": {
+        "Dockerfile": (
+            "FROM x\n"
+            'ENTRYPOINT ["/tini","--","ddtrace-run"]\n'
+            'CMD ["gunicorn","-k","gevent","app:app"]\n'
+        ),
+    },
+    "opentelemetry-instrument": {
+        "Procfile": "web: opentelemetry-instrument gunicorn -k gevent app:app\n",
+    },
+    "uv run": {
+        "Procfile": "web: uv run gunicorn -k gevent app:app\n",
+    },
+    "dumb-init gosu": {
+        "Dockerfile": (
+            "FROM x\n"
+            'ENTRYPOINT ["dumb-init","gosu","app"]\n'
+            'CMD ["gunicorn","-k","gevent","app:app"]\n'
+        ),
+    },
+    "wait-for-it": {
+        "docker-compose.yml": (
+            "services:\n"
+            "  web:\n"
+            '    command: ["./wait-for-it.sh","db:5432","--","gunicorn","-k","gevent","app:app"]\n'
+        ),
+    },
+    "dockerize": {
+        "docker-compose.yml": (
+            "services:\n"
+            "  web:\n"
+            "    command: dockerize -wait tcp://db:1 gunicorn -k gevent app:app\n"
+        ),
+    },
+    "time/nice/env": {
+        "run.sh": "env X=1 nice -n 5 gunicorn -k gevent app:app\n",
+    },
+    "while loop": {
+        "run.sh": "while true; do gunicorn -k gevent app:app; sleep 1; done\n",
+    },
+    "getopts": {
+        "run.sh": (
+            "#!/bin/bash\n"
+            "WORKER=gevent\n"
+            'while getopts "w:" o; do case $o in w) WORKER=$OPTARG;; esac; done\n'
+            'gunicorn -k "$WORKER" app:app\n'
+        ),
+    },
+}
+
+
+CERTAIN = ("shell function $1", "shell function call args", "shell source", "shell backticks")
+"""Scripts of which every branch is known."""
+
+
+def processes(root, files):
+    """The processes of a repository of some files."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    paths = sorted(str(path) for path in root.rglob("*.py"))
+    return Processes(Inference(Modules(str(root), paths), CATALOG)).all()
+
+
+@pytest.mark.parametrize("title", WAYS)
+def test_a_repository_starts_a_process_on_gevent(tmp_path, title):
+    files = WAYS[title]
+    found = processes(tmp_path, files if "src/app.py" in files else {**APPLICATION, **files})
+    assert "yes" in [one.runs_on_gevent for one in found]
+    assert any(one.entries for one in found)
+    if title in CERTAIN:
+        assert ["yes"] == [one.runs_on_gevent for one in found]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "cat > /etc/start <<EOF\ngunicorn -k gevent app:app\nEOF\n",
+        "serve() {\n  gunicorn -k $1 app:app\n}\nserve sync\n",
+        "W=`echo sync`\ngunicorn -k $W app:app\n",
+    ],
+)
+def test_a_script_that_starts_nothing_on_gevent_has_no_such_process(tmp_path, script):
+    found = processes(tmp_path, {**APPLICATION, "start.sh": f"#!/bin/bash\n{script}"})
+    assert "yes" not in [one.runs_on_gevent for one in found]
