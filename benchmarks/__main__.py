@@ -18,6 +18,7 @@ WHOLE = (
     ["tests.evidence", "--venv", ".evidence", "--update"],
     ["tests.evidence.rest"],
     ["benchmarks.stories", "--update"],
+    ["benchmarks.polling", "--update"],
     ["pytest", "--update", "tests/test_docs.py"],
 )
 QUICK = (["tests.evidence", "--quick"], ["benchmarks.stories", "--quick"])

@@ -1,4 +1,4 @@
-"""How often the probe's blame is right: `python benchmarks/blame.py [--blocks N] [--python P ...]`.
+"""Measure how often the probe's blame is right: `python benchmarks/blame.py [--blocks N] [--python P ...]`.
 
 Programs are drawn at random (`tests/blaming.py`), run with the hub idle, turning every 10 ms and
 busy, on this machine as it is and beside three processes that take its processors, and compared

@@ -47,7 +47,7 @@ def names(tree):
 
 
 def limit(entry):
-    """How long one call of a harmless package may take, in seconds, by the size of its input."""
+    """The longest time of one call of a harmless package, in seconds, by the size of its input."""
     if entry.megabytes is not None:
         return entry.megabytes * PER_MEGABYTE
     return LIMIT if entry.millions is None else entry.millions * PER_MILLION

@@ -1,4 +1,4 @@
-"""What native reading is worth: its findings against the measured catalog, by package and in all.
+"""Compare native reading's findings with the measured catalog, by package and in all.
 
     pip download --no-deps --only-binary=:all: -d WHEELS psycopg2-binary pyzmq …
     python benchmarks/native.py WHEELS [--set-aside | --looked-at] [--misses] [--markdown]
@@ -202,7 +202,7 @@ def show(rows, alarms, seconds, options):
         print(
             f"\n{title}: native waits named {share(total.native)} = {percent(total.native)}, "
             f"with Python functions {share(both)} = {percent(both)}, "
-            f"lets go of the GIL right {gil[True]} of {sum(gil.values())}, "
+            f"release of the GIL correct {gil[True]} of {sum(gil.values())}, "
             f"immediate calls named {share(total.immediate)}, "
             f"methods of harmless packages named {share(counts)} = {percent(counts)} "
             f"(waits {counts['waits']}, held {counts['held']}, leaves {counts['leaves']})"

@@ -1,13 +1,16 @@
-"""What the probe costs: on and off in turns in one run, medians of ratios.
+"""Measure the probe's overhead: alternately on and off in one run, medians of ratios.
 
     python benchmarks/probe.py            all of it, about six minutes
     python benchmarks/probe.py switches   greenlets that do nothing but switch
     python benchmarks/probe.py http       gunicorn -k gevent under load from another process
+    python benchmarks/probe.py pytest     tests that are watched by the pytest plug-in
 
 Every round runs all variants in a random order; each is compared with the "off" of its round. The
 row "off again" is what two equal things differ by on this machine: nothing below it is known.
 `http` turns the probe on and off in one worker that stays under load, twice a second, so that
 neither memory layout nor another process's start is between the two. `ROUNDS` sets how often.
+`pytest` runs many and few tests that do nothing, watched and not: the difference of differences is
+the cost of one test, without that of the probe's start.
 """
 
 from __future__ import annotations
@@ -103,6 +106,16 @@ while time.perf_counter() < end:
 """
 
 
+TESTS = """
+from gevent import monkey; monkey.patch_all()
+import gevent, pytest
+@pytest.mark.parametrize("number", range({count}))
+def test_nothing(number): gevent.sleep(0)
+"""
+MANY, FEW = 1000, 100
+"""The numbers of tests in two sessions."""
+
+
 def environment(variant: str, folder: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if "GBLOCK" not in name}
     clean.pop("GEVENT_MONITOR_THREAD_ENABLE", None)
@@ -192,6 +205,44 @@ def turn(port: int, variant: str | None) -> list[float]:
     raise SystemExit("gunicorn does not answer")
 
 
+def session(count: int, options: list[str]) -> tuple[float, float]:
+    """Run pytest with so many tests; return its CPU time and its wall time in seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_it.py").write_text(TESTS.format(count=count), encoding="utf-8")
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+        begin = time.perf_counter()
+        child = subprocess.Popen(
+            [*words, "test_it.py"],
+            env=environment("off", folder),
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+        )
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode not in (0, 1):  # on a loaded host, a watched test may really block
+        raise SystemExit(f"pytest ended with {child.returncode}")
+    return used.ru_utime + used.ru_stime, time.perf_counter() - begin
+
+
+def tests(rounds: int) -> None:
+    costs: list[tuple[float, float]] = []
+    for _ in range(rounds):
+        found = {}
+        for count in (MANY, FEW):
+            for options in random.sample([(), ("--gblock-max-block=0.1",)], 2):
+                found[count, bool(options)] = session(count, list(options))
+        (cpu, wall) = (
+            (found[MANY, True][i] - found[MANY, False][i] - found[FEW, True][i] + found[FEW, False][i])
+            / (MANY - FEW)
+            for i in range(2)
+        )  # fmt: skip
+        costs.append((cpu, wall))
+    print(f"\nA watched test more than another one, {rounds} rounds, in ms: median, least, most")
+    for title, values in zip(("CPU time", "wall time"), zip(*costs, strict=True), strict=True):
+        each = sorted(1000 * value for value in values)
+        print(f"  {title:<10} {statistics.median(each):.2f}  ({each[0]:.2f} to {each[-1]:.2f})")
+
+
 def compare(title: str, measure, variants: list[str], rounds: int) -> None:
     ratios: dict[str, list[float]] = {variant: [] for variant in variants}
     rates: list[float] = []
@@ -223,12 +274,14 @@ def tell(variant: str, values: list[float]) -> None:
 
 
 def main() -> None:
-    chosen = sys.argv[1:] or ["switches", "http"]
+    chosen = sys.argv[1:] or ["switches", "http", "pytest"]
     variants = ["probe", "gevent's monitor", "off again"]
     if "switches" in chosen:
         compare("Switches", switches, variants, int(os.environ.get("ROUNDS", "9")))
     if "http" in chosen:
         http(variants, int(os.environ.get("ROUNDS", "40")))
+    if "pytest" in chosen:
+        tests(int(os.environ.get("ROUNDS", "5")))
 
 
 if __name__ == "__main__":

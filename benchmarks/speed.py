@@ -1,9 +1,9 @@
-"""Measure gblock beside its peers, in the same run and in turns: medians and ratios, no gates.
+"""Measure gblock beside its peers, alternately in the same run: medians and ratios, no gates.
 
     python benchmarks/speed.py [--tree DIR ...] [--service DIR ...] [--runs 5] [--peers VENV]
 
-Prints Markdown. Nothing is installed here: what is measured is what stands in the virtual
-environment that --peers names, or on PATH. README.md beside this file says how to make one.
+Prints Markdown and installs nothing: it measures the tools in the virtual environment that --peers
+names, or on PATH. README.md beside this file explains how to create one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class NoSleep(LintRule):
 
 
 class Sample(NamedTuple):
-    """What one run of a command took."""
+    """The time and memory of one run of a command."""
 
     wall: float
     cpu: float
@@ -171,13 +171,15 @@ class Tools:
         return shutil.which(name)
 
     def versions(self) -> list[str]:
-        """What was measured, one line each."""
+        """Return the measurements, one line each."""
         asked = [
             ("CPython", [self.python, "-c", "import platform; print(platform.python_version())"]),
             ("gblock", [self.gblock, "--version"]),
             ("ruff", [self.ruff, "--version"]),
             ("flake8", [self.flake8, "--version"]),
             ("Fixit", [self.fixit, "--version"]),
+            ("pylint", [self.find("pylint"), "--version"]),
+            ("semgrep", [self.find("semgrep"), "--version"]),
         ]
         found = []
         for name, argv in asked:
@@ -231,7 +233,12 @@ def start_up(tools: Tools, runs: int, directory: str) -> None:
     nothing = Command("`python -c pass`", [tools.python, "-c", "pass"], directory)
     commands = [
         nothing,
-        Command("`gblock check basket.py`", [tools.gblock, "check", "basket.py"], directory, (0,)),
+        Command(
+            "`gblock check basket.py`",
+            [tools.gblock, "check", "--no-cache", "basket.py"],
+            directory,
+            (0,),
+        ),
     ]
     if tools.ruff:
         argv = [tools.ruff, "check", "--isolated", "--select", "ASYNC", "--no-cache", "basket.py"]
@@ -259,7 +266,12 @@ def cold(tools: Tools, tree: str, runs: int) -> None:
     paths = python_files(tree)
     lines = lines_of(paths)
     commands = [
-        Command("`gblock check .`", [tools.gblock, "check", ".", "--isolated"], tree, (0, 1, 2))
+        Command(
+            "`gblock check .`",
+            [tools.gblock, "check", ".", "--isolated", "--no-cache"],
+            tree,
+            (0, 1, 2),
+        )
     ]
     if tools.ruff:
         argv = [tools.ruff, "check", "--isolated", "--select", "ASYNC", "--no-cache", "."]
@@ -291,7 +303,7 @@ def service(tools: Tools, tree: str, runs: int, sample: int, directory: str) -> 
     lines = lines_of(paths)
     some = [str(path.resolve()) for path in sample_of(paths, sample)]
     lines_of_some = lines_of([Path(path) for path in some])
-    argv = [tools.gblock, "check", ".", "--isolated"]
+    argv = [tools.gblock, "check", ".", "--isolated", "--no-cache"]
     commands = [Command("`gblock check .`", argv, tree, (0, 1, 2), lines)]
     names = os.path.join(directory, "names.txt")
     Path(names).write_text("\n".join(some))

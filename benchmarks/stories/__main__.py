@@ -20,7 +20,7 @@ from benchmarks.stories.story import Result, Unavailable
 
 
 def main() -> int:
-    """Measure what was asked for; 1 if a story could not be told."""
+    """Measure the requested stories; return 1 if one failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="STORY", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="with small numbers")

@@ -1,4 +1,4 @@
-"""How late a greenlet is that only wants a turn every few milliseconds."""
+"""Measure the delay of a greenlet that runs every few milliseconds."""
 
 from __future__ import annotations
 

@@ -21,11 +21,14 @@ PAGE = ROOT / "docs" / "stories.md"
 FOLDER = ROOT / "docs" / "stories"
 _HEAD = """# The stories, measured
 
-gblock started from five articles by teams that run services on gevent.
-This page reproduces each on real components, with naive and corrected code in [benchmarks/stories](../benchmarks/stories).
-`gblock check` reports the naive code and nothing in the corrected code. The probe, with a threshold of 100 ms, names the line that blocked, and records no block in the corrected code.
+gblock started from five articles. Three are by teams that moved services to gevent, or Kafka clients into services on gevent; one compares the worker types of gunicorn; one measures what sending a Celery task costs, without gevent.
+This page repeats each on real components, with naive and corrected code in [benchmarks/stories](../benchmarks/stories), under the same load.
+`gblock check` reports the naive code and nothing in the corrected code. The probe runs with a threshold of 100 ms. It names the call if it can prove which one blocked, and otherwise the line.
 
-`python -m benchmarks.stories --update` repeats all measurements in about fifteen minutes and writes this page.
+Each story ends with the share of the cores that other programs used meanwhile. If that is much, times of code that computes are too long and vary widely, and the probe may record a block of corrected code. Waits change little.
+
+A heartbeat greenlet, or a second client of the service, measures by how much everything else is late: that is what a blocked hub costs.
+`python -m benchmarks.stories --update` repeats all measurements in about forty minutes and writes this page.
 """
 
 
@@ -66,6 +69,8 @@ def _result(plain: dict[str, Any]) -> Result:
         seen={variant: Seen(**seen) for variant, seen in plain["seen"].items()},
         versions=plain["versions"],
         sentence=plain["sentence"],
+        runs=plain["runs"],
+        machine=plain["machine"],
     )
 
 
@@ -96,7 +101,8 @@ def _chapter(name: str) -> str:
         observed = "; ".join(f"`{one}`" for one in seen.observed) or "nothing"
         lines.append(f"- {variant}: `gblock check` reports {checked}; the probe saw {observed}.")
     shown = ", ".join(f"{one} {version}" for one, version in result.versions.items())
-    lines.append(f"\nMeasured with {shown}.")
+    runs = f"Medians of {result.runs} runs, smallest to largest. " if result.runs > 1 else ""
+    lines.append(f"\n{runs}Measured with {shown}. {result.machine}".rstrip())
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from benchmarks.stories.story import Picture
 
-_COLOURS = ("#c0392b", "#2471a3", "#b9770e", "#1e8449", "#6c3483", "#616a6b")
+_TONES = {"naive": "#c0392b", "corrected": "#1e8449", "other": "#7f8c8d"}
+"""The same colour for the same kind of code in all pictures."""
+_STYLES = ("-", "--", ":", "-.")
+"""They distinguish lines of one colour."""
 
 
 def draw(picture: Picture, path: Path) -> None:
@@ -22,8 +25,12 @@ def draw(picture: Picture, path: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(7.2, 4), layout="constrained")
     if picture.kind == "lines":
-        for series, colour in zip(picture.series, _COLOURS, strict=False):
-            axes.plot(series.x, series.y, marker="o", color=colour, label=series.label)
+        drawn: dict[str, int] = {}
+        for series in picture.series:
+            (tone,) = series.tones
+            style = _STYLES[drawn.get(tone, 0)]
+            drawn[tone] = drawn.get(tone, 0) + 1
+            axes.plot(series.x, series.y, style, marker="o", color=_TONES[tone], label=series.label)
         axes.set_ylim(bottom=0)
         axes.set_xticks(picture.series[0].x)
         axes.set_xlabel(picture.x_label)
@@ -31,9 +38,10 @@ def draw(picture: Picture, path: Path) -> None:
         axes.grid(alpha=0.3)
     else:
         height = 0.8 / len(picture.series)
-        for number, (series, colour) in enumerate(zip(picture.series, _COLOURS, strict=False)):
+        for number, series in enumerate(picture.series):
             places = [index + number * height for index in range(len(series.x))]
-            bars = axes.barh(places, series.y, height * 0.9, color=colour, label=series.label)
+            colours = [_TONES[tone] for tone in series.tones * (len(series.x) // len(series.tones))]
+            bars = axes.barh(places, series.y, height * 0.9, color=colours, label=series.label)
             axes.bar_label(bars, fmt=_label, padding=3, fontsize=9)
         middle = 0.8 / 2 - height / 2
         axes.set_yticks([index + middle for index in range(len(picture.series[0].x))])

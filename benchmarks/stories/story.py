@@ -1,11 +1,13 @@
-"""What a story is: tables, a picture, and what the linter and the probe say of its code."""
+"""The parts of a story: tables, a picture, and the results of the linter and the probe."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,10 +40,12 @@ class Series(NamedTuple):
     label: str
     x: list[Any]
     y: list[float]
+    tones: list[str] = []  # noqa: RUF012 - a field of a tuple, which is never changed
+    """``naive``, ``corrected`` or ``other``: of each bar, or one for the whole line."""
 
 
 class Picture(NamedTuple):
-    """What a picture shows; matplotlib draws it."""
+    """The data of a picture; matplotlib draws it."""
 
     title: str
     x_label: str
@@ -52,7 +56,7 @@ class Picture(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What gblock says of one variant's code."""
+    """The results of gblock for one variant's code."""
 
     checked: list[str]
     """``file:row rule blocker`` of each diagnostic."""
@@ -68,7 +72,11 @@ class Result(NamedTuple):
     seen: dict[str, Seen]
     versions: dict[str, str]
     sentence: str
-    """What the figures say."""
+    """The conclusions from the figures."""
+    runs: int = 1
+    """The number of runs of each figure."""
+    machine: str = ""
+    """The share of the cores that other programs used meanwhile."""
 
 
 class Unavailable(Exception):  # noqa: N818 - it says what cannot be had
@@ -155,7 +163,7 @@ def started(
 
 
 def answers(url: str) -> Callable[[], bool]:
-    """Whether a server answers under an address."""
+    """Return whether a server answers under an address."""
 
     def asked() -> bool:
         try:
@@ -169,7 +177,7 @@ def answers(url: str) -> Callable[[], bool]:
 
 @contextlib.contextmanager
 def slow_service() -> Iterator[str]:
-    """An HTTP service of somebody else: ``/SECONDS`` answers that much later."""
+    """A remote HTTP service: ``/SECONDS`` answers after that time."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, str(HERE / "slow_service.py"), str(port)]
@@ -224,14 +232,16 @@ def after(seconds: float, action: Callable[[], object]) -> threading.Timer:
 
 
 def checked(directory: Path) -> list[str]:
-    """What ``gblock check`` reports of a variant."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gblock", "check", "--isolated", "--output-format", "json", "."],
-        cwd=directory,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-    )
+    """Return the diagnostics of ``gblock check`` for a variant, which is a project of its own."""
+    with tempfile.TemporaryDirectory() as temporary:
+        copied = shutil.copytree(directory, Path(temporary) / directory.name)
+        done = subprocess.run(
+            [sys.executable, "-m", "gblock", "check", "--isolated", "--output-format", "json", "."],
+            cwd=copied,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+        )
     if done.returncode not in (0, 1):
         raise RuntimeError(done.stderr)
     return [
@@ -241,7 +251,7 @@ def checked(directory: Path) -> list[str]:
 
 
 def observed(folder: str, directory: Path) -> list[str]:
-    """What ``gblock report`` says of the records in a folder, calls in the variant's code only.
+    """Return the lines of ``gblock report`` for a folder, for calls in the variant's code only.
 
     Raises:
         RuntimeError: if the probe gave no proof of life.
@@ -261,7 +271,9 @@ def observed(folder: str, directory: Path) -> list[str]:
         if not site["blamed"] or not Path(path).is_relative_to(directory):
             continue
         place = f"{Path(path).relative_to(directory)}:{site['line']}"
-        found.append(" ".join(filter(None, (place, site["symbol"], *site["blockers"]))))
+        # Only a proven block has one call; of others the line is known.
+        named = (site["symbol"], *site["blockers"]) if site["exact"] else ()
+        found.append(" ".join(filter(None, (place, *named))))
     return found
 
 
@@ -271,6 +283,37 @@ def versions(*distributions: str) -> dict[str, str]:
 
     found = {name: version(name) for name in ("gevent", *distributions)}
     return {"Python": sys.version.split()[0], **found}
+
+
+def spread(values: Sequence[float], show: Callable[[float], str]) -> str:
+    """The median of several runs, and the smallest and the largest if they differ."""
+    ordered = [show(one) for one in sorted(values)]
+    middle = show(statistics.median(values))
+    return middle if len(set(ordered)) == 1 else f"{middle} ({ordered[0]} to {ordered[-1]})"
+
+
+class Machine:
+    """Measures how busy the machine is with other programs, from its creation on."""
+
+    def __init__(self) -> None:
+        self._start = self._now()
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        try:
+            fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
+        except OSError:  # only Linux has it
+            return 0.0, time.monotonic()
+        user, nice, system, _, _, irq, softirq, steal = (int(one) for one in fields)
+        busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        own = os.times()
+        return busy - sum(own[:4]), time.monotonic()
+
+    def sentence(self) -> str:
+        """Return the share of the cores that other programs used."""
+        (before, start), (after, end) = self._start, self._now()
+        used = max(0.0, after - before) / (end - start)
+        return f"Other processes, servers included, used {used:.1f} of {os.cpu_count()} cores meanwhile."
 
 
 def seconds(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from benchmarks.stories.story import (
     ROOT,
     VARIANTS,
+    Machine,
     Picture,
     Result,
     Seen,
@@ -20,6 +22,7 @@ from benchmarks.stories.story import (
     observed,
     probing,
     run,
+    spread,
     versions,
 )
 
@@ -27,6 +30,7 @@ FOLDER = Path(__file__).parent
 SOURCE = "Using Kafka with gevent (Close, 2020)"
 ROUND_TRIP = 0.05
 GREENLETS = (1, 2, 3, 4, 5, 6, 7)
+RUNS = 5
 QUICK = (1, 4)
 
 
@@ -48,10 +52,15 @@ def measured(variant: str, greenlets: int, lasting: float, trip: float, **more: 
 
 def result(quick: bool) -> Result:
     """Measure the story."""
-    greenlets, lasting = (QUICK, 2.0) if quick else (GREENLETS, 5.0)
-    rates = {
-        variant: [measured(variant, one, lasting, ROUND_TRIP) for one in greenlets]
-        for variant in VARIANTS
+    greenlets, lasting = (QUICK, 2.0) if quick else (GREENLETS, 3.0)
+    machine, runs = Machine(), 1 if quick else RUNS
+    rates: dict[str, list[list[float]]] = {variant: [[] for _ in greenlets] for variant in VARIANTS}
+    for _ in range(runs):
+        for index, one in enumerate(greenlets):
+            for variant in VARIANTS:
+                rates[variant][index].append(measured(variant, one, lasting, ROUND_TRIP))
+    medians = {
+        variant: [statistics.median(each) for each in rates[variant]] for variant in VARIANTS
     }
     seen = {}
     for variant in VARIANTS:
@@ -63,10 +72,8 @@ def result(quick: bool) -> Result:
     rows = [
         (
             str(one),
-            f"{rates['naive'][index]:,.1f}",
-            f"{rates['corrected'][index]:,.1f}",
-            f"{rates['naive'][index] / rates['naive'][0]:.1f}×",
-            f"{rates['corrected'][index] / rates['corrected'][0]:.1f}×",
+            *(spread(rates[variant][index], "{:,.1f}".format) for variant in VARIANTS),
+            *(f"{medians[variant][index] / medians[variant][0]:.1f}×" for variant in VARIANTS),
         )
         for index, one in enumerate(greenlets)
     ]
@@ -82,7 +89,7 @@ def result(quick: bool) -> Result:
                 "greenlets",
                 "events a second",
                 "lines",
-                [Series(variant, list(greenlets), rates[variant]) for variant in VARIANTS],
+                [Series(one, list(greenlets), medians[one], [one]) for one in VARIANTS],
             )
         ],
         seen=seen,
@@ -91,4 +98,6 @@ def result(quick: bool) -> Result:
             "`flush()` holds the hub until the message is delivered, so that the greenlets wait "
             "one after another; `poll(0)` and `gevent.sleep(0.001)` let them wait together."
         ),
+        runs=runs,
+        machine=machine.sentence(),
     )

@@ -1,4 +1,4 @@
-"""What the migrations of this story share: greenlets that read, produce and wait for delivery."""
+"""Code that the migrations of this story share: greenlets that read, produce and wait."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import gevent
 from celery import Celery
+from heartbeat import Heartbeat
 
 app = Celery(broker="memory://")
 process = uuid4()
@@ -25,8 +26,10 @@ def send_all(orders):
 
 if __name__ == "__main__":
     send_all(range(10))
+    heartbeat = Heartbeat()
     gevent.sleep(0.2)
     start = time.perf_counter()
     gevent.spawn(send_all, range(int(os.environ["STORY_TASKS"]))).join()
-    print(json.dumps({"elapsed": time.perf_counter() - start}))
+    elapsed = time.perf_counter() - start
     gevent.sleep(0.2)
+    print(json.dumps({"elapsed": elapsed, "late": heartbeat.figures()["max"]}))

@@ -6,8 +6,6 @@ import gevent
 from confluent_kafka import Consumer
 from jobs import SETTINGS, Jobs
 
-TIME_OUT = 0.5
-
 
 def consume(jobs):
     consumer = Consumer(SETTINGS)
@@ -15,7 +13,7 @@ def consume(jobs):
     while not jobs.done:
         message = consumer.poll(timeout=0)
         if message is None:
-            gevent.sleep(TIME_OUT)
+            gevent.sleep(0.01)
             continue
         jobs.start(message)
 
