@@ -22,5 +22,5 @@ class CustomBuildHook(BuildHookInterface):
         finally:
             sys.path.remove(self.root)
         path = Path(self.root, "gblock", "project", "triage", f"{words.MODULE}.py")
-        with suppress(OSError):  # without it a run is slower, and tells the same
+        with suppress(OSError):  # without it a run is slower, with the same result
             path.write_text(words.module(vocabulary.told(Outlines())), encoding="utf-8")
