@@ -221,6 +221,26 @@ def test_python_2_is_read_as_text(patches):
     assert (2, ("full", "unparsed")) == (patch.row, patch.kinds)
 
 
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("from gevent import monkey; monkey.patch_all()", ("full", "unparsed")),
+        ("import os; from gevent import monkey; monkey.patch_all()", ("full", "unparsed")),
+        ("    from gevent import monkey; monkey.patch_all()", ("full", "unparsed", "in_function")),
+    ],
+)
+def test_a_patch_of_python_2_on_the_line_of_its_import_is_read(patches, line, kinds):
+    patch = one(patches(f"if x:\n{line}\nprint 'old'\n"))
+    assert (2, kinds, "monkey.patch_all()") == (patch.row, patch.kinds, patch.text)
+
+
+@pytest.mark.parametrize(
+    "line", ["# import gevent; monkey.patch_all()", "x = 'a; monkey.patch_all()'"]
+)
+def test_a_comment_or_a_string_of_python_2_patches_nothing(patches, line):
+    assert [] == patches(f"from gevent import monkey\n{line}\nprint 'old'\n")
+
+
 def test_tests_are_left_out(patches):
     assert [] == patches({"tests/test_a.py": "import gevent.monkey\ngevent.monkey.patch_all()\n"})
 

@@ -58,12 +58,15 @@ _BY_FUNCTION = {"thread": ("threading",), "socket": ("socket", "dns")}
 """The same of ``patch_thread`` and the others: ``patch_select`` leaves ``selectors`` alone."""
 _MONKEY = "gevent.monkey."
 _OLD = re.compile(
-    rb"^([ \t]*)((?:gevent[ \t]*\.[ \t]*)?monkey[ \t]*\.[ \t]*patch_(\w+)[ \t]*\(([^()\n]*)\))",
+    rb"^([ \t]*)(?:[^\n#\"']*;[ \t]*)?"
+    rb"((?:gevent[ \t]*\.[ \t]*)?monkey[ \t]*\.[ \t]*patch_(\w+)[ \t]*\(([^()\n]*)\))",
     re.MULTILINE,
 )
 _OFF = re.compile(r"(\w+)[ \t]*=[ \t]*(?:False|0)\b")
 _IMPORTS_MONKEY = re.compile(
-    rb"^[ \t]*(?:from[ \t]+gevent[ \t]+import\b.*\bmonkey|import[ \t]+gevent)", re.MULTILINE
+    rb"^[ \t]*(?:[^\n#\"']*;[ \t]*)?"
+    rb"(?:from[ \t]+gevent[ \t]+import\b.*\bmonkey|import[ \t]+gevent)",
+    re.MULTILINE,
 )
 _LONGEST = 80
 _BUDGET = 5

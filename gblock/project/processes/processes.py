@@ -46,7 +46,10 @@ _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _HANDLES = re.compile(rb"\b(?:get_[aw]sgi_application|[AW]SGIHandler|execute_from_command_line)\b")
 """Names in a program that makes Django's handler, which loads the table of URLs."""
-_DJANGO = re.compile(rb"^[ \t]*(?:from|import)[ \t]+django\b", re.MULTILINE)
+_DJANGO = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+django\b|[\"']DJANGO_SETTINGS_MODULE[\"']", re.MULTILINE
+)
+"""A library may wrap Django's ``get_wsgi_application()``; and names the settings nevertheless."""
 
 
 class Process(NamedTuple):
@@ -85,6 +88,8 @@ class Process(NamedTuple):
     """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
     as_file: bool = False
     """True if that is started by its path: then the packages around it do not run."""
+    by_path: str = ""
+    """Of the entries the settings file that a server runs by its path, without its packages."""
     demo: bool = False
     """True if it is nothing but the main guard of a module that is made to be imported: nothing
     deploys it."""
@@ -465,6 +470,7 @@ class Processes:
             server.open,
             server.main,
             server.as_file,
+            by_path=server.by_path,
             assumed=assumed,
         )
 
@@ -629,6 +635,7 @@ def _together(one: Process, other: Process) -> Process:
         by_server=one.by_server and other.by_server,
         open=one.open and other.open,
         as_file=one.as_file and other.as_file,
+        by_path=one.by_path if one.by_path == other.by_path else "",
         assumed=tuple(path for path in one.assumed if path in other.assumed),
     )
 

@@ -69,6 +69,8 @@ class Server(NamedTuple):
     """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
     as_file: bool = False
     """True if that is started by its path: then the packages around it do not run."""
+    by_path: str = ""
+    """Of the entries the settings file that the server runs by its path, without its packages."""
 
 
 class Servers:
@@ -139,12 +141,13 @@ class Servers:
 
     # -- gunicorn
 
-    def gunicorn(self, program: Program, config: str | None) -> Server:
+    def gunicorn(self, program: Program, config: str | None, *, imported: bool = False) -> Server:
         """Return the server that a gunicorn command starts.
 
         Args:
             program: The command.
             config: The settings file, if it is a file of the project.
+            imported: True if gunicorn imports it as a module, and so runs its packages.
         """
         command = program.command
         given = command.variables.get("GUNICORN_CMD_ARGS", "").split()
@@ -196,6 +199,7 @@ class Servers:
             before=tuple(dict.fromkeys(before)),
             evidence=tuple(evidence),
             open=path is None,
+            by_path=config if config is not None and not imported else "",
         )
 
     def _written(self, path: str, name: str) -> str | None:

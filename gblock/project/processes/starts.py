@@ -376,7 +376,9 @@ class Starts:
             and option(arguments, "--paste", "--paster") is None
         ):
             return None  # `--version`, or no arguments
-        return self._with_paste(self.servers.gunicorn(program, config), program)
+        imported = written is not None and written.startswith("python:")
+        server = self.servers.gunicorn(program, config, imported=imported)
+        return self._with_paste(server, program)
 
     def _with_paste(self, server: Server, program: Program) -> Server:
         """Return gunicorn with the settings of PasteDeploy's file, if it reads one."""

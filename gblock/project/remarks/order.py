@@ -83,7 +83,10 @@ class Order:
             several ways, or if it is unknown when a patching function is called: then only the
             imports of its module come before it.
         """
-        key = (process.entries, process.before, process.by_server, process.kind, process.name)
+        key = (
+            *(process.entries, process.before, process.by_server, process.by_path),
+            *(process.kind, process.name),
+        )
         found = self._runs.get(key)
         if found is None:
             found = self._runs[key] = tuple(tuple(steps) for steps in self._simulated(process))
@@ -196,7 +199,8 @@ class _Run:
 
     def _begin(self, path: str) -> None:
         is_main = path == self.process.main
-        self._module(path, is_main=is_main, depth=0 if is_main and self.process.as_file else None)
+        alone = (is_main and self.process.as_file) or path == self.process.by_path
+        self._module(path, is_main=is_main, depth=0 if alone else None)
 
     def _module(self, path: str, *, is_main: bool = False, depth: int | None = None) -> None:
         """Run a module after some of the packages around it; None for all of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from gblock.catalog.drivers import Chooser, Reading, Setting
@@ -14,7 +15,7 @@ from gblock.project.names.texts import Part, Texts
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import Expr, constant, is_passed, passed
+from gblock.project.reading.expressions import Expr, constant, is_passed, last_name, passed
 from gblock.project.reading.summary import Call, ModuleSummary
 
 
@@ -60,6 +61,7 @@ class Readers:
             for called in sorted({name, *aliases}):
                 for call in by_name.get(called, ()):
                     yield from self._argument(chooser, reading, call, path)
+            yield from self._converted(chooser, reading, path, {name, *aliases})
 
     def _calling(self, chooser: Chooser, reading: Reading) -> Iterator[str]:
         """Return the files that may call a reader of such strings; only these are parsed.
@@ -106,6 +108,35 @@ class Readers:
         else:
             for held in self.texts.held(part, reading.key):
                 yield Read(held, chooser, reading.form)
+
+    def _converted(
+        self, chooser: Chooser, reading: Reading, path: str, names: set[str]
+    ) -> Iterator[Read]:
+        """Yield the defaults of calls that are passed a reader: ``config(name, cast=parse)``.
+
+        Such a call looks a setting up, and hands its value, or the default, to the reader. Without
+        a default the environment alone has the string.
+        """
+        if reading.key is not None or not names:
+            return
+        calls = chain.from_iterable(self.inference.calling.calls_by_name(path).values())
+        for call in calls:
+            expression = call.expression
+            readers = [
+                value
+                for value in (*expression.positional[1:], *(v for _, v in expression.keywords))
+                if value is not None
+                and value.tag in (tags.NAME, tags.ATTRIBUTE)
+                and last_name(value) in names
+            ]
+            place = Place(path, call.scope, call.path)
+            if not any(reading.symbol in self.inference.callee_symbols(r, place) for r in readers):
+                continue
+            rows = (call.row, call.end_row)
+            default = passed(expression, 1, "default")
+            if default is None or default in readers:
+                default = expression
+            yield Read(Part(default, place, rows), chooser, "url")
 
     def _is_star_imported(self, symbol: str, callee: Expr, path: str) -> bool:
         """Return whether a name can be a symbol that ``from module import *`` gives."""
