@@ -24,6 +24,17 @@ class ClassArgument(Table, frozen=True):
     keyword: str | None = None
 
 
+class Modelled(Table, frozen=True):
+    """Where a class of a library keeps, returns or takes objects of the model in ``Meta.model``."""
+
+    returned: tuple[str, ...] = ()
+    """The methods that return one."""
+    attributes: tuple[str, ...] = ()
+    """The attributes that hold one."""
+    parameters: dict[str, int] = msgspec.field(default_factory=dict)
+    """The methods that the library passes one to, each with the position; ``self`` is 0."""
+
+
 class Library(Table, frozen=True):
     """The meaning of a package's names, for packages whose source cannot be read."""
 
@@ -31,6 +42,8 @@ class Library(Table, frozen=True):
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     returns: dict[str, str] = msgspec.field(default_factory=dict)
+    returns_first: dict[str, str] = msgspec.field(default_factory=dict)
+    """The type of the first member of the tuple that a call returns."""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
     elements: dict[str, str] = msgspec.field(default_factory=dict)
     decorates: dict[str, str] = msgspec.field(default_factory=dict)
@@ -43,6 +56,8 @@ class Library(Table, frozen=True):
     """Arguments with which a call returns an object of another class that is known."""
     chosen: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
     """Arguments that name, or create, the class of the object that a call returns."""
+    modelled: dict[str, Modelled] = msgspec.field(default_factory=dict)
+    """Classes whose subclasses name a model in ``Meta.model``: forms and serializers."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
 from gblock.catalog.blocks import block_of
 from gblock.catalog.drivers import Chooser, Driver, Query
 from gblock.catalog.entries import Entry
-from gblock.catalog.libraries import ClassArgument, Handler, Library, Offload, Variant
+from gblock.catalog.libraries import ClassArgument, Handler, Library, Modelled, Offload, Variant
 from gblock.catalog.patching import Import, Original, Waiter
 
 
@@ -137,12 +137,26 @@ class Catalog:
         return self._merged("returns")
 
     @cached_property
+    def returns_first(self) -> dict[str, str]:
+        """The type of the first member of the tuple that a call of each symbol returns."""
+        return self._merged("returns_first")
+
+    @cached_property
     def chosen(self) -> dict[str, ClassArgument]:
         """The argument that names the class of a call's result."""
         return {
             self.canonical(symbol): argument
             for library in self.libraries
             for symbol, argument in library.chosen.items()
+        }
+
+    @cached_property
+    def modelled(self) -> dict[str, Modelled]:
+        """The classes whose subclasses name a model in ``Meta.model``."""
+        return {
+            self.canonical(symbol): one
+            for library in self.libraries
+            for symbol, one in library.modelled.items()
         }
 
     @cached_property

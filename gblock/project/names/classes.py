@@ -16,11 +16,12 @@ from gblock.project.names.values import (
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import dotted, read_dotted
+from gblock.project.reading.expressions import call_of, dotted, read_dotted
 from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gblock.catalog.libraries import Modelled
     from gblock.project.names.inference import Inference
 
 _PROPERTIES = {
@@ -233,8 +234,49 @@ class Classes:
                 found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
             elif base.kind == v.EXTERNAL:
                 found |= self.inference.external_attribute(v.instance(base.symbol), name)
+                found |= self._of_model(base.symbol, name, receiver)
             if v.informative(frozenset(found)):
                 break
+        return frozenset(found)
+
+    def _of_model(self, base: str, name: str, receiver: ScopeValue) -> Values:
+        """Return what a form or a serializer inherits that has to do with its model's objects."""
+        one = self._modelled(base)
+        if one is None or name not in (*one.returned, *one.attributes):
+            return NOTHING
+        models = self._models(receiver)
+        if name in one.returned:
+            return frozenset(v.PartialValue(v.PARTIAL, model) for model in models)
+        return self._objects(models, receiver)
+
+    def passed_model(self, receiver: ScopeValue, method: str, position: int) -> Values:
+        """Return the object of its model that the library passes to a method of a serializer."""
+        for base in self.ancestry(receiver.path, receiver.scope)[1:]:
+            one = self._modelled(base.symbol) if base.kind == v.EXTERNAL else None
+            if one is not None and one.parameters.get(method) == position:
+                return self._objects(self._models(receiver), receiver)
+        return NOTHING
+
+    def _modelled(self, name: str) -> Modelled | None:
+        catalog = self.inference.catalog
+        if not catalog.modelled:
+            return None
+        found = (catalog.modelled.get(base) for base in catalog.lineage(catalog.canonical(name)))
+        return next(filter(None, found), None)
+
+    def _models(self, receiver: ScopeValue) -> Values:
+        """Return the classes that ``Meta.model`` of a class means."""
+        found: set[Value] = set()
+        for meta in self.attribute(receiver._replace(kind=v.CLASS), "Meta"):
+            if meta.kind == v.CLASS:
+                found |= self.attribute(meta, "model")
+        return frozenset(found)
+
+    def _objects(self, models: Values, receiver: ScopeValue) -> Values:
+        found: set[Value] = set()
+        place = Place(receiver.path, receiver.scope, END)
+        for model in models:
+            found |= self.inference.results.called(model, call_of(None, ()), place)
         return frozenset(found)
 
     def derived(self, receiver: ScopeValue | None, path: str, index: int) -> ScopeValue | None:

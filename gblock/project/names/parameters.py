@@ -102,6 +102,9 @@ class Parameters:
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
             found |= self.given(expression, position - shift, name, place)
+        if method and position and not found and self.inference.catalog.modelled:
+            own = receiver or v.ScopeValue(v.OBJECT, path, scope.parent)
+            found |= self.inference.classes.passed_model(own, scope.name, position)
         return frozenset(found)
 
     def _bound(self, summary: ModuleSummary, index: int) -> Values:

@@ -125,6 +125,10 @@ class Results:
             given = self.inference.catalog.returns.get(f"{base}.{name}")
             if given is not None:
                 return frozenset([v.instance(owner if given == "self" else given)])
+            first = self.inference.catalog.returns_first.get(f"{base}.{name}")
+            if first is not None:
+                members = (frozenset([v.instance(first)]), NOTHING)
+                return frozenset([v.TupleValue(v.TUPLE, members)])
         if symbol in self.inference.catalog.classes or name[:1].isupper():
             return frozenset([v.instance(symbol)])
         return NOTHING

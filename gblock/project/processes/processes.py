@@ -49,7 +49,7 @@ _HANDLES = re.compile(rb"\b(?:get_[aw]sgi_application|[AW]SGIHandler|execute_fro
 _DJANGO = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+django\b|[\"']DJANGO_SETTINGS_MODULE[\"']", re.MULTILINE
 )
-"""A library may wrap Django's ``get_wsgi_application()``; and names the settings nevertheless."""
+"""A library may wrap Django's ``get_wsgi_application()``, and names the settings nevertheless."""
 
 
 class Process(NamedTuple):
