@@ -25,7 +25,7 @@ class ClassArgument(Table, frozen=True):
 
 
 class Modelled(Table, frozen=True):
-    """Where a class of a library keeps, returns or takes objects of the model in ``Meta.model``."""
+    """The uses that a class of a library makes of objects of its ``Meta.model``."""
 
     returned: tuple[str, ...] = ()
     """The methods that return one."""

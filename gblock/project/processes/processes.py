@@ -51,6 +51,9 @@ _DJANGO = re.compile(
 )
 """A library may wrap Django's ``get_wsgi_application()``, and names the settings nevertheless."""
 
+_WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
+"""The modules whose patch lets greenlets run while others wait."""
+
 
 class Process(NamedTuple):
     """A process that the project starts: on gevent or not, with its patches and modules.
@@ -529,6 +532,8 @@ class Processes:
             return server.gevent, server.why
         if server.kind == "tests":
             return (UNKNOWN if effective else NO), "tests"
+        if all(_WAITS.isdisjoint(one.patched) for one in effective):
+            effective = []  # such as ``patch_ssl()`` alone, for a client's sake
         sure = [one for one in effective if not _asks_for_worker(server, one)]
         if effective and not sure:
             first = effective[0]
