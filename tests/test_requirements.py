@@ -101,3 +101,28 @@ def test_what_only_an_extra_requires_is_not_required():
         "e (broken; extra == 'x'",
     ]
     assert {"foo-bar", "b", "c", "d"} == always_required(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("uv.lock", '[[package]]\nname = "a-b"\nversion = "3.17.4"\nsource = { registry = "x" }\n'),
+        ("poetry.lock", '[[package]]\nname = "A_b"\nversion = "3.17.4"\ndescription = ""\n'),
+        ("Pipfile.lock", '{"default": {\n        "a-b": {\n            "version": "==3.17.4"\n'),
+        ("requirements.txt", "a.b[extra]==3.17.4 ; python_version > '3'\n"),
+        ("requirements/base.txt", "c==9\na-b==3.17.4  # pinned\n"),
+    ],
+)
+def test_a_pinned_version_excludes_bounds(tree, name, text):
+    requirements = Requirements(Tree(str(tree({name: text}))))
+
+    assert requirements.excludes("a-b", ">=5")
+    assert not requirements.excludes("a-b", ">=3")
+    assert not requirements.excludes("d", ">=5")
+
+
+@pytest.mark.parametrize("text", ["a-b\n", "a-b>=3\n", "a-b==3.*\n", "a-b==3.1\na-b==5.1\n"])
+def test_a_version_that_is_open_excludes_nothing(tree, text):
+    requirements = Requirements(Tree(str(tree({"requirements.txt": text}))))
+
+    assert not requirements.excludes("a-b", ">=5")

@@ -185,8 +185,16 @@ class Inspection:
         """
         found = self._looked.get(path, [])
         if found and self.is_project and self.processes.has_native_threads(path):
-            return self._found(path, self._native)
-        return found
+            found = self._found(path, self._native)
+        return [one for one in found if not self._is_of_another_version(one.diagnostic)]
+
+    def _is_of_another_version(self, diagnostic: Diagnostic) -> bool:
+        """Return whether a blocker does not block in any version that the project pins."""
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        if blocker is None or blocker.versions is None or not self.is_project:
+            return False
+        requirements = self.processes.deployment.requirements
+        return requirements.excludes(blocker.distribution, blocker.versions)
 
     def runs_elsewhere(self, path: str) -> bool:
         """Return whether only processes without gevent run a file, so that it is not reported."""

@@ -36,6 +36,15 @@ _TABLES = re.compile(r"(?:.*-)?dependencies|dependency-groups")
 _TABLES_OF_PIPENV = re.compile(r"(?:.*-)?packages")
 _LOCKED = re.compile(r"""^name = ["']([\w.-]+)["']|^        ["']([\w.-]+)["']: \{""", re.MULTILINE)
 
+_PIN = re.compile(
+    r"""^name = ["']([\w.-]+)["']\r?\nversion = ["']([^"'\n]+)["']"""
+    r"""|^        ["']([\w.-]+)["']: \{[^{}]*?["']version["']: ["']==([^"'\n]+)["']"""
+    r"""|^([\w.-]+)(?:\[[^]\n]*\])?==([\w.!+*]+)""",
+    re.MULTILINE,
+)
+"""A distribution and its version in a lock file of Poetry, PDM, uv or Pipenv, and for pip."""
+_VERSION = re.compile(r"(?:\d+!)?\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)*(?:\+[\w.]+)?")
+
 
 class Requirements:
     """The names in dependency files and Dockerfiles.
@@ -67,6 +76,26 @@ class Requirements:
             else:
                 found.update(map(required, dict.fromkeys(_requirements(text, name))))
         return frozenset(name for name in found if name)
+
+    def excludes(self, distribution: str, versions: str) -> bool:
+        """Return whether the versions that the project pins are all outside of some bounds."""
+        from packaging.specifiers import SpecifierSet
+
+        pinned = self._pinned.get(normalized(distribution), frozenset())
+        bounds = SpecifierSet(versions)
+        return bool(pinned) and not any(bounds.contains(one, prereleases=True) for one in pinned)
+
+    @cached_property
+    def _pinned(self) -> dict[str, frozenset[str]]:
+        """The versions that lock files, and requirements with ``==``, pin."""
+        found: dict[str, set[str]] = {}
+        for path, name in self._files():
+            if name in _LOCKS or name.endswith((".txt", ".in", ".pip")):
+                for match in _PIN.finditer(_text(path)):
+                    one, version = filter(None, match.groups())
+                    if _VERSION.fullmatch(version):
+                        found.setdefault(normalized(one), set()).add(version)
+        return {name: frozenset(versions) for name, versions in found.items()}
 
     def _files(self) -> Iterator[tuple[str, str]]:
         """Yield the dependency files, and their names in lower case."""
