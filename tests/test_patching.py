@@ -287,3 +287,21 @@ def test_the_patches_of_a_file_of_python_2_are_read_from_its_text(
         assert missing == set(found.unpatched)
     elif symbol == "patch_socket":
         assert {"socket"} == found.patched
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ('os.environ.get("GREEN", "no") == "yes"', ("GREEN", "yes")),
+        ('os.getenv("GREEN") == "1"', ("GREEN", "1")),
+        ('os.environ["GREEN"].lower() == "on"', ("GREEN", "on")),
+        ('os.environ.get("GREEN")', None),
+        ('os.environ.get("GREEN") != "0"', None),
+        ("sys.argv[1] == 'serve'", None),
+    ],
+)
+def test_the_variable_that_a_patch_depends_on_is_read(patches, test, expected):
+    text = f"import os, sys\nfrom gevent import monkey\nif {test}:\n    monkey.patch_all()\n"
+
+    assert expected == one(patches(text)).variable
+    assert one(patches(text.replace("if ", "if not "))).variable is None

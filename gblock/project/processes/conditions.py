@@ -11,6 +11,11 @@ from gblock.project.reading.positions import shortened
 _OF_GEVENT = re.compile(r"gevent|green|monkey|patch|worker|__name__|TYPE_CHECKING", re.IGNORECASE)
 """Names in conditions that only test for gevent, which are true in a process on gevent."""
 
+_VARIABLE = re.compile(
+    r"""(?:os\.)?(?:environ\.get\(|getenv\(|environ\[)'(\w+)'(?:, [^,()]+)?[])](?:\.\w+\(\))* =="""
+    r""" '([^'\\]*)'"""
+)
+
 
 def condition(data: bytes, row: int, column: int) -> str:
     """Return the condition under which a call runs, empty if it is unconditional.
@@ -31,6 +36,24 @@ def condition(data: bytes, row: int, column: int) -> str:
     except UNPARSABLE:
         return ""
     return shortened(" and ".join(text for text in texts if not _OF_GEVENT.search(text)))
+
+
+def variable(data: bytes, row: int, column: int) -> tuple[str, str] | None:
+    """Return the environment's variable, and its value, that a call depends on; None without one.
+
+    Args:
+        data: The file.
+        row: The row of the call's first line, from 1.
+        column: Its offset in bytes on that row.
+    """
+    try:
+        for test, holds in _tests(parse(data), row, column):
+            match = _VARIABLE.fullmatch(ast.unparse(test)) if holds else None
+            if match is not None:
+                return match[1], match[2]
+    except UNPARSABLE:
+        pass
+    return None
 
 
 def _tests(tree: ast.AST, row: int, column: int) -> list[tuple[ast.expr, bool]]:

@@ -348,9 +348,12 @@ class Processes:
     # -- all processes
 
     @cached_property
+    def _starts(self) -> list[Start]:
+        return Starts(self.modules, self._around, self.servers, self.graph, self.mentions).all()
+
+    @cached_property
     def _all(self) -> list[Process]:
-        starts = Starts(self.modules, self._around, self.servers, self.graph, self.mentions).all()
-        processes = [self._process(start) for start in starts]
+        processes = [self._process(start) for start in self._starts]
         processes += [self._process(start) for start in self._unclaimed(processes)]
         shared = frozenset[str]().union(
             *(
@@ -445,7 +448,11 @@ class Processes:
         assumed = () if named else tuple(one for one in entries if one not in server.entries)
         server = server._replace(entries=entries)
         reached = self._modules_from(server)
-        patches = [patch for patch in self.patching.among(reached) if _runs(server, patch)]
+        patches = [
+            patch
+            for patch in self.patching.among(reached)
+            if _runs(server, patch) and self._is_chosen(patch, start.variables)
+        ]
         if any(not patch.of_driver for patch in patches):
             sure = self._modules_from(server, data=False)
             patches = [patch for patch in patches if patch.of_driver or patch.path in sure]
@@ -476,6 +483,17 @@ class Processes:
             by_path=server.by_path,
             assumed=assumed,
         )
+
+    def _is_chosen(self, patch: Patch, variables: dict[str, str]) -> bool:
+        """Return whether the environment of a program lets a patch run, as far as that is known.
+
+        Where one command sets the variable that a patch needs, others that do not are without it.
+        """
+        if patch.variable is None:
+            return True
+        name, value = patch.variable
+        sets = any(start.variables.get(name) == value for start in self._starts)
+        return not sets or variables.get(name) == value
 
     def _runs_tests(self, path: str) -> bool:
         """Return whether a script does nothing but to run tests."""
