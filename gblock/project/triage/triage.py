@@ -36,7 +36,7 @@ _DOTTED = rb"[\w.]+"
 _OPERATOR = rb"\b(?:with|for)\b"
 _OPERATORS = {"__call__": rb"\(", "__getitem__": rb"\[", "__setitem__": rb"\["}
 """The syntax for methods that are called without their name, if not `_OPERATOR`."""
-_FEW = 50
+_WORTH_COMPILING = 50
 """Below this number of files, their words are checked before patterns are compiled."""
 _MUCH = 5_000_000
 """Bytes: if more than this may matter, objects are followed over fewer imports."""
@@ -198,7 +198,7 @@ class Triage:
         words = self.vocabulary.words
         if words.has_whole:
             return True
-        if len(paths) < _FEW:
+        if len(paths) < _WORTH_COMPILING:
             # Compiling all names into patterns takes longer than checking the words of a few files.
             data, packages = self.modules.data, set()
             for path in paths:
