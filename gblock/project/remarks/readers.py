@@ -110,7 +110,7 @@ class Readers:
                 yield Read(held, chooser, reading.form)
 
     def _converted(
-        self, chooser: Chooser, reading: Reading, path: str, names: set[str]
+        self, chooser: Chooser, reading: DriverArgument, path: str, names: set[str]
     ) -> Iterator[Read]:
         """Yield the defaults of calls that are passed a reader: ``config(name, cast=parse)``.
 
