@@ -117,13 +117,13 @@ class Chunk:
     @cached_property
     def givers(self) -> list[tuple[str, str]]:
         """Callables with the class they return, and classes with their bases."""
-        keys = ("returns", "attributes", "elements", "bases")
+        keys = ("returns", "returns_first", "attributes", "elements", "bases")
         return [pair for key in keys for pair in self._pairs(key)]
 
     def _pairs(self, key: str) -> list[tuple[str, str]]:
         """Return the keys of a library's table, each with each of its values."""
         table = self._value(f"[library.{key}]".encode(), b"\n[").partition("]")[2]
-        table = table or self._value(f"\n{key}".encode(), b"}").partition("{")[2]
+        table = table or self._value(f"\n{key} =".encode(), b"}").partition("{")[2]
         found = re.findall(_PAIR, table)
         return [(quoted or bare, one) for quoted, bare, value in found for one in _strings(value)]
 
