@@ -322,7 +322,7 @@ class Triage:
         if not self._is_big:
             return None
         roots = self._reached.get(path, frozenset()) | self.imported(path)
-        related = self.vocabulary.related()
+        related = self.vocabulary.related
         return self.vocabulary.names({one for root in roots for one in related[root]})
 
     def _traveling(self, roots: frozenset[str]) -> None:
@@ -341,7 +341,7 @@ class Triage:
         named = self._attribute_pattern(with_methods)
         if named is None:
             return
-        related = self.vocabulary.related()
+        related = self.vocabulary.related
         groups = {related[root] & with_methods for root in with_methods}
         seeds = {
             group: [

@@ -165,6 +165,7 @@ class Vocabulary:
                 found[root] |= found[other]
         return {root: frozenset(names) for root, names in found.items()}
 
+    @cached_property
     def related(self) -> dict[str, frozenset[str]]:
         """The packages whose objects lead to one another, by each of them, itself included."""
         found = {root: frozenset([root]) for root in self.packages}
