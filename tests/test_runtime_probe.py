@@ -1285,7 +1285,7 @@ def test_an_error_of_its_own_never_reaches_the_host(tmp_path):
         """
         from gblock.probing import stacks
         def broken(*arguments, **options): raise RuntimeError("by the test")
-        stacks.Library.stack = broken
+        stacks.UserCode.stack = broken
         settle()
         for _ in range(12):
             pause(0.06); settle(0.05)
