@@ -849,3 +849,245 @@ def test_a_module_of_the_standard_library_in_one_file_is_one_cause(tmp_path):
         causes.setdefault(one.cause, []).append(one.symbol.partition(".")[0])
 
     assert [["sqlite3"] * 3, ["os"]] == sorted(causes.values(), reverse=True)
+
+
+USED_OBJECTS = {
+    "a call of the object": (
+        "def __call__(self): CALL",
+        "return used()",
+    ),
+    "a `with` statement": (
+        "def __enter__(self): CALL\n    def __exit__(self, *error): pass",
+        "with used: return 1",
+    ),
+    "a `for` statement": (
+        "def __iter__(self):\n        CALL\n        return iter([])",
+        "for one in used: return one",
+    ),
+    "a list made of it": (
+        "def __iter__(self):\n        CALL\n        return iter([])",
+        "return list(used)",
+    ),
+    "a property of a decorator of the project": (
+        "@kept\n    def total(self): CALL",
+        "return used.total",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", USED_OBJECTS)
+def test_an_object_that_is_made_at_start_up_runs_where_it_is_used(tmp_path, title):
+    method, use = USED_OBJECTS[title]
+    files = {
+        "work.py": f"""
+class kept:
+    def __init__(self, function):
+        self.function = function
+    def __get__(self, owner, kind):
+        return self.function(owner)
+
+class Used:
+    {method}
+
+used = Used()
+""",
+        "views.py": f"""
+from flask import Flask
+from work import used
+app = Flask(__name__)
+
+@app.route("/")
+def view():
+    {use}
+""",
+    }
+    found = [one for one in reported(tmp_path, files) if one.filename.endswith("work.py")]
+    assert ["request"] == [one.context for one in found]
+
+
+def test_an_operator_may_use_an_object_at_any_time(tmp_path):
+    files = {
+        "Procfile": "web: gunicorn -k gevent views:app\n",
+        "views.py": """
+            from flask import Flask
+            app = Flask(__name__)
+
+            class Table:
+                def __init__(self): os.system("sync")
+                def __getitem__(self, key): CALL
+
+            TABLE = Table()
+            """,
+    }
+    found = [one.context for one in reported(tmp_path, files)]
+    assert ["startup", "unknown"] == found
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "class Job:\n    def __init__(self, work):\n        self.function = work\n",
+        "class Job(NamedTuple):\n    name: str\n    function: object\n",
+        "@dataclass\nclass Job:\n    name: str\n    function: object\n",
+    ],
+)
+def test_an_object_runs_the_function_that_it_keeps(tmp_path, job):
+    given = "work" if "__init__" in job else '"place", work'
+    text = f"""
+from dataclasses import dataclass
+from typing import NamedTuple
+from flask import Flask
+app = Flask(__name__)
+
+{job}
+def work(): CALL
+
+JOB = Job({given})
+
+@app.route("/")
+def view(): return JOB.function()
+"""
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    assert ["request"] == [one.context for one in reported(tmp_path, files)]
+
+
+def test_a_constructor_keeps_a_function_that_may_run_at_any_time(tmp_path):
+    text = """
+        from elsewhere import registry
+
+        class Job:
+            def __init__(self, work): registry[work.__name__] = work
+
+        def work(): CALL
+
+        Job(work)
+        """
+    files = {"jobs.py": text, "Procfile": "web: gunicorn -k gevent jobs:app\n"}
+    assert ["unknown"] == [one.context for one in reported(tmp_path, files)]
+
+
+BASES = {
+    "a mixin": """
+        class Orders:
+            def place(self): CALL
+
+        class Audit:
+            def place(self): return super().place()
+
+        class Service(Audit, Orders): pass
+
+        service = Service()
+        """,
+    "a generic base": """
+        import abc
+        from typing import Generic, TypeVar
+        T = TypeVar("T")
+
+        class Repository(abc.ABC, Generic[T]):
+            @abc.abstractmethod
+            def place(self): ...
+
+        class Orders(Repository[int]):
+            def place(self): CALL
+
+        class Service:
+            def __init__(self, repository: Repository[int]): self.repository = repository
+            def place(self): return self.repository.place()
+
+        service = Service(Orders())
+        """,
+    "a protocol": """
+        from typing import Protocol
+
+        class Repository(Protocol):
+            def place(self): ...
+
+        class Orders:
+            def place(self): CALL
+
+        class Service:
+            def __init__(self, repository: Repository): self.repository = repository
+            def place(self): return self.repository.place()
+
+        service = Service(Orders())
+        """,
+}
+
+
+@pytest.mark.parametrize("title", BASES)
+def test_a_method_runs_where_its_class_is_used_through_another_one(tmp_path, title):
+    files = {
+        "work.py": BASES[title],
+        "views.py": """
+            from flask import Flask
+            from work import service
+            app = Flask(__name__)
+
+            @app.route("/")
+            def view(): return service.place()
+            """,
+    }
+    (one,) = (one for one in reported(tmp_path, files) if one.symbol == "os.system")
+    assert "request" == one.context
+    assert "ERROR" == one.severity.name
+
+
+def test_a_protocol_is_fulfilled_by_all_its_methods(tmp_path):
+    text = """
+        from typing import Protocol
+        from flask import Flask
+        app = Flask(__name__)
+
+        class Repository(Protocol):
+            def place(self): ...
+            def cancel(self): ...
+
+        class Other:
+            def place(self): CALL
+
+        @app.route("/")
+        def view(repository: Repository): return repository.place()
+        """
+    assert ["unknown"] == [one.context for one in reported(tmp_path, {"views.py": text})]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "super().__init__(listener, self.on_client)",
+        "StreamServer.__init__(self, listener, self.on_client)",
+        "super().__init__(listener, handle=self.on_client)",
+    ],
+)
+def test_the_constructor_of_a_base_is_given_a_handler(tmp_path, written):
+    text = f"""
+        from gevent.server import StreamServer
+
+        class Server(StreamServer):
+            def __init__(self, listener): {written}
+            def on_client(self, socket, address): CALL
+        """
+    assert ["request"] == [one.context for one in reported(tmp_path, {"server.py": text})]
+
+
+@pytest.mark.parametrize("loop", ["for one in (work, rest): spawn(one)",
+                                  "[spawn(one) for one in [work, rest]]"])  # fmt: skip
+def test_a_function_is_spawned_from_a_list(tmp_path, loop):
+    text = f"""
+        from gevent import spawn
+
+        def work(): CALL
+        def rest(): pass
+
+        {loop}
+        """
+    assert ["greenlet"] == [one.context for one in reported(tmp_path, {"work.py": text})]
+
+
+def test_a_lambda_is_assigned_to_a_handler(tmp_path):
+    text = """
+        from paho.mqtt.client import Client
+        client = Client()
+        client.on_connect = lambda *event: CALL
+        """
+    assert ["greenlet"] == [one.context for one in reported(tmp_path, {"client.py": text})]

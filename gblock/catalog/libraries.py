@@ -59,8 +59,10 @@ class Offload(Table, frozen=True):
     """A call that runs a callable in another thread or greenlet."""
 
     symbol: str
-    thread: Literal["native", "greenlet"]
-    """``greenlet``: under monkey patching the callable stays in the hub's thread."""
+    thread: Literal["native", "greenlet", "hub"]
+    """``greenlet``: under monkey patching the callable stays in the hub's thread; ``hub``: it
+    always does, as gevent's own greenlets do, and only a blocker that is itself handed over is
+    reported there."""
     argument: int | None = None
     keyword: str | None = None
     method: str | None = None

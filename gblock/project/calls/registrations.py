@@ -95,6 +95,10 @@ class Registrations:
 
     def _find(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
         scope = summary.scopes[index]
+        if scope.kind == "lambda":
+            yield from self._assigned_in(summary, summary.filename, index, "")
+            yield from self._in_displays(summary.filename, (summary.filename, index), "")
+            return
         if scope.kind not in ("function", "class"):
             return
         naming = self.modules.mentioning(scope.name, whole=True)
