@@ -1091,3 +1091,128 @@ def test_a_lambda_is_assigned_to_a_handler(tmp_path):
         client.on_connect = lambda *event: CALL
         """
     assert ["greenlet"] == [one.context for one in reported(tmp_path, {"client.py": text})]
+
+
+KEPT = {
+    "a dict": ('TABLE = {"place": work}', 'TABLE["place"]()'),
+    "a dict and its method": ("TABLE = dict(place=work)", 'found = TABLE.get("place"); found()'),
+    "a list": ("HOOKS = [len, work]", "[hook() for hook in HOOKS]"),
+    "a list that grows": ("HOOKS = []\nHOOKS.append(work)", "[hook() for hook in HOOKS]"),
+    "a lambda in a dict": ('TABLE = {"place": lambda: work()}', 'TABLE["place"]()'),
+    "a register": (
+        "TABLE = {}\n\ndef register(function): TABLE[function.__name__] = function\n\n"
+        "register(work)",
+        'TABLE["work"]()',
+    ),
+    "a bus": (
+        "class Bus:\n"
+        "    def __init__(self): self.table = {}\n"
+        "    def on(self, kind, f): self.table.setdefault(kind, []).append(f)\n"
+        "    def send(self, kind):\n"
+        "        for f in self.table[kind]: f()\n\n"
+        "bus = Bus()\n"
+        'bus.on("place", work)',
+        'bus.send("place")',
+    ),
+    "steps of a pipeline": (
+        "from collections.abc import Callable, Sequence\n"
+        "from dataclasses import dataclass\n\n"
+        "@dataclass\n"
+        "class Step:\n"
+        "    function: Callable[[], None]\n\n"
+        "class Pipeline:\n"
+        "    def __init__(self, steps: Sequence): self.steps = steps\n"
+        "    def run(self):\n"
+        "        for step in self.steps: step.function()\n\n"
+        "pipeline = Pipeline([Step(work)])",
+        "pipeline.run()",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", KEPT)
+def test_a_function_that_a_container_keeps_runs_where_an_element_is_called(tmp_path, title):
+    kept, use = KEPT[title]
+    text = f"""
+from flask import Flask
+app = Flask(__name__)
+
+def work(): CALL
+
+{kept}
+
+@app.route("/")
+def view(): {use}
+"""
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    (one,) = reported(tmp_path, files)
+    assert "request" == one.context
+    assert "ERROR" == one.severity.name
+
+
+@pytest.mark.parametrize("on_class", [False, True])
+def test_a_decorator_of_the_project_puts_a_function_into_a_table(tmp_path, on_class):
+    if on_class:
+        register = """
+            class Router:
+                def __init__(self): self.table = {}
+                def on(self, name):
+                    def wrap(function):
+                        self.table[name] = function
+                        return function
+                    return wrap
+                def run(self, name): return self.table[name]()
+
+            router = Router()
+            on, run = router.on, router.run
+            """
+    else:
+        register = """
+            TABLE = {}
+
+            def on(name):
+                def wrap(function):
+                    TABLE[name] = function
+                    return function
+                return wrap
+
+            def run(name): return TABLE[name]()
+            """
+    files = {
+        "register.py": register,
+        "work.py": """
+            from register import on
+
+            @on("place")
+            def place(): CALL
+            """,
+        "views.py": """
+            from flask import Flask
+            import work
+            from register import run
+            app = Flask(__name__)
+
+            @app.route("/")
+            def view(): return run("place")
+            """,
+    }
+    (one,) = reported(tmp_path, files)
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+def test_a_property_of_a_known_object_is_proven(tmp_path):
+    text = """
+        from flask import Flask
+        app = Flask(__name__)
+
+        class Store:
+            @property
+            def connection(self): CALL
+
+        store = Store()
+
+        @app.route("/")
+        def view(): return store.connection.cursor()
+        """
+    (one,) = reported(tmp_path, {"views.py": text})
+    assert ["request", "ERROR"] == [one.context, one.severity.name]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from gblock.project.calls.keeping import Keeping
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -82,6 +83,7 @@ class Callers:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self.keeping = Keeping(inference)
         self._found: dict[tuple[str, int], list[Caller]] = {}
 
     def of(self, path: str, index: int) -> list[Caller]:
@@ -96,16 +98,19 @@ class Callers:
 
     def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
         scope = summary.scopes[index]
+        if scope.kind == "lambda":
+            return self._kept(summary, index)
         if scope.kind != "function":
             return []
         owner = summary.scopes[scope.parent]
         if owner.kind != "class":
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
-            return [*found, *self._decorated(summary, index)]
+            return [*found, *self._decorated(summary, index), *self._kept(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
         found += self._by_prefix(summary, index)
+        found += self._kept(summary, index)
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -113,6 +118,16 @@ class Callers:
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
         return found
+
+    def _kept(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a function that a container keeps: ``TABLE[name]()``."""
+        words = self.keeping.containers(summary, index)
+        calls = self.keeping.callers(words, summary.filename, index) if words else ()
+        return [
+            Caller(path, call.scope, call.path, call.row, is_certain=True, is_exact=True)
+            for path, call in islice(calls, _EDGES)
+            if path != summary.filename or not _is_inside(summary, call.scope, index)
+        ]
 
     def _of_special(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the callers of a special method, such as ``__init__`` or ``__enter__``.
@@ -141,7 +156,7 @@ class Callers:
         if node is None and scope.name != "__call__":
             return []
         found: list[Caller] = []
-        for path in self._near(summary, scope.parent):
+        for path in self.keeping.naming_objects(summary, scope.parent):
             other = self.modules.summary(path)
             for call in other.calls if other is not None else ():
                 place = Place(path, call.scope, call.path)
@@ -158,15 +173,6 @@ class Callers:
                 if len(found) >= _EDGES:
                     return found
         return found
-
-    def _near(self, summary: ModuleSummary, index: int) -> list[str]:
-        """Return the files that mention a class or import from its module."""
-        paths = dict.fromkeys(self._naming(summary.filename, summary.scopes[index].name)[:_FILES])
-        directory, file = os.path.split(summary.filename)
-        stem = file.partition(".")[0]
-        word = os.path.basename(directory) if stem == "__init__" else stem
-        paths.update(dict.fromkeys(self.modules.mentioning(word, whole=True)[:_FILES]))
-        return list(paths)
 
     def _methods(self, summary: ModuleSummary, index: int) -> set[_Target]:
         """Return a method, and the methods of the same name in the bases of its class.
@@ -271,13 +277,35 @@ class Callers:
         for path in files if len(files) <= _FILES else [summary.filename]:
             reader = self.modules.summary(path)
             data = self.modules.data(path)
+            proven = self._reading(reader, summary, index) if how == _READ and reader else set()
             for match in pattern.finditer(data):
                 row = data.count(b"\n", 0, match.start()) + 1
                 inner = _scope_at(reader, row) if reader is not None else 0
                 if (path, inner) != (summary.filename, index):
-                    found.append(Caller(path, inner, (), row, is_certain=False))
+                    found.append(Caller(path, inner, (), row, is_certain=row in proven))
                 if len(found) >= _EDGES:
                     return found
+        return found
+
+    def _reading(self, reader: ModuleSummary, summary: ModuleSummary, index: int) -> set[int]:
+        """Return the rows of a module's calls that read a property of an object that is known."""
+        scope = summary.scopes[index]
+        own = v.ScopeValue(v.CLASS, summary.filename, scope.parent)
+        found: set[int] = set()
+        for call in reader.calls:
+            expression = call.expression.callee if call.node == "call" else call.expression
+            arguments = call.expression.positional if call.node == "call" else ()
+            for written in (expression, *arguments):
+                while written is not None and written.tag == tags.ATTRIBUTE:
+                    if written.name == scope.name and any(
+                        value.kind == v.OBJECT
+                        and own in self.inference.classes.ancestry(value.path, value.scope)
+                        for value in self.inference.infer(
+                            written.base, Place(reader.filename, call.scope, call.path)
+                        )
+                    ):
+                        found.update(range(call.row, call.end_row + 1))
+                    written = written.base
         return found
 
     def _by_prefix(self, summary: ModuleSummary, index: int) -> list[Caller]:

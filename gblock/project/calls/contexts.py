@@ -362,7 +362,8 @@ class Contexts:
                 ran = any(v.comes_from(one, path, scope) for one in callees)
                 yield None, self._through(inside, place, index) if ran else inside
             if not runs:
-                keeps = any(value.kind == v.CLASS for value in callees)
+                # What is given at start-up may be kept, and run at any time.
+                keeps = any(value.kind in (v.CLASS, v.FUNCTION) for value in callees)
                 yield (
                     None,
                     _Node(place.path, index, place.at, steps, False, beside, is_lasting=keeps),
@@ -407,6 +408,10 @@ class Contexts:
                 if written is not None and written.tag == tags.NAME and written.identifier == name:
                     if _is_within(summary, inner.scope, callee.scope):
                         yield callee.path, _function_around(summary, inner.scope), inner.path
+            if name is not None:
+                words = self._callers.keeping.stored(callee, name)
+                for path, kept in self._callers.keeping.callers(words, node.path, node.scope):
+                    yield path, self._function(path, kept.scope), kept.path
 
     def _is_of(self, expression: Expr, place: Place, node: _Node) -> bool:
         """Return whether an expression is the function of a node, or a partial of it."""
@@ -667,7 +672,10 @@ def _lasting(way: Way) -> Way:
     """Return the path to a method of an object that is made at start-up and used at any time."""
     if way.context != STARTUP:
         return way
-    return way._replace(context=UNKNOWN, is_certain=False, is_dead=True)
+    head = way.steps[0]
+    text = f"made by {head.text.removeprefix(STARTUP).strip()}"
+    steps = (head._replace(text=text), *way.steps[1:])
+    return Way(UNKNOWN, steps, False, is_dead=True)
 
 
 def _function_around(summary: ModuleSummary, scope: int) -> int:

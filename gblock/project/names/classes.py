@@ -53,7 +53,7 @@ class Classes:
 
     def _find_class_attribute(self, value: ScopeValue, name: str) -> Values:
         found = self._own_attribute(value, name, value)
-        if not v.informative(found) and value.kind == v.OBJECT:
+        if not v.declares(found) and value.kind == v.OBJECT:
             found |= self._field(value.path, value.scope, name)
         if not v.informative(found):
             found |= self.inherited(name, value)

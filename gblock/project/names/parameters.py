@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Literal
 
@@ -18,6 +19,7 @@ from gblock.project.reading.expressions import (
     call_of,
     last_name,
     passed,
+    without_arguments,
 )
 from gblock.project.reading.summary import Call, ModuleSummary
 
@@ -25,6 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
+_DECORATING = 12
+"""A decorator that more files mention is not followed to what it decorates."""
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap"}
 """Methods that call a function with each element of what they are given."""
 
@@ -87,22 +91,62 @@ class Parameters:
             if kind == "*":
                 return v.holding(declared)
             return frozenset([v.MappingValue(v.MAPPING, (), declared)])
-        if v.informative(declared):
+        if v.declares(declared):
             return declared
         calls = self._calls(summary, index, receiver)
         if kind == "*":
             return self._collected(calls, position)
         if kind == "**":
             return self._collected_by_name(calls, {one[0] for one in scope.parameters})
-        found = set(self.inference.infer(default, outside))
+        found = {*declared, *self.inference.infer(default, outside)}
         for call, place, shift in calls:
             found |= self.given(call.expression, position - shift, name, place)
-        if receiver is not None and not v.informative(frozenset(found)):
+        if receiver is not None and not v.declares(frozenset(found)):
             return self.parameter(path, index, position)
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
             found |= self.given(expression, position - shift, name, place)
+        if position == shift and not v.declares(frozenset(found)):
+            found |= self._decorated(summary, index)
         return frozenset(found)
+
+    def _decorated(self, summary: ModuleSummary, index: int) -> Values:
+        """Return the functions and classes that a function of the project decorates."""
+        outer = summary.scopes[index]
+        if outer.kind != "function":
+            return NOTHING
+        around = summary.scopes[outer.parent]
+        names = {outer.name, around.name} if around.kind == "function" else {outer.name}
+        found: set[Value] = set()
+        for path in self._decorating(names, summary.filename):
+            other = self.inference.modules.summary(path)
+            for number, scope in enumerate(other.scopes if other is not None else ()):
+                place = Place(path, scope.parent, scope.path)
+                for written in scope.decorators:
+                    if last_name(without_arguments(written)) in names and any(
+                        one.kind == v.FUNCTION and v.comes_from(one, summary.filename, index)
+                        for one in self.inference.infer(written, place)
+                    ):
+                        is_class = scope.kind == "class"
+                        found.add(
+                            v.ScopeValue(v.CLASS, path, number)
+                            if is_class
+                            else v.function(path, number)
+                        )
+        return frozenset(found)
+
+    def _decorating(self, names: set[str], own: str) -> list[str]:
+        """Return the files that may apply a decorator of one of some names."""
+        modules = self.inference.modules
+        if modules.is_frugal:
+            return []
+        found = {own}
+        for name in sorted(names):
+            naming = modules.mentioning(name, whole=True)
+            if len(naming) <= _DECORATING:
+                found.update(naming)
+        applied = re.compile(rb"@[\w.]*\b(?:%s)\b" % "|".join(sorted(names)).encode())
+        return [path for path in sorted(found) if applied.search(modules.data(path))]
 
     def _bound(self, summary: ModuleSummary, index: int) -> Values:
         """Return the object that a decorator makes of a function, if it passes that to itself."""
