@@ -1216,3 +1216,108 @@ def test_a_property_of_a_known_object_is_proven(tmp_path):
         """
     (one,) = reported(tmp_path, {"views.py": text})
     assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+MADE_BY_FRAMEWORKS = {
+    "a view": """
+        from flask import Flask
+        from flask.views import MethodView
+        app = Flask(__name__)
+
+        class Orders(MethodView):
+            def __init__(self, store): self.store = store
+            def get(self): return self.store.place()
+
+        app.add_url_rule("/", view_func=Orders.as_view("orders", STORE))
+        """,
+    "a view with a keyword": """
+        from flask import Flask
+        from flask.views import View
+        app = Flask(__name__)
+
+        class Orders(View):
+            def __init__(self, store): self.store = store
+            def dispatch_request(self): return self.store.place()
+
+        app.add_url_rule("/", view_func=Orders.as_view("orders", store=STORE))
+        """,
+    "a resource": """
+        from flask_restful import Api, Resource
+        api = Api()
+
+        class Orders(Resource):
+            def __init__(self, store): self.store = store
+            def get(self): return self.store.place()
+
+        api.add_resource(Orders, "/", resource_class_kwargs={"store": STORE})
+        """,
+    "a resource with positional arguments": """
+        from flask_restx import Api, Resource
+        api = Api()
+
+        class Orders(Resource):
+            def __init__(self, api, store): self.store = store
+            def get(self): return self.store.place()
+
+        api.add_resource(Orders, "/", resource_class_args=(api, STORE))
+        """,
+    "a proxy": """
+        from flask import Flask
+        from werkzeug.local import LocalProxy
+        app = Flask(__name__)
+
+        def find(): return STORE
+        store = LocalProxy(find)
+
+        @app.route("/")
+        def view(): return store.place()
+        """,
+    "a lazy object": """
+        from flask import Flask
+        from django.utils.functional import SimpleLazyObject
+        app = Flask(__name__)
+        store = SimpleLazyObject(lambda: STORE)
+
+        @app.route("/")
+        def view(): return store.place()
+        """,
+}
+
+
+@pytest.mark.parametrize("title", MADE_BY_FRAMEWORKS)
+def test_what_a_framework_gives_to_a_constructor_is_known(tmp_path, title):
+    text = textwrap.dedent(MADE_BY_FRAMEWORKS[title]).replace("STORE", "Store()")
+    text = "class Store:\n    def place(self): CALL\n" + text
+    (one,) = reported(tmp_path, {"views.py": text})
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+def test_a_task_is_an_object_of_its_base(tmp_path):
+    text = """
+        from celery import Celery, Task
+        app = Celery()
+
+        class Store(Task):
+            def place(self): CALL
+
+        @app.task(bind=True, base=Store)
+        def place(self): self.place()
+        """
+    (one,) = (one for one in reported(tmp_path, {"tasks.py": text}) if one.symbol == "os.system")
+    assert ["task", "place() → Store.place() → os.system()".split(" → ")] == [
+        one.context,
+        [step.removeprefix("task ") for step in ways(one)],
+    ]
+
+
+@pytest.mark.parametrize("watcher", ["timer(1)", "io(0, 1)", "async_()"])
+def test_the_loop_calls_back_in_the_hub(tmp_path, watcher):
+    text = f"""
+        import gevent
+        def work(): CALL
+
+        watcher = gevent.get_hub().loop.{watcher}
+        watcher.start(work)
+        """
+    (one,) = (one for one in reported(tmp_path, {"work.py": text}) if one.symbol == "os.system")
+    assert ["hub", "ERROR"] == [one.context, one.severity.name]

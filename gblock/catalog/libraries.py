@@ -24,6 +24,20 @@ class ClassArgument(Table, frozen=True):
     keyword: str | None = None
 
 
+class Construct(ClassArgument, frozen=True):
+    """A call that makes objects of a class that it is given, or that it is called on.
+
+    Without `position` and `keyword` the class is the receiver: ``Orders.as_view("orders", bus)``.
+    """
+
+    skipped: int = 0
+    """The number of positional arguments before those of the constructor."""
+    args: str | None = None
+    """The keyword argument that holds the constructor's positional arguments."""
+    kwargs: str | None = None
+    """The keyword argument that holds the constructor's keyword arguments."""
+
+
 class Library(Table, frozen=True):
     """The meaning of a package's names, for packages whose source cannot be read."""
 
@@ -37,12 +51,16 @@ class Library(Table, frozen=True):
     """The class of a function after a decorator was applied to it."""
     binds: dict[str, str] = msgspec.field(default_factory=dict)
     """The keyword argument of such a decorator that passes the object as the first argument."""
+    decorated_by: dict[str, str] = msgspec.field(default_factory=dict)
+    """The keyword argument of such a decorator that names the class of what it makes."""
     conditions: dict[str, tuple[Condition, ...]] = msgspec.field(default_factory=dict)
     """Arguments with which a call returns a type other than `returns` says."""
     variants: dict[str, tuple[Variant, ...]] = msgspec.field(default_factory=dict)
     """Arguments with which a call returns an object of another class that is known."""
     chosen: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
     """Arguments that name, or create, the class of the object that a call returns."""
+    constructs: dict[str, Construct] = msgspec.field(default_factory=dict)
+    """Calls that make objects of a class, later and with arguments that they are given."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()

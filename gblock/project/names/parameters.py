@@ -25,6 +25,7 @@ from gblock.project.reading.summary import Call, ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gblock.catalog.libraries import Construct
     from gblock.project.names.inference import Inference
 
 _DECORATING = 12
@@ -106,9 +107,55 @@ class Parameters:
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
             found |= self.given(expression, position - shift, name, place)
+        if shift and scope.name == "__init__" and not v.declares(frozenset(found)):
+            found |= self._constructed(path, scope.parent, position - shift, name)
         if position == shift and not v.declares(frozenset(found)):
             found |= self._decorated(summary, index)
         return frozenset(found)
+
+    def _constructed(self, path: str, owner: int, position: int, name: str) -> Values:
+        """Return an argument of a constructor that a framework calls: ``View.as_view(...)``.
+
+        Args:
+            path: The module of the class.
+            owner: The class.
+            position: The position of the argument, without the receiver.
+            name: The parameter.
+        """
+        modules, constructs = self.inference.modules, self.inference.catalog.constructs
+        summary = modules.summary(path)
+        if summary is None or modules.is_frugal:
+            return NOTHING
+        found: set[Value] = set()
+        verbs = {symbol.rpartition(".")[2] for symbol in constructs}
+        naming = modules.mentioning(summary.scopes[owner].name, whole=True)
+        for file in naming if len(naming) <= _DECORATING else ():
+            by_name = self.inference.calling.calls_by_name(file)
+            for call in (call for verb in sorted(verbs) for call in by_name.get(verb, ())):
+                place = Place(file, call.scope, call.path)
+                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                for symbol in sorted(symbols & constructs.keys()):
+                    one, expression = constructs[symbol], call.expression
+                    if not self._makes(one, expression, place, v.ScopeValue(v.CLASS, path, owner)):
+                        continue
+                    if one.args is None and one.kwargs is None:
+                        found |= self.given(expression, position + one.skipped, name, place)
+                        continue
+                    for value in self.inference.infer(passed(expression, None, one.args), place):
+                        found |= _member(value, position)
+                    for value in self.inference.infer(passed(expression, None, one.kwargs), place):
+                        if value.kind == v.MAPPING:
+                            found |= dict(value.known).get(name, value.others)
+        return frozenset(found)
+
+    def _makes(self, one: Construct, expression: CallExpr, place: Place, cls: ScopeValue) -> bool:
+        """Return whether a call makes objects of a class."""
+        callee = expression.callee
+        if one.position is not None:
+            given = passed(expression, one.position, one.keyword)
+        else:
+            given = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
+        return cls in self.inference.infer(given, place)
 
     def _decorated(self, summary: ModuleSummary, index: int) -> Values:
         """Return the functions and classes that a function of the project decorates."""
@@ -159,7 +206,14 @@ class Parameters:
             for symbol in self.inference.callee_symbols(decorator.callee, place):
                 given = passed(decorator, None, catalog.binds.get(symbol))
                 if given is not None and given.tag == tags.CONSTANT and given.value is True:
-                    return frozenset([v.instance(catalog.decorates[symbol])])
+                    keyword = catalog.decorated_by.get(symbol)
+                    named = passed(decorator, None, keyword) if keyword else None
+                    made = frozenset(
+                        value._replace(kind=v.OBJECT)
+                        for value in self.inference.infer(named, place)
+                        if value.kind == v.CLASS
+                    )
+                    return made or frozenset([v.instance(catalog.decorates[symbol])])
         return NOTHING
 
     def arguments(
