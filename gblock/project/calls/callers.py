@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
@@ -84,6 +83,7 @@ class Callers:
         self.inference = inference
         self.modules = inference.modules
         self.keeping = Keeping(inference)
+        self._protocols: dict[str, list[dict[str, int]]] = {}
         self._found: dict[tuple[str, int], list[Caller]] = {}
 
     def of(self, path: str, index: int) -> list[Caller]:
@@ -199,21 +199,20 @@ class Callers:
         A protocol is a base of no class: an object fits if it has all the methods.
         """
         found: set[_Target] = set()
-        for path, methods in self._protocols:
-            if name in methods and all(
-                self.inference.classes.attribute(
-                    v.ScopeValue(v.OBJECT, summary.filename, index), one
-                )
-                for one in methods
-            ):
-                found.add((v.FUNCTION, path, methods[name]))
+        made = v.ScopeValue(v.OBJECT, summary.filename, index)
+        for path in self.modules.mentioning("Protocol", whole=True)[: 2 * _FILES]:
+            for methods in self._protocols_in(path):
+                if name in methods and all(
+                    self.inference.classes.attribute(made, one) for one in methods
+                ):
+                    found.add((v.FUNCTION, path, methods[name]))
         return found
 
-    @cached_property
-    def _protocols(self) -> list[tuple[str, dict[str, int]]]:
-        """The protocols of the project: for each its module and its methods' scopes."""
-        found = []
-        for path in self.modules.mentioning("Protocol", whole=True)[: 2 * _FILES]:
+    def _protocols_in(self, path: str) -> list[dict[str, int]]:
+        """Return the protocols of a module: for each its methods, with their scopes."""
+        found = self._protocols.get(path)
+        if found is None:
+            found = self._protocols[path] = []
             summary = self.modules.summary(path)
             for index, scope in enumerate(summary.scopes if summary is not None else ()):
                 if scope.kind == "class" and any(
@@ -227,7 +226,7 @@ class Callers:
                         if binding.kind == kinds.DEFINED
                     }
                     if methods:
-                        found.append((path, methods))
+                        found.append(methods)
         return found
 
     def _calls(

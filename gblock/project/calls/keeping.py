@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from gblock.project.names import values as v
@@ -16,8 +16,8 @@ from gblock.project.reading.bindings import Binding
 from gblock.project.reading.expressions import Expr, last_name
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_Wanted: TypeAlias = Callable[[Expr], bool]
-"""A test for the expression that is looked for."""
+_Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
+"""What a module stores, by its name: the binding and the name of the container."""
 _FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
@@ -34,6 +34,7 @@ class Keeping:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self._stored: dict[str, _Stores] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of the containers that a function is put into.
@@ -41,18 +42,15 @@ class Keeping:
         A display names it, a statement stores it, or a decorator does.
         """
         scope = summary.scopes[index]
-        found: set[str] = set()
         if scope.kind == "lambda":
-            for _, word in _stores(summary, lambda one: _is_lambda(one, index)):
-                found.add(word)
-            return found
+            return {word for _, word in self._stores(summary).get(index, ())}
+        found: set[str] = set()
         naming = self.modules.mentioning(scope.name, whole=True)
         others = [path for path in naming if path != summary.filename]
         for path in (summary.filename, *(others if len(others) <= _FILES else ())):
             other = self.modules.summary(path)
             if other is not None:
-                for _, word in _stores(other, lambda one: last_name(one) == scope.name):
-                    found.add(word)
+                found.update(word for _, word in self._stores(other).get(scope.name, ()))
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in map(unwrapped, self.inference.infer(decorator, place)):
@@ -78,12 +76,28 @@ class Keeping:
             name = parameters[int(of_class)][0]
         return {
             word
-            for binding, word in _stores(
-                summary,
-                lambda one: one is not None and one.tag == tags.NAME and one.identifier == name,
-            )
+            for binding, word in self._stores(summary).get(name, ())
             if _is_within(summary, binding.scope, function.scope)
         }
+
+    def _stores(self, summary: ModuleSummary) -> _Stores:
+        """Return what a module puts into containers, with the container's name.
+
+        By the last name of what is stored, or by the scope of a lambda.
+        """
+        found = self._stored.get(summary.filename)
+        if found is None:
+            found = self._stored[summary.filename] = {}
+            for scope in summary.scopes:
+                named = [*scope.bindings.items()]
+                named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
+                for word, bindings in named:
+                    for binding in bindings:
+                        is_display = binding.kind == kinds.ASSIGNED and _is_display(binding.value)
+                        if is_display or binding.kind == kinds.ELEMENT:
+                            for part in _parts(binding.value):
+                                found.setdefault(_key(part), []).append((binding, word))
+        return found
 
     def holders(self, path: str, name: str) -> set[str]:
         """Return the names of a module's variables that hold an object of a class.
@@ -150,19 +164,6 @@ class Keeping:
                     yield file, call
 
 
-def _stores(summary: ModuleSummary, wanted: _Wanted) -> Iterator[tuple[Binding, str]]:
-    """Yield the bindings that put an expression into a container, with the container's name."""
-    for scope in summary.scopes:
-        named = [*scope.bindings.items()]
-        named += [(attribute, bindings) for (_, attribute), bindings in scope.attributes.items()]
-        for word, bindings in named:
-            for binding in bindings:
-                is_display = binding.kind == kinds.ASSIGNED and _is_display(binding.value)
-                if is_display or binding.kind == kinds.ELEMENT:
-                    if any(map(wanted, _parts(binding.value))):
-                        yield binding, word
-
-
 def _is_display(value: Expr) -> bool:
     if value is None:
         return False
@@ -188,8 +189,11 @@ def _parts(value: Expr) -> Iterator[Expr]:
         yield value
 
 
-def _is_lambda(value: Expr, index: int) -> bool:
-    return value is not None and value.tag == tags.LAMBDA and value.scope == index
+def _key(value: Expr) -> str | int:
+    """Return the last name of an expression, or the scope of a lambda."""
+    if value is not None and value.tag == tags.LAMBDA:
+        return value.scope
+    return last_name(value)
 
 
 def _is_within(summary: ModuleSummary, scope: int, outer: int) -> bool:
