@@ -167,12 +167,12 @@ def _read(filename: str, root: str, *, is_own: bool = False) -> Config | None:
     table = _parsed(text, filename)
     border = None if is_own else repository(root)
     if own_file:
-        return _config(table, _Source(filename, root, text, "", border))
+        return _config(table, _TableOrigin(filename, root, text, "", border))
     tool = table.get("tool")
     if not isinstance(tool, dict) or "gblock" not in tool:
         return None
     table = tool["gblock"]
-    source = _Source(filename, root, text, "[tool.gblock] ", border)
+    source = _TableOrigin(filename, root, text, "[tool.gblock] ", border)
     if not isinstance(table, dict):
         raise UserError(filename, "tool.gblock has to be a table", *source.place_of("gblock"))
     return _config(table, source)
@@ -207,7 +207,7 @@ def _parsed(text: str, filename: str) -> Mapping[str, Any]:
         raise UserError(filename, "it is nested too deeply to be read") from None
 
 
-class _Source:
+class _TableOrigin:
     """The place of a table, for errors."""
 
     __slots__ = ("border", "filename", "root", "text", "title")
@@ -236,7 +236,7 @@ class _Source:
         return end_of(self.text[: match.start(1)]) if match else (0, 0)
 
 
-def _config(table: Mapping[str, Any], source: _Source) -> Config:
+def _config(table: Mapping[str, Any], source: _TableOrigin) -> Config:
     kinds = _kinds()
     settings: dict[str, Any] = {}
     for key, value in table.items():
@@ -265,7 +265,7 @@ def _config(table: Mapping[str, Any], source: _Source) -> Config:
     return Config(root=source.root, filename=source.filename, **settings)
 
 
-def _verify_inside(path: str, border: str, key: str, source: _Source) -> None:
+def _verify_inside(path: str, border: str, key: str, source: _TableOrigin) -> None:
     """Raise a UserError if a repository's setting names a path outside of the repository."""
     if leads_out(path, border):
         raise source.error(key, f"{path} lies outside of the repository; {_OUTSIDE}")
@@ -294,7 +294,7 @@ def _kinds() -> dict[str, tuple[Any, str]]:
     }
 
 
-def _converted(key: str, value: Any, kind: Any, expected: str, source: _Source) -> Any:
+def _converted(key: str, value: Any, kind: Any, expected: str, source: _TableOrigin) -> Any:
     import msgspec
 
     try:
@@ -306,7 +306,7 @@ def _converted(key: str, value: Any, kind: Any, expected: str, source: _Source) 
     raise source.error(key, f"expected {expected}, got {got}")
 
 
-def _verify_command(command: str, source: _Source) -> None:
+def _verify_command(command: str, source: _TableOrigin) -> None:
     """Raise an error for a command that a shell cannot read."""
     import shlex
 

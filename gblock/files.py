@@ -30,11 +30,11 @@ ALWAYS_EXCLUDED = frozenset(
     """.split()
 )
 _ENDINGS = (".py", ".pyw")
-MANY = 2000
+LARGE_TREE = 2000
 """Files: a larger tree may be several projects side by side."""
 
 
-class Found:
+class FileList:
     """The files under the user's paths."""
 
     __slots__ = ("absolute", "files", "notes", "problems")
@@ -56,7 +56,7 @@ def find(
     root: str = "",
     *,
     force_exclude: bool = False,
-) -> Found:
+) -> FileList:
     """Collect the Python files.
 
     Args:
@@ -65,7 +65,7 @@ def find(
         root: The directory that the patterns are relative to.
         force_exclude: True to exclude named paths too: pre-commit names every file.
     """
-    found = Found()
+    found = FileList()
     excluded: Patterns | None = None
     root = os.path.abspath(root)
     # By absolute path, so that a file that is named twice is read once.
@@ -125,7 +125,7 @@ def shared_ending(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def _walk(top: str, excluded: Patterns | None, found: Found) -> dict[str, str]:
+def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str]:
     """Return the files below a directory, by absolute path."""
     files: dict[str, str] = {}
     outside: list[str] = []
@@ -194,7 +194,7 @@ def _ignored(path: str, rules: tuple[Patterns, ...], excluded: Patterns | None) 
     return False
 
 
-def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
+def _rules_above(start: str, found: FileList) -> tuple[Patterns, ...]:
     """Return the ignore files above a directory that apply to it.
 
     They are read up to the top of the repository, or without a repository up to the working
@@ -218,7 +218,7 @@ def _rules_above(start: str, found: Found) -> tuple[Patterns, ...]:
 
 
 def _with_file(
-    rules: tuple[Patterns, ...], directory: str, filename: str, found: Found
+    rules: tuple[Patterns, ...], directory: str, filename: str, found: FileList
 ) -> tuple[Patterns, ...]:
     opened.exists(filename)
     # isfile keeps a FIFO of this name from being opened.
@@ -320,7 +320,7 @@ def _missing(path: str, error: OSError) -> str:
     return "there is no such file or directory" + did_you_mean(os.path.join(directory, name), near)
 
 
-def _report(found: Found, path: str, message: str) -> None:
+def _report(found: FileList, path: str, message: str) -> None:
     from gblock.diagnostics import Problem
 
     found.problems.append(Problem(relative_name(path), message))

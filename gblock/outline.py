@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from gblock import opened
 from gblock.errors import UserError
@@ -37,6 +37,8 @@ class Chunk:
         self._before = before
         self._number = number
         self.kind = block[: block.find(b"]")].decode()
+        self.parsed: object = None
+        """The block as its type, without evidence, once `catalog.blocks` has parsed it."""
 
     @property
     def text(self) -> str:
@@ -55,7 +57,7 @@ class Chunk:
         names = _strings(self._value(b"\nid", b"\n")) if self.kind in _NAMED else []
         return names[0] if names else ""
 
-    @property
+    @cached_property
     def symbol(self) -> str:
         """The name of an original; for other blocks the first such name, if any."""
         return next(iter(_strings(self._value(b"\nsymbol ", b"\n"))), "")
@@ -85,7 +87,7 @@ class Chunk:
         """A blocker's symbols, none for other blocks."""
         return _strings(self._value(b"\nsymbols", b"]")) if self.kind == "blocker" else []
 
-    @property
+    @cached_property
     def remedies(self) -> list[str]:
         """The dotted names whose call makes a blocker cooperative."""
         names = _strings(self._value(b"\ncooperative_after", b"]"))
@@ -99,27 +101,27 @@ class Chunk:
         stop = self._block.find(end, start + 1)
         return self._block[start : stop if stop >= 0 else None].decode()
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Every quoted dotted name."""
         return [name for name in _strings(self.text) if " " not in name and "/" not in name]
 
-    @property
+    @cached_property
     def distribution(self) -> str:
         """The distribution's name on PyPI; an empty string if the block has none."""
         return next(iter(_strings(self._value(b"\ndistribution", b"\n"))), "")
 
-    @property
+    @cached_property
     def distributed_as(self) -> list[str]:
         """The other distributions of a library's package."""
         return _strings(self._value(b"\ndistributed_as", b"]"))
 
-    @property
+    @cached_property
     def aliases(self) -> list[tuple[str, str]]:
         """A library's aliases, each with its target."""
         return self._pairs("aliases")
 
-    @property
+    @cached_property
     def givers(self) -> list[tuple[str, str]]:
         """Callables with the class they return, and classes with their bases."""
         keys = ("returns", "attributes", "elements", "bases")
@@ -242,7 +244,13 @@ def read(path: str = BUILT_IN) -> Outline:
         UserError: if the file cannot be read.
     """
     data = _data(path)
-    return Outline(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
+    return _cut(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
+
+
+@lru_cache(maxsize=8)
+def _cut(data: bytes, path: str) -> Outline:
+    """Cut a file once for all checks of a process: an editor's server makes many."""
+    return Outline(data, path)
 
 
 def text_of(path: str) -> str:

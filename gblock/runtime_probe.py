@@ -16,7 +16,7 @@ from gblock.probing import settings as _settings
 from gblock.probing.clocks import Collections
 from gblock.probing.record import Recorder
 from gblock.probing.sampler import Sampler
-from gblock.probing.stacks import Library
+from gblock.probing.stacks import UserCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class _Probe:
         self.settings = settings
         self.recorder = Recorder(settings, get_original("_thread", "allocate_lock"))
         self.collections = Collections()
-        self.library = Library(settings.user, routes=settings.route)
+        self.library = UserCode(settings.user, routes=settings.route)
         self.watches: dict[int, _Watch] = {}
         self.held: dict[int, Any] = {}
         self.config = gevent.config

@@ -25,7 +25,7 @@ from gblock.project.reading.expressions import last_name
 from gblock.project.reading.positions import column, shortened
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_FEW = 2
+_PROCESSES_NAMED = 2
 """A message names at most this many processes."""
 
 
@@ -208,8 +208,8 @@ class Source:
             where = f"{relative_name(doubt.path)}:{doubt.row}"
             return f", unless `{doubt.condition}`: only then {doubt.symbol} is called ({where})"
         names = list(dict.fromkeys(process.name for process in lacking))
-        more = len(names) - _FEW
-        named = " and ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        more = len(names) - _PROCESSES_NAMED
+        named = " and ".join(names[:_PROCESSES_NAMED]) + (f" and {more} more" if more > 0 else "")
         remedies = map(cooperation.remedy, found.blocker.cooperative_after)
         called = next(remedy.symbol for remedy in remedies if remedy is not None)
         return f"; {named} never call{'' if len(names) > 1 else 's'} {called}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gblock.config import Config
 
-_MOST = 0.6
+_LARGEST_SHARE = 0.6
 """The share of the files that the largest unit, or what belongs to none, has at most."""
 _DEEPEST = 4
 """Directories between the top and a unit, the unit included."""
@@ -75,7 +75,7 @@ class Monorepo:
         self._exclude = config.exclude
         self._by_unit: dict[str, list[str]] = {}
         """The files of each unit; of the top, those that belong to none."""
-        if len(paths) > files.MANY:
+        if len(paths) > files.LARGE_TREE:
             self._divide(paths)
 
     @property
@@ -138,7 +138,7 @@ class Monorepo:
     def _divide(self, paths: Sequence[str]) -> None:
         found = self._found(paths)
         largest = max(map(len, found.values()), default=0)
-        if len(found) - (self.top in found) < 2 or largest > _MOST * len(paths):
+        if len(found) - (self.top in found) < 2 or largest > _LARGEST_SHARE * len(paths):
             return
         self._by_unit = found
         if self._starts_gevent():
@@ -197,7 +197,7 @@ def around(path: str, config: Config) -> Unit | None:
     if real != path or not _is_candidate(real, top):
         return None
     found = files.find([top], config.exclude, config.root)
-    if len(found.files) <= files.MANY:
+    if len(found.files) <= files.LARGE_TREE:
         return None
     return Monorepo(top, found.absolute, config).around(real)
 

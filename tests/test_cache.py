@@ -331,7 +331,7 @@ def test_the_command_line_and_the_settings_name_another_directory(service, capsy
 @pytest.mark.parametrize("how", ["option", "setting"])
 def test_a_directory_of_something_else_is_left_alone(service, capsys, monkeypatch, directory, how):
     """A store removes old entries, and writes a `.gitignore` that hides everything."""
-    monkeypatch.setattr(store, "_MOST", 1)
+    monkeypatch.setattr(store, "_ENTRIES_LIMIT", 1)
     monkeypatch.setattr(store, "_MOST_BYTES", 1)
     arguments = ["--cache-dir", directory] if how == "option" else []
     if how == "setting":
@@ -369,7 +369,7 @@ def test_settings_of_a_repository_name_no_directory_elsewhere(service, capsys):
 
 def test_it_is_bounded(cached, tree, monkeypatch):
     root = tree({})
-    monkeypatch.setattr(store, "_MOST", 5)
+    monkeypatch.setattr(store, "_ENTRIES_LIMIT", 5)
     monkeypatch.setattr(store, "_MOST_BYTES", 500)
     kept = store.Store(str(root / "kept"))
     assert kept.prepare()

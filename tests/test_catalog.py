@@ -87,6 +87,16 @@ def test_beliefs_stand_in_the_order_of_their_ids():
     assert sorted(set(ids)) == ids
 
 
+def test_a_process_cuts_and_parses_the_catalog_once():
+    chunk = next(chunk for chunk in outline.read().chunks if chunk.kind == "blocker")
+
+    assert outline.read() is outline.read()
+    assert catalog.block_of(chunk, "x") is catalog.block_of(chunk, "x")
+    with_figures = catalog.block_of(chunk, "x", {chunk.id: {"elapsed": 7.0}})
+    assert with_figures.evidence.elapsed == 7.0
+    assert catalog.block_of(chunk, "x").evidence != with_figures.evidence
+
+
 def test_a_run_does_not_parse_beliefs():
     text = outline.Outline(b'[[belief]]\nid = "a"\nsymbols = ["shop.wait"]\n', "x")
 

@@ -269,7 +269,7 @@ VALUES = st.recursive(
 
 @given(key=st.sampled_from(sorted(name.replace("_", "-") for name in SETTINGS)), value=VALUES)
 def test_any_value_is_taken_or_refused_in_one_line(key, value):
-    source = config._Source("gblock.toml", "/root", "", "", "/root")
+    source = config._TableOrigin("gblock.toml", "/root", "", "", "/root")
     try:
         found = config._config({key: value}, source)
     except UserError as caught:

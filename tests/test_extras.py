@@ -13,6 +13,7 @@ from gblock import extras
 from gblock.cli import main
 from gblock.distribution import required
 from gblock.errors import FaultError
+from gblock.output.report import html
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -110,6 +111,7 @@ def test_another_module_that_is_missing_is_a_fault(stand_in, capsys, name):
 def test_the_html_page_names_its_extra(tree, monkeypatch, capsys):
     fleet(tree({}) / "records")
     monkeypatch.setitem(sys.modules, "jinja2", None)
+    html._page.cache_clear()  # another test may have rendered a page in this process
 
     assert 2 == main(["report", "records", "--format", "html", "--isolated"])
     assert "python -m pip install 'gblock[report]'\n" in capsys.readouterr().err

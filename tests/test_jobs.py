@@ -175,8 +175,8 @@ class TestCheck:
 
     @pytest.mark.parametrize("project", sorted(p.name for p in PROJECTS.iterdir()))
     def test_a_project(self, project, monkeypatch):
-        monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
-        monkeypatch.setattr("gblock.engine.plan._FEW", 0)
+        monkeypatch.setattr("gblock.engine.plan._WORTH_DIVIDING", 0)
+        monkeypatch.setattr("gblock.engine.plan._WORTH_A_PROCESS", 0)
         monkeypatch.chdir(PROJECTS / project)
         alone, together = both(["."], PROJECTS / project)
         assert alone == together
@@ -192,8 +192,8 @@ class TestCheck:
         root = tree(files)
         if huge:
             monkeypatch.setattr("gblock.project.reading.modules._HUGE", 0)
-        monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
-        monkeypatch.setattr("gblock.engine.plan._FEW", 0)
+        monkeypatch.setattr("gblock.engine.plan._WORTH_DIVIDING", 0)
+        monkeypatch.setattr("gblock.engine.plan._WORTH_A_PROCESS", 0)
         alone, together = both(["."], root, min_severity="note", all_contexts=True)
         assert alone == together
         assert len(together.diagnostics) >= 10
@@ -209,14 +209,14 @@ class TestCheck:
 
     def test_a_clean_tree(self, tree, monkeypatch):
         root = tree({f"m{n}.py": "import json\njson.loads('1')\n" for n in range(20)})
-        monkeypatch.setattr("gblock.engine.plan._VERY_MANY", 0)
+        monkeypatch.setattr("gblock.engine.plan._WORTH_DIVIDING", 0)
         alone, together = both(["."], root)
         assert alone == together
         assert together.files_dropped == 20
 
     def test_an_interrupted_run_leaves_no_process(self, tree, monkeypatch):
         root = tree(ALL_SORTS)
-        monkeypatch.setattr("gblock.engine.plan._FEW", 0)
+        monkeypatch.setattr("gblock.engine.plan._WORTH_A_PROCESS", 0)
 
         def interrupted(*_):
             raise KeyboardInterrupt

@@ -45,7 +45,7 @@ UNITS = ["services/bills", "services/mail", "services/shop"]
 @pytest.fixture
 def repository(tree, monkeypatch):
     """Three services side by side, two of them on gevent, that share code; few files are many."""
-    monkeypatch.setattr(files, "MANY", 3)
+    monkeypatch.setattr(files, "LARGE_TREE", 3)
     return tree(FILES)
 
 

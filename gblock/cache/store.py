@@ -25,7 +25,7 @@ _LARGEST = 64 << 20
 """Bytes: a larger entry is not read."""
 _MOST_BYTES = 128 << 20
 """The limit of all entries; the least recently used are removed first."""
-_MOST = 400
+_ENTRIES_LIMIT = 400
 """The limit of their number."""
 _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
 # This directory is a cache of gblock. It can be deleted.
@@ -121,7 +121,7 @@ class Store:
         kept = 0
         for number, (_, size, path) in enumerate(found):
             kept += size
-            if number and (number >= _MOST or kept > _MOST_BYTES):
+            if number and (number >= _ENTRIES_LIMIT or kept > _MOST_BYTES):
                 with suppress(OSError):
                     os.unlink(path)
 

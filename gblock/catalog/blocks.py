@@ -75,9 +75,20 @@ def block_of(
     Raises:
         UserError: with the block and the key, if it is invalid.
     """
+    if chunk.parsed is None or figures:
+        parsed = _parsed(chunk, filename, figures or {})
+        if figures:
+            return parsed
+        chunk.parsed = parsed
+    return chunk.parsed
+
+
+def _parsed(
+    chunk: outline.Chunk, filename: str, figures: Mapping[str, Mapping[str, Any]]
+) -> object:
     # Counting the keys takes as long as parsing the block.
     block = tables_of(chunk.text, filename, lambda: chunk.rows_before)[chunk.kind][0]
-    measured = figures.get(block.get("id") or block.get("distribution")) if figures else None
+    measured = figures.get(block.get("id") or block.get("distribution"))
     if measured is not None:
         block["evidence"] = {**block.get("evidence", {}), **measured}
     shape = SHAPES[chunk.kind]

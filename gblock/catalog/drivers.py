@@ -48,7 +48,7 @@ class Driver(Table, frozen=True):
     driver and none of them, a string from the environment chooses it."""
 
 
-class Reading(Table, frozen=True):
+class DriverArgument(Table, frozen=True):
     """An argument that is read as a driver string."""
 
     symbol: str
@@ -81,7 +81,7 @@ class Chooser(Table, frozen=True):
     """Packages; a project that uses the library imports one of them."""
     prefixes: tuple[str, ...] = ()
     """Prefixes before the scheme, such as ``db+``."""
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[DriverArgument, ...] = ()
     settings: tuple[Setting, ...] = ()
 
 

@@ -10,7 +10,7 @@ import sys
 
 _BYTES = 1000
 """Of the stack that one call takes at most: Python 3.10 takes about 600 for each."""
-_MOST = 10_000
+_CALLS_LIMIT = 10_000
 """Calls: enough for any file that CPython compiles, and no use of a larger stack."""
 
 
@@ -19,7 +19,7 @@ class Depth:
 
     def __enter__(self) -> None:
         self._before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(self._before, min(_MOST, _stack() // _BYTES)))
+        sys.setrecursionlimit(max(self._before, min(_CALLS_LIMIT, _stack() // _BYTES)))
 
     def __exit__(self, *_: object) -> None:
         sys.setrecursionlimit(self._before)
@@ -32,4 +32,4 @@ def _stack() -> int:
     except ImportError:  # Windows
         return 0
     size, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    return size if size != resource.RLIM_INFINITY else _MOST * _BYTES
+    return size if size != resource.RLIM_INFINITY else _CALLS_LIMIT * _BYTES

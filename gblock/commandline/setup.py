@@ -62,7 +62,7 @@ _SKIPPED = ("vendor", "third_party", "thirdparty", "_vendor", "extern")
 """Names of directories that hold code of others."""
 
 
-class Step(NamedTuple):
+class SetUpFile(NamedTuple):
     """One file of a set-up."""
 
     path: str
@@ -95,7 +95,7 @@ class Setup:
         """Return whether there is no baseline yet, or it is to be replaced."""
         return self._force or not os.path.exists(self.baseline)
 
-    def settings(self) -> Step:
+    def settings(self) -> SetUpFile:
         """Write the settings, to ``pyproject.toml`` if it exists.
 
         Raises:
@@ -103,11 +103,11 @@ class Setup:
         """
         own = self._path("gblock.toml")
         if os.path.isfile(own) and not self._force:
-            return Step(own, "has settings already; --force replaces them")
+            return SetUpFile(own, "has settings already; --force replaces them")
         lines = list(self._lines())
         if os.path.isfile(own) or not os.path.isfile(self._pyproject):
             write(own, "\n".join(lines) + "\n")
-            return Step(own, "written")
+            return SetUpFile(own, "written")
         text = _read(self._pyproject)
         table = re.compile(r"^\[tool\.gblock\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
         section = "\n".join(["[tool.gblock]", *lines]) + "\n"
@@ -115,14 +115,14 @@ class Setup:
         if found or re.search(r"^\[tool\.gblock\.", text, re.MULTILINE):
             if not (found and self._force):
                 message = "has [tool.gblock] already; --force replaces it"
-                return Step(self._pyproject, message)
+                return SetUpFile(self._pyproject, message)
             text = f"{text[: found.start()]}{section}{text[found.end() :]}"
         else:
             text = f"{text.rstrip()}\n\n{section}" if text.strip() else section
         write(self._pyproject, text)
-        return Step(self._pyproject, "[tool.gblock] written")
+        return SetUpFile(self._pyproject, "[tool.gblock] written")
 
-    def hook(self) -> Step:
+    def hook(self) -> SetUpFile:
         """Add the pre-commit hook to the hooks of the project.
 
         Raises:
@@ -131,21 +131,21 @@ class Setup:
         path = self._path(".pre-commit-config.yaml")
         if not os.path.isfile(path):
             write(path, f"repos:\n{_HOOK}")
-            return Step(path, "written")
+            return SetUpFile(path, "written")
         text = _read(path)
         if "gblock" in text:
-            return Step(path, "has gblock already")
+            return SetUpFile(path, "has gblock already")
         entry = re.search(r"^([ ]*)- repo:", text, re.MULTILINE)
         repos = re.search(r"^repos:[ \t]*(?:#[^\n]*)?\n", text, re.MULTILINE)
         if repos is None or entry is None:
-            return Step(path, f"has no list of repos to add to; add:\n{_HOOK}")
+            return SetUpFile(path, f"has no list of repos to add to; add:\n{_HOOK}")
         # Indented like the existing entries: YAML allows a list at its key's own column.
         hook = "".join(f"{entry[1]}{line[2:]}" for line in _HOOK.splitlines(keepends=True))
         at = repos.end()
         write(path, f"{text[:at]}{hook}{text[at:]}")
-        return Step(path, "hook added")
+        return SetUpFile(path, "hook added")
 
-    def pipeline(self) -> Step:
+    def pipeline(self) -> SetUpFile:
         """Write a workflow for GitHub, or print the job for GitLab's pipeline.
 
         Raises:
@@ -154,17 +154,17 @@ class Setup:
         gitlab = self._path(".gitlab-ci.yml")
         if os.path.isfile(gitlab):
             if "gblock" in _read(gitlab):
-                return Step(gitlab, "has gblock already")
-            return Step(gitlab, f"is left as it is; add this job:\n{GITLAB}")
+                return SetUpFile(gitlab, "has gblock already")
+            return SetUpFile(gitlab, f"is left as it is; add this job:\n{GITLAB}")
         workflow = self._path(".github/workflows/gblock.yml")
         if os.path.exists(workflow) and not self._force:
-            return Step(workflow, "exists already; --force replaces it")
+            return SetUpFile(workflow, "exists already; --force replaces it")
         try:
             os.makedirs(os.path.dirname(workflow), exist_ok=True)
         except OSError as error:
             raise UserError(workflow, f"cannot be written: {error.strerror}") from None
         write(workflow, _WORKFLOW)
-        return Step(workflow, "written")
+        return SetUpFile(workflow, "written")
 
     def _lines(self) -> Iterator[str]:
         if os.path.isdir(self._path("src")):

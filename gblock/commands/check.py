@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gblock.engine import Request
     from gblock.observations import Observations
 
-_MANY = 300
+_LARGE_CHECK = 300
 """Files: after a larger check the memory is left to the system."""
 _COUNTED = ("text", "concise", "json")
 """Formats that statistics are written in."""
@@ -55,7 +55,7 @@ def run(options: Options) -> int:
     if options.fix or options.diff:
         from gblock.commandline import fixing
 
-        with _Progress(options) as progress:
+        with _CheckProgress(options) as progress:
             return fixing.fix(options, request, progress)
     return _checked(options, request, targets, shown, answers)
 
@@ -79,11 +79,11 @@ def _checked(
     from gblock import engine
     from gblock.commandline import reporting
 
-    with _Progress(options) as progress:
+    with _CheckProgress(options) as progress:
         checked = engine.Check(request, progress)
         report = checked.report()
         # Before the collector is on again, which would look at all of it.
-        if report.files_checked > _MANY:
+        if report.files_checked > _LARGE_CHECK:
             _leave_to_the_system(checked)
     if options.add_ignore:
         from gblock.commandline import ignoring
@@ -229,7 +229,7 @@ def _request(options: Options, config: Config, stdin: tuple[str, bytes] | None) 
     )
 
 
-class _Progress:
+class _CheckProgress:
     """Shows how far a check is, on a terminal, and looks for no garbage meanwhile."""
 
     def __init__(self, options: Options) -> None:

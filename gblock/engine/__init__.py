@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Related
     from gblock.engine.baseline import Baseline
-    from gblock.engine.found import Found
+    from gblock.engine.found import CheckResults
     from gblock.engine.inspection import Inspection
     from gblock.engine.suppressions import Suppressions
     from gblock.observations import Confirmation, Observations
@@ -134,9 +134,9 @@ class Check:
             own_blockers=self._wanted.outlines.own_ids,
         )
 
-    def _found(self) -> Found:
+    def _found(self) -> CheckResults:
         """Check the files, and return what there is before anything of it is compared."""
-        from gblock.engine.found import Found
+        from gblock.engine.found import CheckResults
 
         request, codebase = self._request, self.codebase
         try:
@@ -170,7 +170,7 @@ class Check:
             from gblock.engine import grammar
 
             notes += filter(None, [grammar.note(codebase.root)])
-        return Found(
+        return CheckResults(
             diagnostics=sorted_out.reported,
             hidden=sorted_out.suppressed,
             rows=sorted_out.rows,
@@ -184,10 +184,10 @@ class Check:
             invalid=len(invalid),
         )
 
-    def _found_in_units(self) -> Found | None:
+    def _found_in_units(self) -> CheckResults | None:
         """Check each unit of a large repository by itself; return None if it is one project."""
         request, codebase = self._request, self.codebase
-        if len(codebase.modules.files) <= files.MANY or not codebase.covers_project:
+        if len(codebase.modules.files) <= files.LARGE_TREE or not codebase.covers_project:
             return None
         if not request.in_units:
             return None
@@ -201,7 +201,7 @@ class Check:
             found.notes[:] = dict.fromkeys((*codebase.notes, *found.notes))
         return found
 
-    def _in_own_settings(self) -> Found:
+    def _in_own_settings(self) -> CheckResults:
         """Check the files, and hide what the unit's own baseline and severity hide."""
         found = self._found()
         config, request = self._request.config, self._request
@@ -500,7 +500,7 @@ def _reason_to_hide(
     return None
 
 
-def _found_in_unit(request: Request, unit: Unit) -> Found:
+def _found_in_unit(request: Request, unit: Unit) -> CheckResults:
     """Check one unit of a repository."""
     return Check(request, unit=unit)._in_own_settings()  # noqa: SLF001 - it is this module's
 

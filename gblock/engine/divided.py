@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 
 from gblock import config, units
-from gblock.engine.found import Found, merged
+from gblock.engine.found import CheckResults, merged
 from gblock.engine.jobs import Jobs
 from gblock.files import relative_name
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.engine.request import Request
 
-    Look = Callable[[Request, units.Unit], Found]
+    Look = Callable[[Request, units.Unit], CheckResults]
     """Checks the paths of a request, which are one unit, or what belongs to none."""
 
 _TOGETHER = 300
@@ -42,14 +42,14 @@ class Divided:
         self._look = look
         self._whole = units.Monorepo(codebase.root, codebase.modules.files, request.config)
 
-    def found(self) -> Found | None:
+    def found(self) -> CheckResults | None:
         """Check each unit, and return what is found in all; None if there are none."""
         directories = self._whole.directories
         if not directories:
             return None
         self._load()
         self._whole.prepare()
-        parts: dict[str, Found] = {}
+        parts: dict[str, CheckResults] = {}
         jobs = Jobs(self._request.jobs)
         if jobs.number == 1:
             parts.update(self._several(self._places()))
@@ -61,11 +61,11 @@ class Divided:
                 parts.update(job.result())
         return merged([parts[directory] for directory in self._places()])
 
-    def _work(self, directories: list[str]) -> Callable[[], dict[str, Found]]:
+    def _work(self, directories: list[str]) -> Callable[[], dict[str, CheckResults]]:
         return lambda: self._several(directories)
 
-    def _several(self, directories: Iterable[str]) -> dict[str, Found]:
-        parts: dict[str, Found] = {}
+    def _several(self, directories: Iterable[str]) -> dict[str, CheckResults]:
+        parts: dict[str, CheckResults] = {}
         for directory in directories:
             if parts:
                 gc.collect()  # the collector is off during a check

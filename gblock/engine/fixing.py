@@ -28,7 +28,7 @@ _ROUNDS = 30
 """More are needed only where calls are nested deeper than this."""
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file that fixes change."""
 
     path: str
@@ -43,7 +43,7 @@ class Fixed(NamedTuple):
 
     check: Check
     report: Report
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     """In the order of the files' names; nothing has been written."""
 
 
@@ -70,7 +70,7 @@ def fixed(
     return rounds.result()
 
 
-def write(changes: Iterable[Change]) -> list[Problem]:
+def write(changes: Iterable[FileChange]) -> list[Problem]:
     """Write what changed, each file in one step, and return the files that could not be written.
 
     A file that changed since it was read stays as it is.
@@ -141,7 +141,7 @@ class _Rounds:
     def result(self) -> Fixed:
         """Return the last report, and the files that changed."""
         changes = [
-            Change(path, self._names[path], data, self._given[path])
+            FileChange(path, self._names[path], data, self._given[path])
             for path, data in self._before.items()
             if self._given.get(path, data) != data
         ]

@@ -11,7 +11,7 @@ else:
     from gblock.lean import NamedTuple
 
 
-class Found(NamedTuple):
+class CheckResults(NamedTuple):
     """The results of a check, or of one unit of it; picklable."""
 
     diagnostics: list[Diagnostic]
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     """The number of files that can be read but not parsed."""
 
 
-def merged(parts: list[Found]) -> Found:
+def merged(parts: list[CheckResults]) -> CheckResults:
     """Return the results of all units; what several report of shared code is taken once.
 
     Args:
@@ -49,7 +49,7 @@ def merged(parts: list[Found]) -> Found:
         for kept in part.hidden:
             hidden.setdefault((*key_of(kept.diagnostic), kept.reason), kept)
         rows.update(part.rows)
-    return Found(
+    return CheckResults(
         list(weightiest.values()),
         list(hidden.values()),
         rows,

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from gblock.catalog.lookup import Catalog
     from gblock.observations import Observations, Selection
-    from gblock.observations.sources import Source
+    from gblock.observations.sources import RecordSource
 
-    Share = list[tuple[int, Source]]
+    Share = list[tuple[int, RecordSource]]
 
 _WORTH = 4_000_000
 """Bytes of records for each process: below, a process costs more than it saves."""
@@ -50,7 +50,7 @@ def _read(share: Share, catalog: Catalog, selection: Selection) -> observations.
     return observations.read_part(share, catalog, selection)
 
 
-def _shares(found: Sequence[Source], number: int) -> list[Share]:
+def _shares(found: Sequence[RecordSource], number: int) -> list[Share]:
     """Return the sources with their numbers, in shares of about equal size."""
     shares: list[tuple[int, int, Share]] = [(0, index, []) for index in range(number)]
     by_size = sorted(enumerate(found), key=lambda pair: -pair[1].size)

@@ -34,9 +34,9 @@ else:
 _GEVENT = tuple(word.encode() for word in WORDS)
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
-_FEW = 4
+_WORTH_A_PROCESS = 4
 """Files: for fewer no second process is worth its start."""
-_VERY_MANY = 1000
+_WORTH_DIVIDING = 1000
 """Files: in a larger project two processes look at half of them each, before any is parsed."""
 _OTHERS = (1, 3)
 """Of five files that do not hang together those that the other process searches: starting it
@@ -84,7 +84,7 @@ class Plan:
         Returns:
             The inspection, None if no file needed one, and the files, in order.
         """
-        if len(self._modules.files) > _VERY_MANY:
+        if len(self._modules.files) > _WORTH_DIVIDING:
             self._survey()
         chosen = self._chosen()
         if self._is_silent:
@@ -105,7 +105,7 @@ class Plan:
             inspection, readable = self._looked_apart(taken)
             checked = check()
         else:
-            many = bool(chosen) and len(dropped) > _FEW
+            many = bool(chosen) and len(dropped) > _WORTH_A_PROCESS
             inspection, readable, job = self._looked_in_order(
                 taken, marked, check if many else None
             )
@@ -292,7 +292,7 @@ class Plan:
         # It summarizes more of them, because this one has to load the catalog meanwhile.
         first, second = taken[: len(taken) // 3], taken[len(taken) // 3 :]
         ahead = None
-        if len(second) > _FEW:
+        if len(second) > _WORTH_A_PROCESS:
             ahead = self._jobs.add(lambda: self._modules.summaries(second))
         checked = self._jobs.add(check) if check else None
         readable = [path for path in first if self._is_readable(path)]
@@ -317,7 +317,7 @@ class Plan:
             return None, []
         mine, others = taken, list[str]()
         searched = None
-        if len(taken) > 2 * _FEW:
+        if len(taken) > 2 * _WORTH_A_PROCESS:
             others = [path for number, path in enumerate(taken) if number % 5 in _OTHERS]
             mine = [path for number, path in enumerate(taken) if number % 5 not in _OTHERS]
             searched = self._jobs.add(lambda: self._searched(others))

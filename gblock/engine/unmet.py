@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gblock.config import Config
 
 _WILD = frozenset("*?[!\\")
-_MANY = 2_000
+_DIRECTORIES_LIMIT = 2_000
 """Directories: in a larger tree a name without a directory is not searched for."""
 
 
@@ -58,6 +58,6 @@ def _is_anywhere(pattern: str, root: str, files: Collection[str]) -> bool:
     if "/" in pattern.rstrip("/"):
         return False
     directories = {os.path.dirname(path) for path in files}
-    return len(directories) > _MANY or any(
+    return len(directories) > _DIRECTORIES_LIMIT or any(
         opened.exists(os.path.join(directory, name)) for directory in directories
     )

@@ -9,7 +9,7 @@ from gblock.diagnostics import Diagnostic, Edit, Repair
 from gblock.fixes.tree import Tree
 
 
-class Place(NamedTuple):
+class CallInFile(NamedTuple):
     """A call in its file."""
 
     tree: Tree
@@ -30,7 +30,7 @@ class Place(NamedTuple):
         return self.path[self.path.index(self.statement) + 1 : -1]
 
 
-def place(diagnostic: Diagnostic, tree: Tree | None) -> Place | None:
+def place(diagnostic: Diagnostic, tree: Tree | None) -> CallInFile | None:
     """Return the call of a diagnostic; None where no plain call stands there, or it is awaited."""
     if tree is None:
         return None
@@ -41,7 +41,7 @@ def place(diagnostic: Diagnostic, tree: Tree | None) -> Place | None:
     statement = next((node for node in reversed(path) if isinstance(node, ast.stmt)), None)
     if statement is None or not isinstance(call, ast.Call):
         return None
-    return Place(tree, path, call, statement)
+    return CallInFile(tree, path, call, statement)
 
 
 class Bound(NamedTuple):
@@ -64,7 +64,7 @@ def bound(call: ast.Call, repair: Repair) -> Bound | None:
     return Bound(next(named, None))
 
 
-def without_wait(place: Place, repair: Repair) -> Edit | None:
+def without_wait(place: CallInFile, repair: Repair) -> Edit | None:
     """Return the edit that gives a call a timeout of 0, None where that is not sure."""
     tree, call = place.tree, place.call
     found = bound(call, repair)

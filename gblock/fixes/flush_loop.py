@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.calls import Place
+    from gblock.fixes.calls import CallInFile
     from gblock.fixes.tree import Tree
 
 _DEADLINE = "deadline"
@@ -67,7 +67,7 @@ def edits(
     return imports.joined([*changed, *needed])
 
 
-def _is_first(place: Place) -> bool:
+def _is_first(place: CallInFile) -> bool:
     """Return whether the call is what its statement evaluates first, and always."""
     statement, call = place.statement, place.call
     if isinstance(statement, (ast.Expr, ast.Return)):
@@ -85,12 +85,12 @@ def _is_first(place: Place) -> bool:
     return False
 
 
-def _is_elif(place: Place, statement: ast.If) -> bool:
+def _is_elif(place: CallInFile, statement: ast.If) -> bool:
     line = place.tree.lines[statement.lineno - 1]
     return line.lstrip().startswith("elif")
 
 
-def _is_open(place: Place) -> bool:
+def _is_open(place: CallInFile) -> bool:
     """Return whether lines can be added before the statement, in a function or a module."""
     tree, statement = place.tree, place.statement
     if isinstance(statement, ast.If):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.calls import Place
+    from gblock.fixes.calls import CallInFile
     from gblock.fixes.tree import Tree
 
 _SLEEP = "{name}.sleep(0.01)"
@@ -58,7 +58,7 @@ def edits(
     return [quick, *added, *(imported.edits if added else ())]
 
 
-def _loop(place: Place) -> ast.While | None:
+def _loop(place: CallInFile) -> ast.While | None:
     """Return the ``while`` whose turn makes the call, if nothing else is around it."""
     within: ast.AST = place.statement
     for node in reversed(place.around):
@@ -89,7 +89,7 @@ def _counts(test: ast.expr) -> bool:
     return False
 
 
-def _others(place: Place, loop: ast.While) -> list[ast.stmt]:
+def _others(place: CallInFile, loop: ast.While) -> list[ast.stmt]:
     """Return what else a turn of the loop runs, before and after the statement of the call."""
     found: list[ast.stmt] = []
     node: ast.AST = place.statement
@@ -102,7 +102,7 @@ def _others(place: Place, loop: ast.While) -> list[ast.stmt]:
     return found
 
 
-def _behind(place: Place, loop: ast.While, sleep: str) -> list[Edit] | None:
+def _behind(place: CallInFile, loop: ast.While, sleep: str) -> list[Edit] | None:
     """Return the sleep behind a call in a loop that does nothing else."""
     tree, statement = place.tree, place.statement
     others = _others(place, loop)
@@ -114,7 +114,7 @@ def _behind(place: Place, loop: ast.While, sleep: str) -> list[Edit] | None:
     return [tree.inserted(end + 1, f"{tree.indent(statement)}{sleep}\n")]
 
 
-def _where_missing(place: Place, loop: ast.While, sleep: str) -> list[Edit] | None:
+def _where_missing(place: CallInFile, loop: ast.While, sleep: str) -> list[Edit] | None:
     """Return the sleep in the branch for a missing message."""
     missing = _missing(place)
     if missing is None or not all(map(calls.is_quiet, missing.body)):
@@ -130,7 +130,7 @@ def _where_missing(place: Place, loop: ast.While, sleep: str) -> list[Edit] | No
     return _added(place.tree, missing, sleep)
 
 
-def _before(place: Place, loop: ast.While) -> list[ast.stmt]:
+def _before(place: CallInFile, loop: ast.While) -> list[ast.stmt]:
     """Return what a turn of the loop runs before the statement of the call."""
     found: list[ast.stmt] = []
     node: ast.AST = place.statement
@@ -144,7 +144,7 @@ def _before(place: Place, loop: ast.While) -> list[ast.stmt]:
     return found
 
 
-def _missing(place: Place) -> _Missing | None:
+def _missing(place: CallInFile) -> _Missing | None:
     """Return the branch that a missing message takes."""
     statement, call = place.statement, place.call
     if isinstance(statement, ast.If):

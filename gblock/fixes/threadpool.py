@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.calls import Place
+    from gblock.fixes.calls import CallInFile
     from gblock.fixes.tree import Tree
 
 _APPLY = "{name}.get_hub().threadpool.apply"
@@ -49,7 +49,7 @@ def edits(
     return [tree.replaced(start, end, _written(place, call, apply)), *imported.edits]
 
 
-def _can_be_handed_over(place: Place) -> bool:
+def _can_be_handed_over(place: CallInFile) -> bool:
     """Return whether a call stands where it may wait, and hands over no code of the project's."""
     functions = [n for n in place.path if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if functions and isinstance(functions[-1], ast.AsyncFunctionDef):
@@ -79,7 +79,7 @@ def _parsed(code: str) -> cst.Call | None:
     return None
 
 
-def _written(place: Place, call: cst.Call, apply: str) -> str:
+def _written(place: CallInFile, call: cst.Call, apply: str) -> str:
     """Return the new call, on one line where it fits."""
     tree, code = place.tree, place.tree.code(place.call)
     function = _MODULE.code_for_node(call.func)

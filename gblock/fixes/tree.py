@@ -17,7 +17,7 @@ _FEWEST, _MOST = 88, 120
 """Columns: a file whose longest line is shorter or longer is taken to have these."""
 
 
-class Block(NamedTuple):
+class StatementBlock(NamedTuple):
     """Statements that follow one another, and one of them."""
 
     statements: list[ast.stmt]
@@ -87,13 +87,13 @@ class Tree:
             return None
         return path
 
-    def block_of(self, path: list[ast.AST], node: ast.AST) -> Block | None:
+    def block_of(self, path: list[ast.AST], node: ast.AST) -> StatementBlock | None:
         """Return the statements among which a statement of a path stands."""
         owner = path[path.index(node) - 1]
         for _, value in ast.iter_fields(owner):
             if isinstance(value, list) and any(one is node for one in value):
                 index = next(i for i, one in enumerate(value) if one is node)
-                return Block(value, index) if isinstance(node, ast.stmt) else None
+                return StatementBlock(value, index) if isinstance(node, ast.stmt) else None
         return None
 
     # -- lines

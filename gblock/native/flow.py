@@ -19,7 +19,7 @@ _MOST_CASES = 512
 """The limits of a function's jumps, and of the blocks that a switch's table may lead to."""
 
 
-class Block(NamedTuple):
+class BasicBlock(NamedTuple):
     """Instructions that run one after the other."""
 
     start: int
@@ -28,7 +28,7 @@ class Block(NamedTuple):
     """The starts of the blocks that may run next; none at the function's end."""
 
 
-def blocks(image: Image, start: int) -> dict[int, Block]:
+def blocks(image: Image, start: int) -> dict[int, BasicBlock]:
     """Return the blocks of the function at `start`, by their start."""
     body = image.body(start)
     turns = scanning.turns(image, start)
@@ -37,7 +37,7 @@ def blocks(image: Image, start: int) -> dict[int, Block]:
     return _blocks(start, start + len(body), turns)
 
 
-def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, Block]:
+def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, BasicBlock]:
     inside = {
         turn.target for turn in turns if turn.kind in (JUMP, BRANCH) and start <= turn.target < end
     }
@@ -51,7 +51,7 @@ def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, Block]:
     ]
     del free[_MOST_CASES:]
     by_end = {turn.after: turn for turn in turns}
-    found: dict[int, Block] = {}
+    found: dict[int, BasicBlock] = {}
     for at, one in enumerate(starts):
         stop = starts[at + 1] if at + 1 < len(starts) else end
         turn = by_end.get(stop)
@@ -66,5 +66,5 @@ def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, Block]:
                 following = tuple(free)
             else:
                 following = ()
-        found[one] = Block(one, stop, following)
+        found[one] = BasicBlock(one, stop, following)
     return found

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from gblock.native import waits
-from gblock.native.linking import Node, Program, Step, Target
+from gblock.native.linking import Invocation, Node, Program, Target
 
 HELD, RELEASED, TAKEN = "held", "released", "taken"
 """`TAKEN`: held again inside a part that had released it (`PyGILState_Ensure`)."""
@@ -176,7 +176,9 @@ class Gil:
         self._effects[key] = effect
         return effect
 
-    def _states(self, node: Node, state: str, depth: int) -> list[tuple[Step, frozenset[str]]]:
+    def _states(
+        self, node: Node, state: str, depth: int
+    ) -> list[tuple[Invocation, frozenset[str]]]:
         """Yield the calls of a function, each with the possible states of the GIL."""
         steps = self._program.steps(node)
         changing = {
@@ -186,13 +188,13 @@ class Gil:
             self._exits[node, state] = {state}
             return [(step, frozenset({state})) for step in steps]
         graph = self._program.blocks(node)
-        inside: dict[int, list[Step]] = {}
+        inside: dict[int, list[Invocation]] = {}
         starts = sorted(graph)
         for step in steps:
             inside.setdefault(starts[bisect_right(starts, step.at) - 1], []).append(step)
         entered: dict[int, set[str]] = {node.address: {state}}
         todo = [node.address]
-        met: dict[Step, set[str]] = {}
+        met: dict[Invocation, set[str]] = {}
         exits: set[str] = set()
         while todo:
             block = graph[todo.pop()]
@@ -216,14 +218,14 @@ class Gil:
         self._exits[node, state] = exits
         return [(step, frozenset(met[step])) for step in steps if step in met]
 
-    def _handed(self, node: Node, step: Step) -> int:
+    def _handed(self, node: Node, step: Invocation) -> int:
         """Return the waits of the functions that a call passes, which the callee may call."""
         mask = 0
         for target in step.handed:
             mask |= self.reach(target, node.image).waits
         return mask
 
-    def _changes(self, node: Node, step: Step, state: str, depth: int) -> bool:
+    def _changes(self, node: Node, step: Invocation, state: str, depth: int) -> bool:
         """Return whether a call may change the state of the GIL."""
         return any(
             self._called(node, target, state, depth).leaves != {state}

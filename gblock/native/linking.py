@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gblock.native.flow import Block
+    from gblock.native.flow import BasicBlock
 
 _RUNTIME = re.compile(
     r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|resolv|util|nsl|anl|atomic|gomp|python[\d.]*)\b|ld-linux"
@@ -65,7 +65,7 @@ Target = Node | str | None
 """A function, an import that nothing here defines, or None for an unknown pointer."""
 
 
-class Step(NamedTuple):
+class Invocation(NamedTuple):
     """One call of a function."""
 
     targets: tuple[Target, ...]
@@ -95,7 +95,7 @@ class Program:
         """Libraries that are required and were not found, or not read."""
         self._needs: list[list[int]] = []
         self._read = read
-        self._steps: dict[Node, tuple[Step, ...]] = {}
+        self._steps: dict[Node, tuple[Invocation, ...]] = {}
         self._resolved: dict[tuple[int, str], Node | str] = {}
         self._tables: dict[int, tuple[dict[int, int], frozenset[int]]] = {}
         self._shared: dict[int, bool] = {}
@@ -104,7 +104,7 @@ class Program:
         self.constructors: dict[int, tuple[int, ...]] = {}
         """By the address of a type, the addresses of the functions that a call of it runs."""
         self._codes: dict[Node, Code] = {}
-        self._blocks: dict[Node, dict[int, Block]] = {}
+        self._blocks: dict[Node, dict[int, BasicBlock]] = {}
         self._targets: dict[tuple[int, int | str], Target] = {}
         self._taking: dict[tuple[Node, int], bool] = {}
         try:
@@ -223,7 +223,7 @@ class Program:
 
     # -- calls
 
-    def blocks(self, node: Node) -> dict[int, Block]:
+    def blocks(self, node: Node) -> dict[int, BasicBlock]:
         """Return the control-flow graph of a function."""
         found = self._blocks.get(node)
         if found is None:
@@ -231,7 +231,7 @@ class Program:
             found = self._blocks[node] = flow.blocks(image, node.address)
         return found
 
-    def steps(self, node: Node) -> tuple[Step, ...]:
+    def steps(self, node: Node) -> tuple[Invocation, ...]:
         """Return the calls of a function, in the order of its code."""
         found = self._steps.get(node)
         if found is None:
@@ -244,27 +244,27 @@ class Program:
             found = self._codes[node] = scanning.read(self.images[node.image], node.address)
         return found
 
-    def _scanned(self, node: Node) -> tuple[Step, ...]:
+    def _scanned(self, node: Node) -> tuple[Invocation, ...]:
         image = self.images[node.image]
         read = self._code(node)
         handed = self._handed(node, read) if node.image == 0 else ()
-        steps: list[Step] = []
+        steps: list[Invocation] = []
         for target, returns, at in read.calls:
             if isinstance(target, Pointer):
-                steps.append(Step(self._through(node.image, target), returns, at))
+                steps.append(Invocation(self._through(node.image, target), returns, at))
                 continue
             one = self.node(node.image, target)
             if isinstance(one, Node):
                 is_own = one.image == node.image  # other libraries mostly store their arguments
                 takes = handed if handed and is_own and self._calls_what_it_is_handed(one) else ()
-                steps.append(Step((one,), returns, at, takes))
+                steps.append(Invocation((one,), returns, at, takes))
             elif one in _CALLS_BY_NAME and node.image == 0 and self.by_name:
-                steps.append(Step((one, *self._called_by_name(image, read)), returns, at))
+                steps.append(Invocation((one, *self._called_by_name(image, read)), returns, at))
             elif one in _CALLS_OF_OBJECTS and node.image == 0 and self.constructors:
                 made = [Node(0, f) for a in read.data for f in self.constructors.get(a, ())]
-                steps.append(Step((one, *dict.fromkeys(made)), returns, at))
+                steps.append(Invocation((one, *dict.fromkeys(made)), returns, at))
             else:
-                steps.append(Step((one,), returns, at))
+                steps.append(Invocation((one,), returns, at))
         if any(not waits.ENTROPY.isdisjoint(step.targets) for step in steps):
             names = {target for step in steps for target in step.targets}
             if waits.RANDOM & (names | {*read.imports}) or any(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gblock.native.image import Image
 
-MOST = 50_000
+METHODS_LIMIT = 50_000
 """The limit of methods that are read of one module."""
 
 
@@ -87,11 +87,11 @@ class Tables:
         self._specs: dict[int, str] = {}
 
     def methods(self) -> list[Method]:
-        """Return all methods, at most `MOST`."""
+        """Return all methods, at most `METHODS_LIMIT`."""
         found: dict[Method, None] = {}
         for method in self._all():
             found.setdefault(method)
-            if len(found) >= MOST:
+            if len(found) >= METHODS_LIMIT:
                 break
         # Cython defines methods a second time, without a table.
         owned = {(method.name, method.address) for method in found if method.in_class}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MODULE = (".so",)
 
 
-class Found(NamedTuple):
+class NativeMethod(NamedTuple):
     """One native method."""
 
     symbol: str
@@ -31,7 +31,7 @@ class Module(NamedTuple):
     name: str
     """Its dotted name."""
     reading: ModuleReading
-    methods: tuple[Found, ...]
+    methods: tuple[NativeMethod, ...]
     """Each name once; of several functions with the name, the one of the surest tier."""
 
 
@@ -43,7 +43,7 @@ class Package(NamedTuple):
     modules: tuple[Module, ...]
 
     @property
-    def methods(self) -> tuple[Found, ...]:
+    def methods(self) -> tuple[NativeMethod, ...]:
         """All methods of all modules."""
         return tuple(found for module in self.modules for found in module.methods)
 
@@ -106,7 +106,7 @@ def _module(file: str, read: ModuleReading) -> Module:
         known = found.get(symbol)
         if known is None or _rank(one) < _rank(known):
             found[symbol] = one
-    return Module(file, name, read, tuple(Found(*item) for item in sorted(found.items())))
+    return Module(file, name, read, tuple(NativeMethod(*item) for item in sorted(found.items())))
 
 
 def _rank(one: Reading) -> int:

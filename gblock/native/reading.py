@@ -181,7 +181,7 @@ def _described(
     )
 
 
-class Library:
+class SharedLibrary:
     """A shared library whose functions Python code calls directly, as ``ctypes`` does.
 
     Args:

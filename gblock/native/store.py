@@ -29,7 +29,7 @@ _MOST_BYTES = 64 << 20
 """The limit of all entries in bytes; the least recently used are removed first."""
 _MOST_FILES = 20_000
 """The limit of files whose digests are remembered."""
-_FEW = 4
+_MODULES_EACH = 4
 """The number of modules that one process reads."""
 _INDEX = "digests"
 _CHUNK = 1 << 20
@@ -199,7 +199,7 @@ def read_all(
             found[path] = known
     # The largest first, so that no process ends with a large one alone.
     todo = sorted({p for p in asked if p not in found}, key=_size, reverse=True)
-    number = 1 if share is None or len(todo) < _FEW else share.number
+    number = 1 if share is None or len(todo) < _MODULES_EACH else share.number
     parts = [todo[at::number] for at in range(number)]
     handed = [share.add(_Work(part)) for part in parts[1:]] if share is not None else []
     results = [_Work(parts[0])(), *(job.result() for job in handed)]

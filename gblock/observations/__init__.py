@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gblock.catalog.lookup import Catalog
-    from gblock.observations.sources import Source, Unread
+    from gblock.observations.sources import RecordSource, Unread
 
 __all__ = [
     "BLAMELESS",
@@ -81,7 +81,7 @@ def read(
 
 
 def read_part(
-    numbered: Iterable[tuple[int, Source]], catalog: Catalog, selection: Selection
+    numbered: Iterable[tuple[int, RecordSource]], catalog: Catalog, selection: Selection
 ) -> Part:
     """Read some sources.
 

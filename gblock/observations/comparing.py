@@ -15,7 +15,7 @@ _FACTOR = 1.5
 WORDS = ("new", "worse", "better", "gone", "same")
 
 
-class Change(NamedTuple):
+class SiteChange(NamedTuple):
     """One call site before and after."""
 
     word: str
@@ -27,7 +27,7 @@ class Change(NamedTuple):
     after: float
 
 
-def compared(before: Observations, after: Observations) -> tuple[Change, ...]:
+def compared(before: Observations, after: Observations) -> tuple[SiteChange, ...]:
     """Return the changes, in the order of `WORDS`, by seconds descending.
 
     Sites are the same if file name, function and call are equal: lines shift and checkouts move.
@@ -46,7 +46,7 @@ def compared(before: Observations, after: Observations) -> tuple[Change, ...]:
         else:
             ratio = now / was if was else _FACTOR
             word = "worse" if ratio >= _FACTOR else "better" if ratio <= 1 / _FACTOR else "same"
-        changes.append(Change(word, site, was, now))
+        changes.append(SiteChange(word, site, was, now))
     changes.sort(key=lambda change: (WORDS.index(change.word), -max(change.before, change.after)))
     return tuple(changes)
 

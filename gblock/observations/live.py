@@ -77,7 +77,7 @@ def observed(target: Target, catalog: Catalog, now: float, since: float) -> Obse
     return observations.combined([part], catalog)
 
 
-def _is_of(source: sources.Source, target: Target) -> bool:
+def _is_of(source: sources.RecordSource, target: Target) -> bool:
     if target.pid is None:
         return True
     return source.name.rpartition("-")[0].endswith(f"-{target.pid}")

@@ -94,7 +94,7 @@ class SiteSeen(_Record, frozen=True, tag="site"):
     """True if the stack is that of the `spawn`: C code without a frame ran."""
 
 
-class Progress(_Record, frozen=True, tag="progress"):
+class BlockInProgress(_Record, frozen=True, tag="progress"):
     """A block in progress."""
 
     t: _Time
@@ -188,7 +188,7 @@ class Watched(_Record, frozen=True, tag="watched"):
     blocked: _Seconds = 0.0
 
 
-Record = Start | BlockEnd | SiteSeen | Progress | Heartbeat | Total | End | Sum | Watched
+Record = Start | BlockEnd | SiteSeen | BlockInProgress | Heartbeat | Total | End | Sum | Watched
 
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 

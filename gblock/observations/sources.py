@@ -42,7 +42,7 @@ class Unread(NamedTuple):
     """The reason why the file could not be read to its end."""
 
 
-class Source:
+class RecordSource:
     """The files of one process: their lines, and then the unreadable parts."""
 
     def __init__(self, name: str, files: tuple[str, ...]) -> None:
@@ -148,7 +148,7 @@ def found(paths: Iterable[str]) -> list[str]:
 _PART = re.compile(r"(?P<name>.+)\.jsonl(?:\.(?P<age>\d+|old))?", re.DOTALL)
 
 
-def sources(paths: Iterable[str]) -> Iterator[Source]:
+def sources(paths: Iterable[str]) -> Iterator[RecordSource]:
     """Yield the record files, grouped by process, the oldest first."""
     groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for path in found(paths):
@@ -158,7 +158,7 @@ def sources(paths: Iterable[str]) -> Iterator[Source]:
         number = 1 if age == "old" else int(age[:9])
         groups.setdefault((folder, name), []).append((-number, path))
     for (_, name), members in groups.items():
-        yield Source(name, tuple(path for _, path in sorted(members)))
+        yield RecordSource(name, tuple(path for _, path in sorted(members)))
 
 
 def whole(start: bytes, seconds: bytes, rest: bytes) -> bytes:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from gblock.observations.gathering import HOUR
 from gblock.observations.records import (
     BlockEnd,
+    BlockInProgress,
     End,
     Heartbeat,
-    Progress,
     SiteSeen,
     Start,
     Sum,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gblock.observations.gathering import Gatherer, Group
     from gblock.observations.records import Record
     from gblock.observations.runs import Key, Pattern
-    from gblock.observations.sources import Line, Source
+    from gblock.observations.sources import Line, RecordSource
 
 _HEARTBEAT = 60.0
 _SILENT = "no end and no heartbeat: the process was killed, or its probe died"
@@ -68,7 +68,7 @@ class Story:
 
     def __init__(
         self,
-        source: Source,
+        source: RecordSource,
         now: float,
         gatherer: Gatherer,
         number: int,
@@ -83,7 +83,7 @@ class Story:
         self._since, self._until = since, until
         self._sites: dict[int | None, SiteSeen] = {}
         self._groups: dict[Key, Group] = {}
-        self._lasting: dict[int | None, Progress] = {}
+        self._lasting: dict[int | None, BlockInProgress] = {}
         self._start: Start | None = None
         self._beats: list[float] = []
         self._failed: End | None = None
@@ -200,7 +200,7 @@ class Story:
         self._see(record.t)
         if isinstance(record, Total):
             self._total(record, self._place)
-        elif isinstance(record, Progress):
+        elif isinstance(record, BlockInProgress):
             self._lasting[record.site] = record
         elif isinstance(record, Heartbeat):
             if record.blocks < self._counted:
@@ -388,7 +388,7 @@ class Story:
         self._blocks += lane.times
         self._blocked += lane.seconds
 
-    def _leave(self, progress: Progress) -> None:
+    def _leave(self, progress: BlockInProgress) -> None:
         """Count a block without a recorded end."""
         begun = max(progress.t - progress.elapsed, 0.0)
         if not self._is_inside(begun):
@@ -490,7 +490,7 @@ def _is_gone(start: Start, last: float) -> bool:
         return False
 
 
-def _is_end(site: int | None, start: float, seconds: float, progress: Progress) -> bool:
+def _is_end(site: int | None, start: float, seconds: float, progress: BlockInProgress) -> bool:
     """Return whether a finished block is the one that was recorded while in progress.
 
     The site may differ or be missing: for a long block it is known only at the end.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gblock.project.reading.imports import ImportLine
 
 FORMATS = ("text", "json")
-_FEW = 3
+_BLOCKERS_NAMED = 3
 """The number of blockers named for each distribution, unless there are few more."""
 _HEAD = ("distribution", "verdict", "imported by")
 _STYLES = {
@@ -125,8 +125,8 @@ def _blockers(label: str, blockers: Sequence[Blocker]) -> str:
     if not blockers:
         return ""
     names = [blocker.id for blocker in blockers]
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW + 1 else ""
-    text = ", ".join(names[:_FEW] if more else names) + more
+    more = f" and {len(names) - _BLOCKERS_NAMED} more" if len(names) > _BLOCKERS_NAMED + 1 else ""
+    text = ", ".join(names[:_BLOCKERS_NAMED] if more else names) + more
     return f"{label}: {text}" if label else f"{counted(len(names), 'blocker')}: {text}"
 
 

@@ -20,7 +20,7 @@ _HEADS = {
     "held": "reaches a function that waits with the GIL held",
     "leaves": "releases the GIL for an unknown reason",
 }
-_FEW = 8
+_NAMES_SHOWN = 8
 """The number of names in a line."""
 
 
@@ -71,8 +71,8 @@ def _page(one: MachineCode, everything: bool) -> str:
         lines.append(f"  {tier}: {title}")
         if tier == "leaves" and not everything:
             names = _short(native)
-            more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-            lines.append(f"    {printable(', '.join(names[:_FEW]))}{more}")
+            more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+            lines.append(f"    {printable(', '.join(names[:_NAMES_SHOWN]))}{more}")
             continue
         for each in native:
             lines += _lines(each)

@@ -8,9 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.processes.processes import Process, Processes
 
-_FEW = 3
+_PLACES_SHOWN = 3
 """The number of places shown for each process in the table."""
-_MANY = 4
+_UNPATCHED_NAMED = 4
 """The number of unpatched modules to name; if there are more, the patched ones are named."""
 _COLUMNS = ("PROCESS", "KIND", "GEVENT", "PATCHED", "MODULES", "WHY", "EVIDENCE")
 
@@ -67,8 +67,8 @@ def _block(row: tuple[str, ...], width: int) -> str:
 
 def _row(process: Process, processes: Processes, root: str) -> tuple[str, ...]:
     evidence = [_place(one.path, one.row, root) for one in process.evidence]
-    more = len(evidence) - _FEW
-    shown = ", ".join(evidence[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    more = len(evidence) - _PLACES_SHOWN
+    shown = ", ".join(evidence[:_PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")
     why = process.why
     if process.drivers:
         why += "; " + ", ".join(
@@ -92,7 +92,7 @@ def _patched(process: Process) -> str:
     if process.runs_on_gevent == "no":
         return "-"
     text = process.patched
-    if process.patched == "partial" and len(process.missing) <= _MANY:
+    if process.patched == "partial" and len(process.missing) <= _UNPATCHED_NAMED:
         text += f", not {', '.join(process.missing)}"
     elif process.patched == "partial":
         patched = frozenset[str]().union(*(patch.patched for patch in process.patches))

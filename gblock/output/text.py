@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 # The width of a source line in a report that no terminal wraps.
 _PLAIN_ROOM = 120
-_MOST = 8
+_PLACES_SHOWN = 8
 """The number of further places listed for a cause."""
-_FEW = 3
+_CALLS_SHOWN = 3
 """The number of calls listed that run through a diagnostic."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
@@ -73,19 +73,22 @@ def _sentences(cause: Cause) -> Iterator[tuple[str, str]]:
     if diagnostic.observed:
         yield "observed", observed_sentence(diagnostic.observed)
     through = [one for one in diagnostic.related if one.context]
-    for one in through[:_FEW]:
+    for one in through[:_CALLS_SHOWN]:
         way = " → ".join([*(step.message for step in one.path), one.message])
         yield "through", f"{place(one.filename, one.location)}: {printable(way)}"
-    if len(through) > _FEW:
-        yield "through", f"{len(through) - _FEW} more; --output-format json lists them"
+    if len(through) > _CALLS_SHOWN:
+        yield "through", f"{len(through) - _CALLS_SHOWN} more; --output-format json lists them"
     for related in diagnostic.related:
         if related.context:
             continue
         yield "see", f"{place(related.filename, related.location)}: {printable(related.message)}"
-    for other in cause.others[:_MOST]:
+    for other in cause.others[:_PLACES_SHOWN]:
         yield "also", f"{place(other.filename, other.location)}: {printable(other.message)}"
-    if len(cause.others) > _MOST:
-        yield "also", f"{len(cause.others) - _MOST} more places; --output-format concise lists them"
+    if len(cause.others) > _PLACES_SHOWN:
+        yield (
+            "also",
+            f"{len(cause.others) - _PLACES_SHOWN} more places; --output-format concise lists them",
+        )
 
 
 def _plain(cause: Cause, sources: _Sources, report: Report) -> str:

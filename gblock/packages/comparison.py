@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gblock.packages.machine_code import MachineCode
 
 
-class Change(NamedTuple):
+class MethodChange(NamedTuple):
     """One method that differs between two versions."""
 
     symbol: str
@@ -30,7 +30,7 @@ class Comparison(NamedTuple):
 
     old: MachineCode
     new: MachineCode
-    changes: tuple[Change, ...]
+    changes: tuple[MethodChange, ...]
 
 
 def compare(old: str, new: str, known: Catalog) -> Comparison:
@@ -53,7 +53,7 @@ def _read(path: str, known: Catalog) -> MachineCode:
         return machine_code.of(distribution, known)
 
 
-def _changes(old: MachineCode, new: MachineCode) -> tuple[Change, ...]:
+def _changes(old: MachineCode, new: MachineCode) -> tuple[MethodChange, ...]:
     before = {one.symbol: one for one in old.told}
     after = {one.symbol: one for one in new.told}
     changes = []
@@ -69,8 +69,8 @@ def _changes(old: MachineCode, new: MachineCode) -> tuple[Change, ...]:
         else:
             kind = "changed"
         if now is None:
-            changes.append(Change(symbol, kind, *tiers))
+            changes.append(MethodChange(symbol, kind, *tiers))
         else:
             way = (*now.through, *now.reading.chain)
-            changes.append(Change(symbol, kind, *tiers, now.reading.waits, way))
+            changes.append(MethodChange(symbol, kind, *tiers, now.reading.waits, way))
     return tuple(changes)

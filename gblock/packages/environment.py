@@ -54,7 +54,7 @@ _LONGEST = 1_000_000
 """Characters of a ``.pth`` file or a ``pyvenv.cfg``."""
 _LARGEST = 50_000_000
 """Bytes of a file of metadata; the longest ``RECORD`` in use has a tenth of it."""
-_MOST = 20_000
+_FILES_LIMIT = 20_000
 """Limit of files read from a directory without a list: a checkout may hold anything."""
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
@@ -120,7 +120,7 @@ def read(python: str | None = None) -> Environment:
     Raises:
         UserError: if there is no environment at that path, or its interpreter does not run.
     """
-    here = _Reading(None)
+    here = _Permission(None)
     if python is None:
         return _environment(sys.prefix, _own(), here)
     if os.path.isdir(python):
@@ -162,7 +162,7 @@ def inspect(python: str, border: str) -> Environment:
     Raises:
         UserError: if there is no environment at that path.
     """
-    here = _Reading(border if not leads_out(python, border) else None)
+    here = _Permission(border if not leads_out(python, border) else None)
     if not os.path.lexists(python):
         message = "this does not exist; name a virtual environment or a directory of packages"
         raise UserError(python, message)
@@ -181,7 +181,7 @@ def inspect(python: str, border: str) -> Environment:
     return _environment(python, _directories(directory, here), here)
 
 
-class _Reading:
+class _Permission:
     """The permission to read parts of an environment, and notes on unreadable parts.
 
     Args:
@@ -202,7 +202,7 @@ class _Reading:
         return False
 
 
-def _environment(name: str, paths: list[str], here: _Reading) -> Environment:
+def _environment(name: str, paths: list[str], here: _Permission) -> Environment:
     opened.unbounded()  # packages are installed and removed beside the project
     listed: dict[str, _Listed] = {}
     for found in MetadataPathFinder.find_distributions(DistributionFinder.Context(path=paths)):
@@ -228,7 +228,7 @@ def _own() -> list[str]:
     return [path for path in sys.path if path and os.path.abspath(path) != here]
 
 
-def _directories(directory: str, here: _Reading) -> list[str]:
+def _directories(directory: str, here: _Permission) -> list[str]:
     """Return the directories of an environment's packages.
 
     Raises:
@@ -266,7 +266,7 @@ def _asked(interpreter: str) -> list[str]:
     return [path for path in paths if isinstance(path, str) and os.path.exists(path)]
 
 
-def _sites(directory: str, here: _Reading) -> list[str]:
+def _sites(directory: str, here: _Permission) -> list[str]:
     """Return the directories of packages of an environment; a directory of packages is one."""
     import glob
 
@@ -282,7 +282,7 @@ def _sites(directory: str, here: _Reading) -> list[str]:
     return found + [path for site in found for path in _linked(site, here)]
 
 
-def _bases(directory: str, here: _Reading) -> list[str]:
+def _bases(directory: str, here: _Permission) -> list[str]:
     """Return the installation that a virtual environment also imports from, if any (PEP 405)."""
     filename = os.path.join(directory, "pyvenv.cfg")
     pairs = (line.partition("=") for line in _lines(filename, here))
@@ -294,7 +294,7 @@ def _bases(directory: str, here: _Reading) -> list[str]:
     return [base] if os.path.isabs(base) and here.may(base) else []
 
 
-def _linked(site: str, here: _Reading) -> list[str]:
+def _linked(site: str, here: _Permission) -> list[str]:
     """Return the directories that the ``.pth`` files of a directory of packages add."""
     try:
         names = sorted(os.listdir(site))
@@ -309,14 +309,14 @@ def _linked(site: str, here: _Reading) -> list[str]:
     return [path for path in paths if here.may(path)]
 
 
-def _pth(filename: str, here: _Reading) -> list[str]:
+def _pth(filename: str, here: _Permission) -> list[str]:
     """Return the paths that a ``.pth`` file names; its ``import`` lines are not run."""
     lines = _lines(filename, here)
     paths = [os.path.join(os.path.dirname(filename), line.strip()) for line in lines if line]
     return [os.path.normpath(path) for path in paths if _exists(path)]
 
 
-def _lines(filename: str, here: _Reading) -> list[str]:
+def _lines(filename: str, here: _Permission) -> list[str]:
     """Return the lines of a regular file that may be read, none of any other."""
     if not is_regular(filename) or not here.may(filename):
         return []
@@ -337,7 +337,7 @@ def _exists(path: str) -> bool:
 # -- one distribution
 
 
-def _listed(found: metadata.Distribution, here: _Reading) -> _Listed | None:
+def _listed(found: metadata.Distribution, here: _Permission) -> _Listed | None:
     """Return one distribution from its metadata; if it is unreadable, None and a note."""
     notes = here.notes
     if not here.may(_place(found)):
@@ -390,7 +390,7 @@ def _place(found: metadata.Distribution) -> str:
     return str(getattr(found, "_path", "?"))
 
 
-def _text(found: metadata.Distribution, name: str, here: _Reading) -> str | None:
+def _text(found: metadata.Distribution, name: str, here: _Permission) -> str | None:
     """Return one file of the metadata; None if there is none, or none that can be read."""
     place = _place(found)
     path = os.path.join(place, name)
@@ -406,7 +406,7 @@ def _text(found: metadata.Distribution, name: str, here: _Reading) -> str | None
         return None
 
 
-def _named(found: metadata.Distribution, here: _Reading) -> tuple[str, str, tuple[str, ...]]:
+def _named(found: metadata.Distribution, here: _Permission) -> tuple[str, str, tuple[str, ...]]:
     """Return the name, the version and the distributions that are needed."""
     text = _text(found, "METADATA", here) or _text(found, "PKG-INFO", here) or ""
     head = email.message_from_string(text.partition("\n\n")[0])
@@ -418,7 +418,7 @@ def _named(found: metadata.Distribution, here: _Reading) -> tuple[str, str, tupl
     return name, version, tuple(sorted(always_required(lines)))
 
 
-def _recorded(found: metadata.Distribution, here: _Reading) -> list[str]:
+def _recorded(found: metadata.Distribution, here: _Permission) -> list[str]:
     """Return the files that the installer noted, below the directory of packages."""
     text = _text(found, "RECORD", here)
     if text is not None:
@@ -435,7 +435,7 @@ def _recorded(found: metadata.Distribution, here: _Reading) -> list[str]:
     return [os.path.normpath(os.path.join(base, path)).replace(os.sep, "/") for path in noted]
 
 
-def _top_level(found: metadata.Distribution, here: _Reading) -> list[str]:
+def _top_level(found: metadata.Distribution, here: _Permission) -> list[str]:
     return (_text(found, "top_level.txt", here) or "").split()
 
 
@@ -450,7 +450,7 @@ def _guessed(name: str, base: str) -> list[str]:
     return sorted(stem for stem in stems if stem.lower() == wanted)
 
 
-def _source(found: metadata.Distribution, here: _Reading) -> str | None:
+def _source(found: metadata.Distribution, here: _Permission) -> str | None:
     """Return the checkout of an editable install (PEP 610)."""
     text = _text(found, "direct_url.json", here)
     if text is None:
@@ -468,7 +468,7 @@ def _source(found: metadata.Distribution, here: _Reading) -> str | None:
     return path if is_editable else None
 
 
-def _roots(recorded: list[str], base: str, source: str, here: _Reading) -> list[str]:
+def _roots(recorded: list[str], base: str, source: str, here: _Permission) -> list[str]:
     """Return the directories that an editable install is imported from."""
     if not here.may(source):
         return []
@@ -509,7 +509,7 @@ def _packages(root: str) -> list[str]:
 def _walked(root: str, top: Iterable[str]) -> Iterator[str]:
     """Yield the files of some packages and modules, relative to their import directory."""
     wanted = {name.partition(".")[0] for name in top}
-    left = _MOST
+    left = _FILES_LIMIT
     try:
         entries = sorted(os.listdir(root))
     except OSError:

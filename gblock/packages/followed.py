@@ -58,7 +58,7 @@ _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([A-Za-z_][^\n#;]*)", re.MULTILINE)
 _NAME = re.compile(rb"[A-Za-z_][\w.]*")
 
 
-class _Way(NamedTuple):
+class _BlockerPath(NamedTuple):
     """The path of a function to a blocker."""
 
     blocker: Blocker
@@ -229,9 +229,9 @@ class _Reached:
             yield _block(blocker, self._distribution, symbols, suffix=True)
         yield self._types(offered)
 
-    def _ways(self) -> dict[Function, _Way]:
+    def _ways(self) -> dict[Function, _BlockerPath]:
         """Return the functions that reach a blocker, the shortest paths first."""
-        ways: dict[Function, _Way] = {}
+        ways: dict[Function, _BlockerPath] = {}
         for path in self._chosen:
             summary = self._modules.summary(path)
             for site in self._sites.of(path, self._triage.names(path)) if summary else ():
@@ -241,7 +241,7 @@ class _Reached:
                     symbol, blocker = found
                     place = self._place(path, site.call.row)
                     inner = blocker.through.get(symbol, ())
-                    ways.setdefault(function, _Way(blocker, (f"{place} {symbol}", *inner)))
+                    ways.setdefault(function, _BlockerPath(blocker, (f"{place} {symbol}", *inner)))
         todo = list(ways)
         for function in todo:  # it grows
             way = ways[function]
@@ -252,7 +252,7 @@ class _Reached:
                 if outer is not None and outer not in ways and not self._is_base(outer, function):
                     place = self._place(caller.path, caller.row)
                     step = f"{place} {self._short(function)}"
-                    ways[outer] = _Way(way.blocker, (step, *way.through))
+                    ways[outer] = _BlockerPath(way.blocker, (step, *way.through))
                     todo.append(outer)
         return ways
 

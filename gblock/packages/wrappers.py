@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from gblock.catalog.lookup import Catalog
 from gblock.native.image import NotReadError
-from gblock.native.packages import Found
-from gblock.native.reading import TIERS, Library, Reading, of_system
+from gblock.native.packages import NativeMethod
+from gblock.native.reading import TIERS, Reading, SharedLibrary, of_system
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -61,7 +61,7 @@ class Wrapper(NamedTuple):
     """The result for that method."""
 
 
-class _Way(NamedTuple):
+class _NativePath(NamedTuple):
     """The path of a function to a native method: the symbols from its callee on."""
 
     symbols: tuple[str, ...]
@@ -124,7 +124,7 @@ class _Libraries:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = list(paths)
-        self._opened: list[Library] | None = None
+        self._opened: list[SharedLibrary] | None = None
         self._found: dict[str, Reading | None] = {}
 
     def reading(self, symbol: str) -> Reading | None:
@@ -145,7 +145,7 @@ class _Libraries:
             self._opened = []
             for path in self._paths:
                 with suppress(NotReadError):
-                    self._opened.append(Library(path))
+                    self._opened.append(SharedLibrary(path))
         own = [found for one in self._opened if (found := one.function(name)) is not None]
         return own[0] if own else of_system(name)
 
@@ -167,11 +167,11 @@ class _Graph:
     ) -> None:
         self._base = base
         self._libraries = libraries
-        self._loaded: dict[_Function, Found] = {}
+        self._loaded: dict[_Function, NativeMethod] = {}
         stubs = {_path(base, one.file): one for one in modules}
         self._modules = Modules(base, [*dict.fromkeys((*paths, *stubs))], (base,))
         self._inference = Inference(self._modules, Catalog(()))
-        self._native: dict[_Function, Found] = {}
+        self._native: dict[_Function, NativeMethod] = {}
         self._types: dict[str, list[v.ScopeValue]] = {}
         for path, one in stubs.items():
             self._modules.give(path, stub(one).encode())
@@ -200,17 +200,17 @@ class _Graph:
                 if caller is not None:
                     for callee in self._callees(call, Place(path, call.scope, call.path)):
                         calls.setdefault(callee, []).append(caller)
-        ways: dict[_Function, _Way] = {}
+        ways: dict[_Function, _NativePath] = {}
         self._native.update(self._loaded)
         # The surest tier first, and the shortest path: the first to reach a function is kept.
         for tier in TIERS:
             todo = [one for one, found in self._native.items() if found.reading.tier == tier]
-            ways.update((one, _Way((), self._native[one].reading)) for one in todo)
+            ways.update((one, _NativePath((), self._native[one].reading)) for one in todo)
             for callee in todo:  # it grows
                 way = ways[callee]
                 if len(way.symbols) >= _LONGEST:
                     continue
-                longer = _Way((self._symbol(callee), *way.symbols), way.reading)
+                longer = _NativePath((self._symbol(callee), *way.symbols), way.reading)
                 for caller in calls.get(callee, ()):
                     if caller not in ways:
                         ways[caller] = longer
@@ -246,7 +246,7 @@ class _Graph:
             elif inner.kind == v.EXTERNAL:
                 reading = self._libraries.reading(inner.symbol)
                 if reading is not None and reading.tier:
-                    self._loaded[inner.symbol, _LOADED] = Found(inner.symbol, reading)
+                    self._loaded[inner.symbol, _LOADED] = NativeMethod(inner.symbol, reading)
                     found.append((inner.symbol, _LOADED))
         if not found and callee.tag == tags.ATTRIBUTE and _is_super(callee.base):
             for base in self._lost_bases(place):
@@ -335,7 +335,7 @@ class _Graph:
         inner = os.path.relpath(path, self._base).removesuffix(".py").replace(os.sep, ".")
         return ".".join((inner.removesuffix(".__init__"), *self._names(path, scope)))
 
-    def _inherited(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
+    def _inherited(self, ways: Mapping[_Function, _NativePath]) -> Iterator[Wrapper]:
         """Yield the methods that classes of the package inherit."""
         by_class = self._methods(ways)
         for path in self._modules.files:
@@ -346,7 +346,7 @@ class _Graph:
                     order = self._ancestry(path, index)
                     yield from self._offered(own, order, ways, by_class, set(scope.bindings))
 
-    def _exported(self, ways: Mapping[_Function, _Way]) -> Iterator[Wrapper]:
+    def _exported(self, ways: Mapping[_Function, _NativePath]) -> Iterator[Wrapper]:
         """Yield the functions that a package imports from its modules and exports."""
         by_class = self._methods(ways)
         for path in self._modules.files:
@@ -365,7 +365,7 @@ class _Graph:
                         yield from self._offered(own, order, ways, by_class, set())
 
     def _methods(
-        self, ways: Mapping[_Function, _Way]
+        self, ways: Mapping[_Function, _NativePath]
     ) -> dict[tuple[str, int], list[tuple[str, _Function]]]:
         """Return, by class, its methods that reach a native one."""
         found: dict[tuple[str, int], list[tuple[str, _Function]]] = {}
@@ -383,7 +383,7 @@ class _Graph:
         self,
         own: str,
         order: list[v.ScopeValue],
-        ways: Mapping[_Function, _Way],
+        ways: Mapping[_Function, _NativePath],
         by_class: Mapping[tuple[str, int], list[tuple[str, _Function]]],
         bound: set[str],
     ) -> Iterator[Wrapper]:
@@ -395,7 +395,9 @@ class _Graph:
             inner = self._modules.summary(base.path)
             bound |= set(inner.scopes[base.scope].bindings) if inner is not None else set()
 
-    def _wrapper(self, symbol: str, function: _Function, ways: Mapping[_Function, _Way]) -> Wrapper:
+    def _wrapper(
+        self, symbol: str, function: _Function, ways: Mapping[_Function, _NativePath]
+    ) -> Wrapper:
         way = ways[function]
         return Wrapper(symbol, (self._symbol(function), *way.symbols), way.reading)
 

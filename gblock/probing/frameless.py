@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Line = tuple[types.CodeType, int]
     """A function, and one of its lines."""
 
-_MOST = 50_000
+_OBJECTS_SEARCHED = 50_000
 """Searching this many objects takes two milliseconds; a host may collect more rarely."""
 _STACK = 10
 _INTERNAL = ("gevent.", "greenlet.")
@@ -83,7 +83,7 @@ class Frameless:
 def _young(kind: type) -> list[Any]:
     """Return the recently created objects of a type or its subtypes."""
     first, second, _ = gc.get_threshold()
-    if gc.get_count()[0] > _MOST or first * max(second, 1) > _MOST:
+    if gc.get_count()[0] > _OBJECTS_SEARCHED or first * max(second, 1) > _OBJECTS_SEARCHED:
         return []
     # By id, not in a set of types: a type's `__hash__` may be the host's.
     known: dict[int, bool] = {}

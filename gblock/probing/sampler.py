@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gblock.probing.clocks import Collections
     from gblock.probing.record import Recorder
     from gblock.probing.settings import Settings
-    from gblock.probing.stacks import Library, Spot, Stack
+    from gblock.probing.stacks import Spot, Stack, UserCode
 
     # Seconds: CPU time of the hub's thread, of all threads, and time of garbage collection.
     Clocks = tuple[float, float, float]
@@ -167,7 +167,7 @@ class Sampler:
         settings: Settings,
         recorder: Recorder,
         collections: Collections,
-        library: Library,
+        library: UserCode,
     ) -> None:
         """Store what is known about the hub; runs in the hub's thread."""
         self.ident: int = hub.thread_ident

@@ -169,7 +169,7 @@ def candidates(stacks: dict[object, Stack]) -> list[str]:
     return list(names)[:_CANDIDATES]
 
 
-class Library:
+class UserCode:
     """Distinguish the user's own code from that of libraries, and record stacks."""
 
     def __init__(self, user: tuple[str, ...], *, routes: bool = False) -> None:

@@ -13,7 +13,7 @@ BLAMELESS = ("thread", "starved")
 """Classes of blocks for which no call site is to blame."""
 _PROVEN = 0.5
 """The share of a block for which a call must be proven to have run."""
-_MOST = 0.75
+_RELEASE_SHARE = 0.75
 """The share above which releasing a call's own arguments cannot have been the longer half: what
 takes long to release took as long to create, within the same block."""
 _ASLEEP = 0.8
@@ -263,7 +263,7 @@ def confidence(name: str, duration: float, seen: Seen | None) -> str:
         seen.is_sole
         or is_waiting
         or seen.is_inside
-        or (seen.is_temporary and seen.held >= _MOST * duration)
+        or (seen.is_temporary and seen.held >= _RELEASE_SHARE * duration)
     ):
         proven += seen.held
     return EXACT if proven >= _PROVEN * duration else NEAR

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gblock.catalog.patching import Original
     from gblock.project.processes.processes import Process, Processes
-    from gblock.project.remarks.order import Step
+    from gblock.project.remarks.order import StartupEvent
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
 else:
@@ -139,7 +139,7 @@ class CapturedBeforePatch(ProcessRule):
     def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
         """Yield one remark for each name or object."""
         processes = service.processes
-        found: dict[tuple[str, int, str], tuple[Step, Step, Process]] = {}
+        found: dict[tuple[str, int, str], tuple[StartupEvent, StartupEvent, Process]] = {}
         for process in processes.all():
             if not process.is_gevent_service:
                 continue
@@ -213,7 +213,7 @@ class CapturedBeforePatch(ProcessRule):
         )
 
 
-def _repair(step: Step, patch: Step, processes: Processes) -> str:
+def _repair(step: StartupEvent, patch: StartupEvent, processes: Processes) -> str:
     """Return the kind of fix: an import beside the patch moves below it, else the patch moves."""
     if not step.happens_in(patch.path, patch.row):
         return ""

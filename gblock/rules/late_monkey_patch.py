@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gblock.catalog.patching import Original
     from gblock.project.processes.processes import Process, Processes
-    from gblock.project.remarks.order import Step
+    from gblock.project.remarks.order import StartupEvent
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
 else:
@@ -72,7 +72,7 @@ class Other(NamedTuple):
     """The processes that do so, where others patch at the same place."""
 
 
-class _Place(NamedTuple):
+class _PatchPlace(NamedTuple):
     """The place at which a patch is reported."""
 
     path: str
@@ -85,7 +85,7 @@ class _Place(NamedTuple):
 class _Late(NamedTuple):
     """One import before the patch, and the processes in which it comes first."""
 
-    step: Step
+    step: StartupEvent
     processes: list[Process]
 
 
@@ -172,7 +172,7 @@ class LateMonkeyPatch(ProcessRule):
     def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
         """Yield one remark for each late patch."""
         processes = service.processes
-        found: dict[_Place, dict[tuple[str, int, str], _Late]] = {}
+        found: dict[_PatchPlace, dict[tuple[str, int, str], _Late]] = {}
         for process in processes.all():
             if not process.is_gevent_service:
                 continue
@@ -250,20 +250,22 @@ def _kept(symbol: str, module: str, is_own: bool, processes: tuple[str, ...]) ->
     return f"{text}, in {' and '.join(processes)}" if processes else text
 
 
-def _place(processes: Processes, process: Process, step: Step, patch: Step) -> _Place:
+def _place(
+    processes: Processes, process: Process, step: StartupEvent, patch: StartupEvent
+) -> _PatchPlace:
     """Return the place to report: the patch, ``preload_app``, else the first import."""
     if patch.path:
         text = patch.patch.text if patch.patch is not None else f"import {patch.symbol}"
-        return _Place(patch.path, patch.row, patch.symbol.rpartition(".")[2], text, "")
+        return _PatchPlace(patch.path, patch.row, patch.symbol.rpartition(".")[2], text, "")
     first = step.chain[0] if step.chain else (step.path, step.row)
     for path in process.before if process.preload else ():
         setting = processes.servers.setting(path, "preload_app")
         if setting is not None and first[0] != path:
-            return _Place(path, setting[1], "preload_app", "", process.kind)
-    return _Place(*first, "", "", process.kind)
+            return _PatchPlace(path, setting[1], "preload_app", "", process.kind)
+    return _PatchPlace(*first, "", "", process.kind)
 
 
-def _remark(processes: Processes, place: _Place, late: list[_Late]) -> Remark:
+def _remark(processes: Processes, place: _PatchPlace, late: list[_Late]) -> Remark:
     originals = processes.inference.catalog.originals
     everyone = list(dict.fromkeys(process for one in late for process in one.processes))
 

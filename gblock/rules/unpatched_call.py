@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
-_FEW = 2
+_PROCESSES_NAMED = 2
 """A message names at most this many processes."""
 
 
@@ -183,7 +183,11 @@ class UnpatchedCall(ProcessRule):
             f"{message}: {_lack(facts.lacking, blocker.patched_by, everywhere)}",
             f"{blocker.remedy().partition(':')[0].removesuffix('.')}{_where(first, name_of)}.",
             blocker.why,
-            tuple(_begins(process, name_of) for process in facts.lacking[:_FEW] if process.entries),
+            tuple(
+                _begins(process, name_of)
+                for process in facts.lacking[:_PROCESSES_NAMED]
+                if process.entries
+            ),
             blocker.id,
             facts.found.symbol,
             f"patching:{name_of(facts.patching[0])}:{facts.patching[1]}",
@@ -250,8 +254,8 @@ def _es(several: bool) -> str:
 
 def _named(processes: tuple[Process, ...]) -> str:
     names = list(dict.fromkeys(process.name for process in processes))
-    more = len(names) - _FEW
-    return " and ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _PROCESSES_NAMED
+    return " and ".join(names[:_PROCESSES_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _where(process: Process, name_of: Callable[[str], str]) -> str:

@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gblock.observations.comparing import Change
+    from gblock.observations.comparing import SiteChange
 
 
-def text(changes: Sequence[Change]) -> str:
+def text(changes: Sequence[SiteChange]) -> str:
     """Return one line of figures for each call site, and where it is."""
     told = [change for change in changes if change.word != "same"]
     if not told:
@@ -32,7 +32,7 @@ def text(changes: Sequence[Change]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(changes: Sequence[Change]) -> str:
+def as_json(changes: Sequence[SiteChange]) -> str:
     """Return one JSON list and a line feed."""
     page = [
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gblock.output.place import printable
 from gblock.output.report import facts
 from gblock.output.seconds import moment, seconds
@@ -9,6 +11,8 @@ from gblock.output.seconds import moment, seconds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jinja2 import Template
 
     from gblock.observations import Block, Observations, WatchedProcess
 
@@ -24,18 +28,7 @@ _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 
 
 def render(observed: Observations, _width: int | None = None) -> str:
     """Return the whole page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("gblock", "output/report"),
-        autoescape=True,  # names of files and functions are not HTML
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters.update(seconds=seconds, moment=moment, printable=printable)
-    page = environment.get_template("page.html.jinja")
-    return page.render(
+    return _page().render(
         observed=observed,
         verdict=facts.verdict(observed),
         silences=facts.silences(observed),
@@ -48,6 +41,22 @@ def render(observed: Observations, _width: int | None = None) -> str:
         line=_time_line(observed),
         hosts=sorted({process.host for process in observed.processes if process.host}),
     )
+
+
+@cache
+def _page() -> Template:
+    """Return the compiled template."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("gblock", "output/report"),
+        autoescape=True,  # names of files and functions are not HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters.update(seconds=seconds, moment=moment, printable=printable)
+    return environment.get_template("page.html.jinja")
 
 
 def _seen_kinds(observed: Observations) -> list[str]:

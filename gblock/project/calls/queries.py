@@ -14,7 +14,7 @@ from gblock.project.names.places import Place
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Call
 
-_MOST = 1000
+_QUERIES_LIMIT = 1000
 """At most this many calls are returned for one driver."""
 _FILES = 400
 """At most this many files are searched for them."""
@@ -71,7 +71,7 @@ class Queries:
         )
         found = searched = 0
         for path in self.modules.serving:
-            if found >= _MOST or searched >= _FILES:
+            if found >= _QUERIES_LIMIT or searched >= _FILES:
                 return
             if not called.search(self.modules.data(path)):
                 continue

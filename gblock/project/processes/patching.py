@@ -68,7 +68,7 @@ _IMPORTS_MONKEY = re.compile(
 _LONGEST = 80
 _BUDGET = 5
 """At most this many files are searched for callers that pass a patch function on."""
-_MANY = 30
+_COMMON = 30
 """A function's name in more files than this is common: only its own file is searched."""
 
 
@@ -468,7 +468,7 @@ class Patching:
         """Yield the calls of one function, file by file."""
         found = []
         mentioning = self.modules.mentioning(name)
-        for other in mentioning if len(mentioning) <= _MANY else [path]:
+        for other in mentioning if len(mentioning) <= _COMMON else [path]:
             summary = self.modules.summary(other)
             if summary is not None:
                 found.append(

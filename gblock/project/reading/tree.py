@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"\$(?:\{\w+\}|\w*)")
 _WORD = re.compile(r"\W")
 _TELLING = 4
 """The least number of literal characters in a path."""
-_MANY = 300_000
+_FILES_LIMIT = 300_000
 """The limit of files that are read from a repository."""
 LARGEST = 1_000_000
 """Bytes: a larger file starts no process."""
@@ -46,7 +46,7 @@ class Tree:
     def _walk(self, rules: tuple[Patterns, ...]) -> None:
         waiting = [(self.root, rules)]
         found, border = self.files, ""
-        while waiting and len(found) < _MANY:
+        while waiting and len(found) < _FILES_LIMIT:
             directory, above = waiting.pop()
             opened.note(directory)
             try:

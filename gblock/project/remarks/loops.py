@@ -13,7 +13,7 @@ from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_MANY = 1_000_000
+_ITERATIONS = 1_000_000
 """This many iterations take at least 0.05 s, the limit above which calls count as blocking."""
 _COMPUTING = frozenset(
     "builtins math random itertools operator functools collections string re json struct "
@@ -73,7 +73,7 @@ def _judged(
             return None
         total *= count
         first = min(first, one, key=lambda binding: (binding.path, binding.row))
-    if total < _MANY:
+    if total < _ITERATIONS:
         return None
     outer = first.path[:-2] if first.path[-1:] == (-1,) else first.path
     if not _only_computes(summary, scope, outer, inference):

@@ -32,7 +32,7 @@ _TYPE_CHECKING = "TYPE_CHECKING"
 _BY_NAME = ("importlib.import_module", "import_module", "__import__")
 
 
-class Step(NamedTuple):
+class StartupEvent(NamedTuple):
     """One event of a process's start-up."""
 
     kind: Literal["imported", "kept", "made", "patches"]
@@ -70,12 +70,12 @@ class Order:
         self.modules = processes.modules
         self.inference = processes.inference
         self.catalog = processes.inference.catalog
-        self._runs: dict[tuple[object, ...], tuple[tuple[Step, ...], ...]] = {}
+        self._runs: dict[tuple[object, ...], tuple[tuple[StartupEvent, ...], ...]] = {}
         self._statements: dict[str, dict[int, list[_Statement]]] = {}
         self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
         """The identifiers with which an original can be written."""
 
-    def of(self, process: Process) -> tuple[tuple[Step, ...], ...]:
+    def of(self, process: Process) -> tuple[tuple[StartupEvent, ...], ...]:
         """Return the steps that a process executes until everything is patched.
 
         Returns:
@@ -89,10 +89,10 @@ class Order:
             found = self._runs[key] = tuple(tuple(steps) for steps in self._simulated(process))
         return found
 
-    def late(self, process: Process) -> Iterator[tuple[Step, Step]]:
+    def late(self, process: Process) -> Iterator[tuple[StartupEvent, StartupEvent]]:
         """Return the steps that bind an original, each with the later patch."""
         for steps in self.of(process):
-            kept: list[Step] = []
+            kept: list[StartupEvent] = []
             patched: frozenset[str] = frozenset()
             for step in steps:
                 if step.kind != "patches":
@@ -110,7 +110,7 @@ class Order:
 
     # -- one process
 
-    def _simulated(self, process: Process) -> Iterator[list[Step]]:
+    def _simulated(self, process: Process) -> Iterator[list[StartupEvent]]:
         for entries in self._beginnings(process):
             run = _Run(self, process)
             run.start(entries)
@@ -163,7 +163,7 @@ class _Run:
         self.order = order
         self.process = process
         self.modules = order.modules
-        self.steps: list[Step] = []
+        self.steps: list[StartupEvent] = []
         self.patched: frozenset[str] = frozenset()
         self.seen: set[Patch] = set()
         self._done: set[object] = set()
@@ -176,7 +176,7 @@ class _Run:
             for path in before:
                 self._begin(path)
             if self.process.by_server:
-                self._patch(Step("patches", "", 0, "", replaces=_ALL))
+                self._patch(StartupEvent("patches", "", 0, "", replaces=_ALL))
             for path in entries:
                 self._begin(path)
         except _CompleteError:
@@ -270,7 +270,7 @@ class _Run:
 
     # -- effects of statements
 
-    def _patch(self, step: Step) -> None:
+    def _patch(self, step: StartupEvent) -> None:
         self.steps.append(step._replace(chain=tuple(self._chain)))
         self.patched |= step.replaces
         if self.patched == _ALL:
@@ -281,7 +281,7 @@ class _Run:
             return
         self.seen.add(patch)
         self._patch(
-            Step(
+            StartupEvent(
                 "patches", patch.path, patch.row, patch.symbol, replaces=patch.patched, patch=patch
             )
         )
@@ -294,7 +294,7 @@ class _Run:
         name: str,
         *keeps: str,
     ) -> None:
-        step = Step(kind, *place, symbol, keeps, chain=tuple(self._chain), name=name)
+        step = StartupEvent(kind, *place, symbol, keeps, chain=tuple(self._chain), name=name)
         self.steps.append(step)
 
     def _import(self, binding: Binding, path: str) -> None:
@@ -336,7 +336,7 @@ class _Run:
             known = self.order.catalog.imports.get(head)
             if known is not None:
                 if known.patches:
-                    self._patch(Step("patches", *place, head, replaces=_ALL))
+                    self._patch(StartupEvent("patches", *place, head, replaces=_ALL))
                 elif head not in self._done:
                     self._done.add(head)
                     self._keep("imported", place, head, module, *known.keeps)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gblock.catalog.drivers import Chooser, Reading, Setting
+from gblock.catalog.drivers import Chooser, DriverArgument, Setting
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
@@ -52,7 +52,7 @@ class Readers:
                     for part in self._settings(setting, summary):
                         yield Read(part, chooser, setting.form)
 
-    def _arguments(self, chooser: Chooser, reading: Reading) -> Iterator[Read]:
+    def _arguments(self, chooser: Chooser, reading: DriverArgument) -> Iterator[Read]:
         name = reading.symbol.rpartition(".")[2]
         for path in self._calling(chooser, reading):
             by_name = self.inference.calling.calls_by_name(path)
@@ -61,7 +61,7 @@ class Readers:
                 for call in by_name.get(called, ()):
                     yield from self._argument(chooser, reading, call, path)
 
-    def _calling(self, chooser: Chooser, reading: Reading) -> Iterator[str]:
+    def _calling(self, chooser: Chooser, reading: DriverArgument) -> Iterator[str]:
         """Return the files that may call a reader of such strings; only these are parsed.
 
         A file that calls a function imports it. A method is called in a file that names its class,
@@ -82,7 +82,7 @@ class Readers:
                 yield path
 
     def _argument(
-        self, chooser: Chooser, reading: Reading, call: Call, path: str
+        self, chooser: Chooser, reading: DriverArgument, call: Call, path: str
     ) -> Iterator[Read]:
         expression = call.expression
         if not is_passed(expression, reading.position, reading.keyword):

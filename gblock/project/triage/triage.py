@@ -36,7 +36,7 @@ _DOTTED = rb"[\w.]+"
 _OPERATOR = rb"\b(?:with|for)\b"
 _OPERATORS = {"__call__": rb"\(", "__getitem__": rb"\[", "__setitem__": rb"\["}
 """The syntax for methods that are called without their name, if not `_OPERATOR`."""
-_FEW = 50
+_WORTH_COMPILING = 50
 """Below this number of files, their words are checked before patterns are compiled."""
 _MUCH = 5_000_000
 """Bytes: if more than this may matter, objects are followed over fewer imports."""
@@ -198,7 +198,7 @@ class Triage:
         words = self.vocabulary.words
         if words.has_whole:
             return True
-        if len(paths) < _FEW:
+        if len(paths) < _WORTH_COMPILING:
             # Compiling all names into patterns takes longer than checking the words of a few files.
             data, packages = self.modules.data, set()
             for path in paths:
@@ -322,7 +322,7 @@ class Triage:
         if not self._is_big:
             return None
         roots = self._reached.get(path, frozenset()) | self.imported(path)
-        related = self.vocabulary.related()
+        related = self.vocabulary.related
         return self.vocabulary.names({one for root in roots for one in related[root]})
 
     def _traveling(self, roots: frozenset[str]) -> None:
@@ -341,7 +341,7 @@ class Triage:
         named = self._attribute_pattern(with_methods)
         if named is None:
             return
-        related = self.vocabulary.related()
+        related = self.vocabulary.related
         groups = {related[root] & with_methods for root in with_methods}
         seeds = {
             group: [

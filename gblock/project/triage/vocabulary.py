@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 from gblock.project.triage.words import Words, Written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from gblock.outline import Chunk, Outlines
 
@@ -114,42 +115,13 @@ class Vocabulary:
         return [chunk for chunk in self._outlines.chunks if chunk.kind == "library"]
 
     @cached_property
-    def packages(self) -> dict[str, Package]:
+    def packages(self) -> Mapping[str, Package]:
         """The packages by their import names; not needed by most clean runs."""
-        found: dict[str, Package] = {}
-        for chunk in self.blockers:
-            distribution = chunk.distribution
-            for symbol in chunk.symbols:
-                root = symbol[: symbol.find(".")]
-                package = found.get(root)
-                if package is None:
-                    package = found[root] = Package()
-                package.add(symbol, distribution)
-        self._learn_aliases(found)
-        return found
+        return _packages(tuple(self.blockers), tuple(self._libraries))
 
     @cached_property
     def _aliases(self) -> list[tuple[str, str]]:
         return [pair for library in self._libraries for pair in library.aliases]
-
-    def _learn_aliases(self, found: dict[str, Package]) -> None:
-        """Add the aliases of packages, modules and functions."""
-        distributions = {s: chunk.distribution for chunk in self.blockers for s in chunk.symbols}
-        for alias, name in self._aliases:
-            root, other = _root(alias), _root(name)
-            if root != other and other in found:
-                found.setdefault(root, Package()).merge(found[other])
-            package = found.get(root)
-            if package is None:
-                continue
-            if name in distributions:
-                package.add(alias, distributions[name])
-            elif "." in alias:
-                package.parts.add(alias.split(".")[1].encode())
-                if (
-                    name == other
-                ):  # names that are called on the package are called on this module, too
-                    package.methods |= package.functions
 
     @cached_property
     def _givers(self) -> list[tuple[str, str]]:
@@ -193,6 +165,7 @@ class Vocabulary:
                 found[root] |= found[other]
         return {root: frozenset(names) for root, names in found.items()}
 
+    @cached_property
     def related(self) -> dict[str, frozenset[str]]:
         """The packages whose objects lead to one another, by each of them, itself included."""
         found = {root: frozenset([root]) for root in self.packages}
@@ -268,6 +241,36 @@ def told(outlines: Outlines) -> Written:
     """Return the words that a run with the default selection needs first."""
     on, unpatched = both(outlines, lambda chunk: not chunk.opt_in)
     return Written(on.words, unpatched.words, outlines.originals)
+
+
+@lru_cache(maxsize=8)
+def _packages(blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> Mapping[str, Package]:
+    """Return the packages of some blockers; a process that makes many checks asks the same."""
+    found: dict[str, Package] = {}
+    for chunk in blockers:
+        distribution = chunk.distribution
+        for symbol in chunk.symbols:
+            root = symbol[: symbol.find(".")]
+            package = found.get(root)
+            if package is None:
+                package = found[root] = Package()
+            package.add(symbol, distribution)
+    distributions = {symbol: chunk.distribution for chunk in blockers for symbol in chunk.symbols}
+    for alias, name in (pair for library in libraries for pair in library.aliases):
+        root, other = _root(alias), _root(name)
+        if root != other and other in found:
+            found.setdefault(root, Package()).merge(found[other])
+        package = found.get(root)
+        if package is None:
+            continue
+        if name in distributions:
+            package.add(alias, distributions[name])
+        elif "." in alias:
+            package.parts.add(alias.split(".")[1].encode())
+            if name == other:
+                # Names that are called on the package are called on this module, too.
+                package.methods |= package.functions
+    return MappingProxyType(found)
 
 
 def _root(name: str) -> str:

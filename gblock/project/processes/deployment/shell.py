@@ -34,10 +34,10 @@ _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
 _END = frozenset(";&|\n()")
 _ARGUMENTS = "\0@"
-_MANY = 5000
+_COMMANDS_LIMIT = 5000
 """The limit of commands that are read from one script."""
 _DEEP = 20
-_FEW = 6
+_ALTERNATIVES_LIMIT = 6
 """At most this many variables have alternatives, and each at most this many."""
 _LONGEST = 20_000
 """Characters: a longer expansion is no command."""
@@ -116,8 +116,8 @@ class Script:
         found += self._substituted()
         variables, exported, broken = self.variables, self.exported, self.broken
         seen = {(one.words, one.row) for one in found}
-        for name, values in [*self._alternatives.items()][:_FEW]:
-            for value in list(dict.fromkeys(values))[:-1][-_FEW:]:
+        for name, values in [*self._alternatives.items()][:_ALTERNATIVES_LIMIT]:
+            for value in list(dict.fromkeys(values))[:-1][-_ALTERNATIVES_LIMIT:]:
                 self._forget()
                 self._forced = {name: value}
                 for one in self._read():
@@ -141,7 +141,9 @@ class Script:
                 inner = self.text[match.end() : end]
             row = self.text.count("\n", 0, match.start())
             script = Script(inner, self.variables, self.arguments)
-            found += [one._replace(row=one.row + row) for one in script._read()[:_FEW]]
+            found += [
+                one._replace(row=one.row + row) for one in script._read()[:_ALTERNATIVES_LIMIT]
+            ]
         return found
 
     def _forget(self) -> None:
@@ -159,7 +161,7 @@ class Script:
                 function = self.functions.get(simple.words[0])
                 if function is not None and simple.row != function.head and self._depth < _DEEP:
                     found += self._run(simple, function)
-                if len(found) >= _MANY:
+                if len(found) >= _COMMANDS_LIMIT:
                     break
         except UnclosedQuoteError as error:
             self.broken = error.row

@@ -287,9 +287,17 @@ class ExpressionReader(ScopeRecorder):
         return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
     def _ternary(self, node: ast.IfExp) -> Expr:
-        test = self.expression(node.test)
-        body = self.guarded(node.body, (test, True))
-        return ElementsExpr(EITHER, (body, self.guarded(node.orelse, (test, False))))
+        # A chain is one choice among all its members: nested, its depth would be the reader's.
+        members: list[Expr] = []
+        failed: list[Guard] = []
+        rest: ast.expr = node
+        while isinstance(rest, ast.IfExp):
+            test = self.guarded(rest.test, *failed)
+            members.append(self.guarded(rest.body, *failed, (test, True)))
+            failed.append((test, False))
+            rest = rest.orelse
+        members.append(self.guarded(rest, *failed))
+        return ElementsExpr(EITHER, tuple(members))
 
     def guarded(self, node: ast.expr, *guards: Guard) -> Expr:
         """Visit an expression whose operands are evaluated only if conditions hold, or fail."""
