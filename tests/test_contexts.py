@@ -1218,6 +1218,64 @@ def test_a_property_of_a_known_object_is_proven(tmp_path):
     assert ["request", "ERROR"] == [one.context, one.severity.name]
 
 
+SINGLE = {
+    "a class method": """
+        class Store:
+            one = None
+            def __init__(self): CALL
+            @classmethod
+            def get(cls):
+                if cls.one is None: cls.one = cls()
+                return cls.one
+        """,
+    "a static method": """
+        class Store:
+            def __init__(self): CALL
+            @staticmethod
+            def get(): return Store()
+        """,
+    "a factory or a method": """
+        class Store:
+            def __init__(self, make=None): self.make = make or self.made
+            def made(self): CALL
+            @staticmethod
+            def get(): return Store().make()
+        """,
+    "an abstract handler in a dict": """
+        from abc import ABC, abstractmethod
+
+        class Handler(ABC):
+            @abstractmethod
+            def __call__(self): ...
+
+        class Place(Handler):
+            def __call__(self): CALL
+
+        class Store:
+            handlers: dict[str, Handler] = {}
+            @classmethod
+            def get(cls): return cls.handlers["place"]()
+
+        Store.handlers["place"] = Place()
+        """,
+}
+
+
+@pytest.mark.parametrize("title", SINGLE)
+def test_a_class_makes_its_own_object(tmp_path, title):
+    view = """
+from flask import Flask
+app = Flask(__name__)
+
+@app.route("/")
+def view(): return Store.get()
+"""
+    text = textwrap.dedent(SINGLE[title]) + view
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    (one,) = reported(tmp_path, files)
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
 MADE_BY_FRAMEWORKS = {
     "a view": """
         from flask import Flask

@@ -143,9 +143,11 @@ class Callers:
         for _, path, inner in sorted(target, key=lambda one: one != own):
             made = self.modules.summary(path)
             if made is not None:
-                found += self._calls(made, inner, target, made.scopes[inner].name)
+                found += self._calls(made, inner, target, made.scopes[inner].name, index)
         if scope.name in _MAKING:
             return found
+        bases = self.inference.classes.ancestry(summary.filename, scope.parent)
+        target |= {(base.kind, base.path, base.scope) for base in bases if base.kind == v.CLASS}
         used = self._uses(summary, index, target)
         return [*used, *(caller._replace(is_lasting=True) for caller in found)]
 
@@ -230,9 +232,22 @@ class Callers:
         return found
 
     def _calls(
-        self, summary: ModuleSummary, index: int, targets: set[_Target], name: str
+        self,
+        summary: ModuleSummary,
+        index: int,
+        targets: set[_Target],
+        name: str,
+        method: int | None = None,
     ) -> list[Caller]:
-        """Return the calls of any of some functions or classes, by name and by inference."""
+        """Return the calls of any of some functions or classes, by name and by inference.
+
+        Args:
+            summary: The module.
+            index: The function or class.
+            targets: What may be called in its place.
+            name: Its name.
+            method: For a class, the method that the calls run: a call in it is recursion.
+        """
         calling = self.inference.calling
         scope = summary.scopes[index]
         own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
@@ -254,8 +269,9 @@ class Callers:
                     continue
                 if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
                     continue
-                if path == summary.filename and _is_inside(summary, call.scope, index):
-                    continue  # recursion
+                recursing = index if method is None else method
+                if path == summary.filename and _is_inside(summary, call.scope, recursing):
+                    continue
                 is_exact = own in meant
                 found.append(Caller(path, call.scope, call.path, call.row, is_certain, is_exact))
                 if len(found) >= _EDGES:

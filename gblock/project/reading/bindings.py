@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from gblock.project.reading.expressions import LAMBDA, SEQUENCE, TUPLE, Expr, functions_named
+from gblock.project.reading.expressions import (
+    BOTH,
+    EITHER,
+    LAMBDA,
+    SEQUENCE,
+    TUPLE,
+    Expr,
+    functions_named,
+)
 
 Path: TypeAlias = tuple[int, ...]
 """A statement's path."""
@@ -63,7 +71,7 @@ def originals(binding: Binding) -> set[str | int]:
     value = binding.value
     if binding.kind not in (ASSIGNED, LOOPED) or value is None:
         return set()
-    if value.tag in (SEQUENCE, TUPLE):
+    if value.tag in (SEQUENCE, TUPLE, EITHER, BOTH):
         return {one for element in value.elements for one in _named(element)}
     return _named(value) if binding.kind == ASSIGNED else set()
 
