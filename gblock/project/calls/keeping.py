@@ -17,7 +17,7 @@ from gblock.project.reading.expressions import Expr, last_name
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
-"""What a module stores, by its name: the binding and the name of the container."""
+"""The stores of a module by the name of what is stored: the binding and the container."""
 _FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
