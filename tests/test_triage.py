@@ -7,6 +7,7 @@ from harness import check
 
 from gblock.config import Config
 from gblock.project.reading.testcode import is_test
+from gblock.project.triage import triage
 
 
 def dropped(tmp_path, files):
@@ -85,3 +86,42 @@ def test_tests_are_told_by_their_names(path, data, expected):
 
 def test_what_a_directory_that_was_asked_about_is_called_does_not_count():
     assert not is_test("/p/tests/app.py", "/p/tests", lambda _: b"")
+
+
+IMPORTS_OF_AN_OBJECT = {
+    "a name": ("from shop.bus import producer", "producer"),
+    "a name in parentheses": ("from shop.bus import (\n    producer,\n)", "producer"),
+    "another name": ("from shop.bus import producer as sender", "sender"),
+    "a module": ("import shop.bus", "shop.bus.producer"),
+    "a module by another name": ("import shop.bus as line", "line.producer"),
+    "a module of a package": ("from shop import bus", "bus.producer"),
+    "a sibling": ("from .bus import producer", "producer"),
+    "a sibling module": ("from . import bus", "bus.producer"),
+    "everything": ("from shop.bus import *", "producer"),
+}
+
+
+@pytest.mark.parametrize("form", IMPORTS_OF_AN_OBJECT)
+@pytest.mark.parametrize("is_maker", [False, True], ids=["used elsewhere", "made elsewhere"])
+def test_a_large_tree_is_followed_over_one_import(tmp_path, monkeypatch, form, is_maker):
+    """An object is used in the file that imports its module, or comes from a module's function."""
+    statement, name = IMPORTS_OF_AN_OBJECT[form]
+    maker = "from confluent_kafka import Producer\nproducer = Producer({})\n"
+    use = f"def send():\n    {name}.flush()\n"
+    if is_maker:
+        maker = "def producer(given):\n    given.flush()\n"
+        use = f"from confluent_kafka import Producer\ndef start():\n    {name}(Producer({{}}))\n"
+    files = {
+        "setup.py": "",
+        "shop/__init__.py": "",
+        "shop/bus.py": maker,
+        "shop/work.py": f"{statement}\n{use}",
+        "shop/far.py": "import math\ndef other(pool):\n    pool.flush()\n",
+    }
+    near, _ = dropped(tmp_path, files)
+    rows = dropped(tmp_path, files)[1]
+    monkeypatch.setattr(triage, "_MUCH", 0)
+
+    assert len(rows) == 1
+    assert rows == dropped(tmp_path, files)[1]
+    assert near <= dropped(tmp_path, files)[0]
