@@ -23,6 +23,8 @@ ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry", "wait
 _SHOWN = frozenset({"belief"})
 """Kinds that only pages show: no check depends on them."""
 _NAMED = ("blocker", "driver")
+_PASSING = (b"\n[library.constructs]", b"\nchosen = ")
+"""The keys of a library that has no blockers and matters for those of other packages."""
 _PAIR = r"""(?:"([^"]*)"|([\w-]+))\s*=\s*(\[[^\]]*\]|"[^"]*")"""
 """A quoted or bare key, and a string or a list of strings."""
 
@@ -64,6 +66,11 @@ class Chunk:
     def opt_in(self) -> bool:
         """Return whether a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
+
+    @property
+    def passes_on(self) -> bool:
+        """Return whether a library makes objects of classes that it is given, of any package."""
+        return self.kind == "library" and any(key in self._block for key in _PASSING)
 
     @property
     def unpatched(self) -> bool:
@@ -168,6 +175,7 @@ class Outline:
             chunk
             for chunk in self.chunks
             if chunk.kind in _ALWAYS
+            or chunk.passes_on
             or (
                 chunk.kind not in left_out
                 and chunk.roots & shared

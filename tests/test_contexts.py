@@ -849,3 +849,533 @@ def test_a_module_of_the_standard_library_in_one_file_is_one_cause(tmp_path):
         causes.setdefault(one.cause, []).append(one.symbol.partition(".")[0])
 
     assert [["sqlite3"] * 3, ["os"]] == sorted(causes.values(), reverse=True)
+
+
+USED_OBJECTS = {
+    "a call of the object": (
+        "def __call__(self): CALL",
+        "return used()",
+    ),
+    "a `with` statement": (
+        "def __enter__(self): CALL\n    def __exit__(self, *error): pass",
+        "with used: return 1",
+    ),
+    "a `for` statement": (
+        "def __iter__(self):\n        CALL\n        return iter([])",
+        "for one in used: return one",
+    ),
+    "a list made of it": (
+        "def __iter__(self):\n        CALL\n        return iter([])",
+        "return list(used)",
+    ),
+    "a property of a decorator of the project": (
+        "@kept\n    def total(self): CALL",
+        "return used.total",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", USED_OBJECTS)
+def test_an_object_that_is_made_at_start_up_runs_where_it_is_used(tmp_path, title):
+    method, use = USED_OBJECTS[title]
+    files = {
+        "work.py": f"""
+class kept:
+    def __init__(self, function):
+        self.function = function
+    def __get__(self, owner, kind):
+        return self.function(owner)
+
+class Used:
+    {method}
+
+used = Used()
+""",
+        "views.py": f"""
+from flask import Flask
+from work import used
+app = Flask(__name__)
+
+@app.route("/")
+def view():
+    {use}
+""",
+    }
+    found = [one for one in reported(tmp_path, files) if one.filename.endswith("work.py")]
+    assert ["request"] == [one.context for one in found]
+
+
+def test_an_operator_may_use_an_object_at_any_time(tmp_path):
+    files = {
+        "Procfile": "web: gunicorn -k gevent views:app\n",
+        "views.py": """
+            from flask import Flask
+            app = Flask(__name__)
+
+            class Table:
+                def __init__(self): os.system("sync")
+                def __getitem__(self, key): CALL
+
+            TABLE = Table()
+            """,
+    }
+    found = [one.context for one in reported(tmp_path, files)]
+    assert ["startup", "unknown"] == found
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "class Job:\n    def __init__(self, work):\n        self.function = work\n",
+        "class Job(NamedTuple):\n    name: str\n    function: object\n",
+        "@dataclass\nclass Job:\n    name: str\n    function: object\n",
+    ],
+)
+def test_an_object_runs_the_function_that_it_keeps(tmp_path, job):
+    given = "work" if "__init__" in job else '"place", work'
+    text = f"""
+from dataclasses import dataclass
+from typing import NamedTuple
+from flask import Flask
+app = Flask(__name__)
+
+{job}
+def work(): CALL
+
+JOB = Job({given})
+
+@app.route("/")
+def view(): return JOB.function()
+"""
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    assert ["request"] == [one.context for one in reported(tmp_path, files)]
+
+
+def test_a_constructor_keeps_a_function_that_may_run_at_any_time(tmp_path):
+    text = """
+        from elsewhere import registry
+
+        class Job:
+            def __init__(self, work): registry[work.__name__] = work
+
+        def work(): CALL
+
+        Job(work)
+        """
+    files = {"jobs.py": text, "Procfile": "web: gunicorn -k gevent jobs:app\n"}
+    assert ["unknown"] == [one.context for one in reported(tmp_path, files)]
+
+
+BASES = {
+    "a mixin": """
+        class Orders:
+            def place(self): CALL
+
+        class Audit:
+            def place(self): return super().place()
+
+        class Service(Audit, Orders): pass
+
+        service = Service()
+        """,
+    "a generic base": """
+        import abc
+        from typing import Generic, TypeVar
+        T = TypeVar("T")
+
+        class Repository(abc.ABC, Generic[T]):
+            @abc.abstractmethod
+            def place(self): ...
+
+        class Orders(Repository[int]):
+            def place(self): CALL
+
+        class Service:
+            def __init__(self, repository: Repository[int]): self.repository = repository
+            def place(self): return self.repository.place()
+
+        service = Service(Orders())
+        """,
+    "a protocol": """
+        from typing import Protocol
+
+        class Repository(Protocol):
+            def place(self): ...
+
+        class Orders:
+            def place(self): CALL
+
+        class Service:
+            def __init__(self, repository: Repository): self.repository = repository
+            def place(self): return self.repository.place()
+
+        service = Service(Orders())
+        """,
+}
+
+
+@pytest.mark.parametrize("title", BASES)
+def test_a_method_runs_where_its_class_is_used_through_another_one(tmp_path, title):
+    files = {
+        "work.py": BASES[title],
+        "views.py": """
+            from flask import Flask
+            from work import service
+            app = Flask(__name__)
+
+            @app.route("/")
+            def view(): return service.place()
+            """,
+    }
+    (one,) = (one for one in reported(tmp_path, files) if one.symbol == "os.system")
+    assert "request" == one.context
+    assert "ERROR" == one.severity.name
+
+
+def test_a_protocol_is_fulfilled_by_all_its_methods(tmp_path):
+    text = """
+        from typing import Protocol
+        from flask import Flask
+        app = Flask(__name__)
+
+        class Repository(Protocol):
+            def place(self): ...
+            def cancel(self): ...
+
+        class Other:
+            def place(self): CALL
+
+        @app.route("/")
+        def view(repository: Repository): return repository.place()
+        """
+    assert ["unknown"] == [one.context for one in reported(tmp_path, {"views.py": text})]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "super().__init__(listener, self.on_client)",
+        "StreamServer.__init__(self, listener, self.on_client)",
+        "super().__init__(listener, handle=self.on_client)",
+    ],
+)
+def test_the_constructor_of_a_base_is_given_a_handler(tmp_path, written):
+    text = f"""
+        from gevent.server import StreamServer
+
+        class Server(StreamServer):
+            def __init__(self, listener): {written}
+            def on_client(self, socket, address): CALL
+        """
+    assert ["request"] == [one.context for one in reported(tmp_path, {"server.py": text})]
+
+
+@pytest.mark.parametrize("loop", ["for one in (work, rest): spawn(one)",
+                                  "[spawn(one) for one in [work, rest]]"])  # fmt: skip
+def test_a_function_is_spawned_from_a_list(tmp_path, loop):
+    text = f"""
+        from gevent import spawn
+
+        def work(): CALL
+        def rest(): pass
+
+        {loop}
+        """
+    assert ["greenlet"] == [one.context for one in reported(tmp_path, {"work.py": text})]
+
+
+def test_a_lambda_is_assigned_to_a_handler(tmp_path):
+    text = """
+        from paho.mqtt.client import Client
+        client = Client()
+        client.on_connect = lambda *event: CALL
+        """
+    assert ["greenlet"] == [one.context for one in reported(tmp_path, {"client.py": text})]
+
+
+KEPT = {
+    "a dict": ('TABLE = {"place": work}', 'TABLE["place"]()'),
+    "a dict and its method": ("TABLE = dict(place=work)", 'found = TABLE.get("place"); found()'),
+    "a list": ("HOOKS = [len, work]", "[hook() for hook in HOOKS]"),
+    "a list that grows": ("HOOKS = []\nHOOKS.append(work)", "[hook() for hook in HOOKS]"),
+    "a lambda in a dict": ('TABLE = {"place": lambda: work()}', 'TABLE["place"]()'),
+    "a register": (
+        "TABLE = {}\n\ndef register(function): TABLE[function.__name__] = function\n\n"
+        "register(work)",
+        'TABLE["work"]()',
+    ),
+    "a bus": (
+        "class Bus:\n"
+        "    def __init__(self): self.table = {}\n"
+        "    def on(self, kind, f): self.table.setdefault(kind, []).append(f)\n"
+        "    def send(self, kind):\n"
+        "        for f in self.table[kind]: f()\n\n"
+        "bus = Bus()\n"
+        'bus.on("place", work)',
+        'bus.send("place")',
+    ),
+    "steps of a pipeline": (
+        "from collections.abc import Callable, Sequence\n"
+        "from dataclasses import dataclass\n\n"
+        "@dataclass\n"
+        "class Step:\n"
+        "    function: Callable[[], None]\n\n"
+        "class Pipeline:\n"
+        "    def __init__(self, steps: Sequence): self.steps = steps\n"
+        "    def run(self):\n"
+        "        for step in self.steps: step.function()\n\n"
+        "pipeline = Pipeline([Step(work)])",
+        "pipeline.run()",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", KEPT)
+def test_a_function_that_a_container_keeps_runs_where_an_element_is_called(tmp_path, title):
+    kept, use = KEPT[title]
+    text = f"""
+from flask import Flask
+app = Flask(__name__)
+
+def work(): CALL
+
+{kept}
+
+@app.route("/")
+def view(): {use}
+"""
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    (one,) = reported(tmp_path, files)
+    assert "request" == one.context
+    assert "ERROR" == one.severity.name
+
+
+@pytest.mark.parametrize("on_class", [False, True])
+def test_a_decorator_of_the_project_puts_a_function_into_a_table(tmp_path, on_class):
+    if on_class:
+        register = """
+            class Router:
+                def __init__(self): self.table = {}
+                def on(self, name):
+                    def wrap(function):
+                        self.table[name] = function
+                        return function
+                    return wrap
+                def run(self, name): return self.table[name]()
+
+            router = Router()
+            on, run = router.on, router.run
+            """
+    else:
+        register = """
+            TABLE = {}
+
+            def on(name):
+                def wrap(function):
+                    TABLE[name] = function
+                    return function
+                return wrap
+
+            def run(name): return TABLE[name]()
+            """
+    files = {
+        "register.py": register,
+        "work.py": """
+            from register import on
+
+            @on("place")
+            def place(): CALL
+            """,
+        "views.py": """
+            from flask import Flask
+            import work
+            from register import run
+            app = Flask(__name__)
+
+            @app.route("/")
+            def view(): return run("place")
+            """,
+    }
+    (one,) = reported(tmp_path, files)
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+def test_a_property_of_a_known_object_is_proven(tmp_path):
+    text = """
+        from flask import Flask
+        app = Flask(__name__)
+
+        class Store:
+            @property
+            def connection(self): CALL
+
+        store = Store()
+
+        @app.route("/")
+        def view(): return store.connection.cursor()
+        """
+    (one,) = reported(tmp_path, {"views.py": text})
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+SINGLE = {
+    "a class method": """
+        class Store:
+            one = None
+            def __init__(self): CALL
+            @classmethod
+            def get(cls):
+                if cls.one is None: cls.one = cls()
+                return cls.one
+        """,
+    "a static method": """
+        class Store:
+            def __init__(self): CALL
+            @staticmethod
+            def get(): return Store()
+        """,
+    "a factory or a method": """
+        class Store:
+            def __init__(self, make=None): self.make = make or self.made
+            def made(self): CALL
+            @staticmethod
+            def get(): return Store().make()
+        """,
+    "an abstract handler in a dict": """
+        from abc import ABC, abstractmethod
+
+        class Handler(ABC):
+            @abstractmethod
+            def __call__(self): ...
+
+        class Place(Handler):
+            def __call__(self): CALL
+
+        class Store:
+            handlers: dict[str, Handler] = {}
+            @classmethod
+            def get(cls): return cls.handlers["place"]()
+
+        Store.handlers["place"] = Place()
+        """,
+}
+
+
+@pytest.mark.parametrize("title", SINGLE)
+def test_a_class_makes_its_own_object(tmp_path, title):
+    view = """
+from flask import Flask
+app = Flask(__name__)
+
+@app.route("/")
+def view(): return Store.get()
+"""
+    text = textwrap.dedent(SINGLE[title]) + view
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    (one,) = reported(tmp_path, files)
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+MADE_BY_FRAMEWORKS = {
+    "a view": """
+        from flask import Flask
+        from flask.views import MethodView
+        app = Flask(__name__)
+
+        class Orders(MethodView):
+            def __init__(self, store): self.store = store
+            def get(self): return self.store.place()
+
+        app.add_url_rule("/", view_func=Orders.as_view("orders", STORE))
+        """,
+    "a view with a keyword": """
+        from flask import Flask
+        from flask.views import View
+        app = Flask(__name__)
+
+        class Orders(View):
+            def __init__(self, store): self.store = store
+            def dispatch_request(self): return self.store.place()
+
+        app.add_url_rule("/", view_func=Orders.as_view("orders", store=STORE))
+        """,
+    "a resource": """
+        from flask_restful import Api, Resource
+        api = Api()
+
+        class Orders(Resource):
+            def __init__(self, store): self.store = store
+            def get(self): return self.store.place()
+
+        api.add_resource(Orders, "/", resource_class_kwargs={"store": STORE})
+        """,
+    "a resource with positional arguments": """
+        from flask_restx import Api, Resource
+        api = Api()
+
+        class Orders(Resource):
+            def __init__(self, api, store): self.store = store
+            def get(self): return self.store.place()
+
+        api.add_resource(Orders, "/", resource_class_args=(api, STORE))
+        """,
+    "a proxy": """
+        from flask import Flask
+        from werkzeug.local import LocalProxy
+        app = Flask(__name__)
+
+        def find(): return STORE
+        store = LocalProxy(find)
+
+        @app.route("/")
+        def view(): return store.place()
+        """,
+    "a lazy object": """
+        from flask import Flask
+        from django.utils.functional import SimpleLazyObject
+        app = Flask(__name__)
+        store = SimpleLazyObject(lambda: STORE)
+
+        @app.route("/")
+        def view(): return store.place()
+        """,
+}
+
+
+@pytest.mark.parametrize("title", MADE_BY_FRAMEWORKS)
+def test_what_a_framework_gives_to_a_constructor_is_known(tmp_path, title):
+    text = textwrap.dedent(MADE_BY_FRAMEWORKS[title]).replace("STORE", "Store()")
+    text = "class Store:\n    def place(self): CALL\n" + text
+    (one,) = reported(tmp_path, {"views.py": text})
+    assert ["request", "ERROR"] == [one.context, one.severity.name]
+
+
+def test_a_task_is_an_object_of_its_base(tmp_path):
+    text = """
+        from celery import Celery, Task
+        app = Celery()
+
+        class Store(Task):
+            def place(self): CALL
+
+        @app.task(bind=True, base=Store)
+        def place(self): self.place()
+        """
+    (one,) = (one for one in reported(tmp_path, {"tasks.py": text}) if one.symbol == "os.system")
+    assert ["task", "place() → Store.place() → os.system()".split(" → ")] == [
+        one.context,
+        [step.removeprefix("task ") for step in ways(one)],
+    ]
+
+
+@pytest.mark.parametrize("watcher", ["timer(1)", "io(0, 1)", "async_()"])
+def test_the_loop_calls_back_in_the_hub(tmp_path, watcher):
+    text = f"""
+        import gevent
+        def work(): CALL
+
+        watcher = gevent.get_hub().loop.{watcher}
+        watcher.start(work)
+        """
+    (one,) = (one for one in reported(tmp_path, {"work.py": text}) if one.symbol == "os.system")
+    assert ["hub", "ERROR"] == [one.context, one.severity.name]

@@ -35,6 +35,20 @@ class Modelled(Table, frozen=True):
     """The methods that the library passes one to, each with the position; ``self`` is 0."""
 
 
+class Construct(ClassArgument, frozen=True):
+    """A call that makes objects of a class that it is given, or that it is called on.
+
+    Without `position` and `keyword` the class is the receiver: ``Orders.as_view("orders", bus)``.
+    """
+
+    skipped: int = 0
+    """The number of positional arguments before those of the constructor."""
+    args: str | None = None
+    """The keyword argument that holds the constructor's positional arguments."""
+    kwargs: str | None = None
+    """The keyword argument that holds the constructor's keyword arguments."""
+
+
 class Library(Table, frozen=True):
     """The meaning of a package's names, for packages whose source cannot be read."""
 
@@ -50,6 +64,8 @@ class Library(Table, frozen=True):
     """The class of a function after a decorator was applied to it."""
     binds: dict[str, str] = msgspec.field(default_factory=dict)
     """The keyword argument of such a decorator that passes the object as the first argument."""
+    decorated_by: dict[str, str] = msgspec.field(default_factory=dict)
+    """The keyword argument of such a decorator that names the class of what it makes."""
     conditions: dict[str, tuple[Condition, ...]] = msgspec.field(default_factory=dict)
     """Arguments with which a call returns a type other than `returns` says."""
     variants: dict[str, tuple[Variant, ...]] = msgspec.field(default_factory=dict)
@@ -58,6 +74,8 @@ class Library(Table, frozen=True):
     """Arguments that name, or create, the class of the object that a call returns."""
     modelled: dict[str, Modelled] = msgspec.field(default_factory=dict)
     """Classes whose subclasses name a model in ``Meta.model``: forms and serializers."""
+    constructs: dict[str, Construct] = msgspec.field(default_factory=dict)
+    """Calls that make objects of a class, later and with arguments that they are given."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()
@@ -74,8 +92,10 @@ class Offload(Table, frozen=True):
     """A call that runs a callable in another thread or greenlet."""
 
     symbol: str
-    thread: Literal["native", "greenlet"]
-    """``greenlet``: under monkey patching the callable stays in the hub's thread."""
+    thread: Literal["native", "greenlet", "hub"]
+    """``greenlet``: under monkey patching the callable stays in the hub's thread; ``hub``: it
+    always does, as gevent's own greenlets do, and only a blocker that is itself handed over is
+    reported there."""
     argument: int | None = None
     keyword: str | None = None
     method: str | None = None

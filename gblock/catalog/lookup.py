@@ -11,7 +11,15 @@ from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
 from gblock.catalog.blocks import block_of
 from gblock.catalog.drivers import Chooser, Driver, Query
 from gblock.catalog.entries import Entry
-from gblock.catalog.libraries import ClassArgument, Handler, Library, Modelled, Offload, Variant
+from gblock.catalog.libraries import (
+    ClassArgument,
+    Construct,
+    Handler,
+    Library,
+    Modelled,
+    Offload,
+    Variant,
+)
 from gblock.catalog.patching import Import, Original, Waiter
 
 
@@ -160,6 +168,15 @@ class Catalog:
         }
 
     @cached_property
+    def constructs(self) -> dict[str, Construct]:
+        """The calls that make objects of a class, with what they give to its constructor."""
+        return {
+            self.canonical(symbol): one
+            for library in self.libraries
+            for symbol, one in library.constructs.items()
+        }
+
+    @cached_property
     def attributes(self) -> dict[str, str]:
         """The type of each instance attribute."""
         return self._merged("attributes")
@@ -173,6 +190,11 @@ class Catalog:
     def binds(self) -> dict[str, str]:
         """The keyword of a decorator that passes the decorated object as the first argument."""
         return self._merged("binds")
+
+    @cached_property
+    def decorated_by(self) -> dict[str, str]:
+        """The keyword of a decorator that names the class of the decorated object."""
+        return self._merged("decorated_by")
 
     @cached_property
     def decorates(self) -> dict[str, str]:

@@ -92,19 +92,21 @@ class FalseOffload(CallRule):
     def visit_Call(self, node: cst.Call) -> None:
         """Report a call that hands a blocker to a thread."""
         site = self.source.site(node)
-        if site is None or site.handover is None or site.handover.offload.thread != "greenlet":
+        if site is None or site.handover is None or site.handover.offload.thread == "native":
             return
         for found in self.source.handed(site):
             if found.blocker.kind not in _KINDS or found.wait.immediate:
                 continue
             offload = site.handover.offload.symbol
+            always = site.handover.offload.thread == "hub"
+            when = "" if always else "under monkey patching, "
             help = "Run it in a native thread: gevent.get_hub().threadpool.apply(function, args)."
             if found.blocker.releases_gil is False:
                 help = found.blocker.remedy()
             self.report(
                 node,
                 self.severity_of(found),
-                f"`{self.source.code(node)}` does not offload the call: under monkey patching, "
+                f"`{self.source.code(node)}` does not offload the call: {when}"
                 f"{offload} runs a greenlet, and {found.symbol} blocks the hub in it"
                 f"{self.source.lack(found)}",
                 help,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from gblock.project.calls.keeping import Keeping
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import last_name, without_arguments
-from gblock.project.reading.summary import ModuleSummary
+from gblock.project.reading.expressions import Expr, last_name, without_arguments
+from gblock.project.reading.summary import Call, ModuleSummary
 
 _FILES = 12
 """In more files than this a name is too common to follow calls of unknown objects by it."""
@@ -29,8 +32,26 @@ _COMPOSED = re.compile(
     rb"""getattr\(\s*(?:self|cls)\s*,\s*[fF]?["']([A-Za-z]\w*_)(?:["']\s*(?:[+%]|\.format)|\{|%s)"""
 )
 """``getattr(self, "on_" + name)``, with the beginning of the names."""
+_PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
 """Patterns of reads of an attribute, and of assignments to it."""
+_MAKING = frozenset(
+    "__init__ __new__ __post_init__ __attrs_post_init__ __attrs_pre_init__ __init_subclass__ "
+    "__set_name__ __class_getitem__".split()
+)
+"""Methods that run where an object or a class is made, and at no other time."""
+_STATEMENTS = {
+    "__enter__": "with",
+    "__exit__": "with",
+    "__iter__": "for",
+    "__next__": "for",
+}
+"""Statements that call a method."""
+_ITERATING = frozenset(
+    "iter next list tuple set frozenset sorted sum any all max min enumerate zip map filter dict "
+    "join extend update chain deque enter_context".split()
+)
+"""Functions that iterate over what they are given, and the one that enters it."""
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
 
@@ -47,6 +68,8 @@ class Caller(NamedTuple):
     """True if inferred; if not, only the names match."""
     is_exact: bool = False
     """True if inferred to run this very function, and not only a method that it overrides."""
+    is_lasting: bool = False
+    """True if an object is made here whose method runs whenever something uses the object."""
 
 
 class Callers:
@@ -59,6 +82,8 @@ class Callers:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self.keeping = Keeping(inference)
+        self._protocols: dict[str, list[dict[str, int]]] = {}
         self._found: dict[tuple[str, int], list[Caller]] = {}
 
     def of(self, path: str, index: int) -> list[Caller]:
@@ -73,28 +98,82 @@ class Callers:
 
     def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
         scope = summary.scopes[index]
+        if scope.kind == "lambda":
+            return self._kept(summary, index)
         if scope.kind != "function":
             return []
         owner = summary.scopes[scope.parent]
         if owner.kind != "class":
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
-            return [*found, *self._decorated(summary, index)]
+            return [*found, *self._decorated(summary, index), *self._kept(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
-            # Python calls the method where an object of the class is made.
-            target = {(v.CLASS, summary.filename, scope.parent)}
-            target |= set(self.inference.calling.subclasses(summary.filename, scope.parent))
-            found = self._calls(summary, scope.parent, target, owner.name)
-            for _, path, inner in list(target - {(v.CLASS, summary.filename, scope.parent)}):
-                derived = self.modules.summary(path)
-                if derived is not None:
-                    found += self._calls(derived, inner, target, derived.scopes[inner].name)
-            return found
+            return self._of_special(summary, index)
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
         found += self._by_prefix(summary, index)
-        if any(last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators):
+        found += self._kept(summary, index)
+        if any(
+            last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
+        ) or self.inference.classes.is_descriptor(summary, index):
             found += self._naming_attribute(summary, index, _READ)
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
+        return found
+
+    def _kept(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a function that a container keeps: ``TABLE[name]()``."""
+        words = self.keeping.containers(summary, index)
+        calls = self.keeping.callers(words, summary.filename, index) if words else ()
+        return [
+            Caller(path, call.scope, call.path, call.row, is_certain=True, is_exact=True)
+            for path, call in islice(calls, _EDGES)
+            if path != summary.filename or not _is_inside(summary, call.scope, index)
+        ]
+
+    def _of_special(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the callers of a special method, such as ``__init__`` or ``__enter__``.
+
+        Python calls it where an object is made, or later where an operator or a statement uses the
+        object. Not every use is seen, so the place that makes the object counts, too.
+        """
+        scope = summary.scopes[index]
+        own = (v.CLASS, summary.filename, scope.parent)
+        target: set[_Target] = {own}
+        target |= set(self.inference.calling.subclasses(summary.filename, scope.parent))
+        found: list[Caller] = []
+        for _, path, inner in sorted(target, key=lambda one: one != own):
+            made = self.modules.summary(path)
+            if made is not None:
+                found += self._calls(made, inner, target, made.scopes[inner].name, index)
+        if scope.name in _MAKING:
+            return found
+        bases = self.inference.classes.ancestry(summary.filename, scope.parent)
+        target |= {(base.kind, base.path, base.scope) for base in bases if base.kind == v.CLASS}
+        used = self._uses(summary, index, target)
+        return [*used, *(caller._replace(is_lasting=True) for caller in found)]
+
+    def _uses(self, summary: ModuleSummary, index: int, targets: set[_Target]) -> list[Caller]:
+        """Return the calls and statements that use an object, and so call a special method."""
+        scope = summary.scopes[index]
+        node = _STATEMENTS.get(scope.name)
+        if node is None and scope.name != "__call__":
+            return []
+        found: list[Caller] = []
+        for path in self.keeping.naming_objects(summary, scope.parent):
+            other = self.modules.summary(path)
+            for call in other.calls if other is not None else ():
+                place = Place(path, call.scope, call.path)
+                if not any(
+                    (v.CLASS, value.path, value.scope) in targets
+                    for used in _used_by(call, node)
+                    for value in self.inference.infer(used, place)
+                    if value.kind == v.OBJECT
+                ):
+                    continue
+                if path == summary.filename and _is_inside(summary, call.scope, index):
+                    continue
+                found.append(Caller(path, call.scope, call.path, call.row, True))
+                if len(found) >= _EDGES:
+                    return found
         return found
 
     def _methods(self, summary: ModuleSummary, index: int) -> set[_Target]:
@@ -112,12 +191,63 @@ class Callers:
                 ):
                     if binding.kind == kinds.DEFINED:
                         found.add((v.FUNCTION, value.path, binding.value))
+        if scope.name[:1] != "_":
+            found |= self._of_protocols(summary, scope.parent, scope.name)
+        return found
+
+    def _of_protocols(self, summary: ModuleSummary, index: int, name: str) -> set[_Target]:
+        """Return the methods of a name in the protocols that a class fulfils without naming them.
+
+        A protocol is a base of no class: an object fits if it has all the methods.
+        """
+        found: set[_Target] = set()
+        made = v.ScopeValue(v.OBJECT, summary.filename, index)
+        for path in self.modules.mentioning("Protocol", whole=True)[: 2 * _FILES]:
+            for methods in self._protocols_in(path):
+                if name in methods and all(
+                    self.inference.classes.attribute(made, one) for one in methods
+                ):
+                    found.add((v.FUNCTION, path, methods[name]))
+        return found
+
+    def _protocols_in(self, path: str) -> list[dict[str, int]]:
+        """Return the protocols of a module: for each its methods, with their scopes."""
+        found = self._protocols.get(path)
+        if found is None:
+            found = self._protocols[path] = []
+            summary = self.modules.summary(path)
+            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+                if scope.kind == "class" and any(
+                    base.kind == v.EXTERNAL and base.symbol in _PROTOCOLS
+                    for base in self.inference.classes.bases(path, index)
+                ):
+                    methods = {
+                        name: binding.value
+                        for name, bindings in scope.bindings.items()
+                        for binding in bindings
+                        if binding.kind == kinds.DEFINED
+                    }
+                    if methods:
+                        found.append(methods)
         return found
 
     def _calls(
-        self, summary: ModuleSummary, index: int, targets: set[_Target], name: str
+        self,
+        summary: ModuleSummary,
+        index: int,
+        targets: set[_Target],
+        name: str,
+        method: int | None = None,
     ) -> list[Caller]:
-        """Return the calls of any of some functions or classes, by name and by inference."""
+        """Return the calls of any of some functions or classes, by name and by inference.
+
+        Args:
+            summary: The module.
+            index: The function or class.
+            targets: What may be called in its place.
+            name: Its name.
+            method: For a class, the method that the calls run: a call in it is recursion.
+        """
         calling = self.inference.calling
         scope = summary.scopes[index]
         own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
@@ -139,8 +269,9 @@ class Callers:
                     continue
                 if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
                     continue
-                if path == summary.filename and _is_inside(summary, call.scope, index):
-                    continue  # recursion
+                recursing = index if method is None else method
+                if path == summary.filename and _is_inside(summary, call.scope, recursing):
+                    continue
                 is_exact = own in meant
                 found.append(Caller(path, call.scope, call.path, call.row, is_certain, is_exact))
                 if len(found) >= _EDGES:
@@ -161,13 +292,35 @@ class Callers:
         for path in files if len(files) <= _FILES else [summary.filename]:
             reader = self.modules.summary(path)
             data = self.modules.data(path)
+            proven = self._reading(reader, summary, index) if how == _READ and reader else set()
             for match in pattern.finditer(data):
                 row = data.count(b"\n", 0, match.start()) + 1
                 inner = _scope_at(reader, row) if reader is not None else 0
                 if (path, inner) != (summary.filename, index):
-                    found.append(Caller(path, inner, (), row, is_certain=False))
+                    found.append(Caller(path, inner, (), row, is_certain=row in proven))
                 if len(found) >= _EDGES:
                     return found
+        return found
+
+    def _reading(self, reader: ModuleSummary, summary: ModuleSummary, index: int) -> set[int]:
+        """Return the rows of a module's calls that read a property of an object that is known."""
+        scope = summary.scopes[index]
+        own = v.ScopeValue(v.CLASS, summary.filename, scope.parent)
+        found: set[int] = set()
+        for call in reader.calls:
+            expression = call.expression.callee if call.node == "call" else call.expression
+            arguments = call.expression.positional if call.node == "call" else ()
+            for written in (expression, *arguments):
+                while written is not None and written.tag == tags.ATTRIBUTE:
+                    if written.name == scope.name and any(
+                        value.kind == v.OBJECT
+                        and own in self.inference.classes.ancestry(value.path, value.scope)
+                        for value in self.inference.infer(
+                            written.base, Place(reader.filename, call.scope, call.path)
+                        )
+                    ):
+                        found.update(range(call.row, call.end_row + 1))
+                    written = written.base
         return found
 
     def _by_prefix(self, summary: ModuleSummary, index: int) -> list[Caller]:
@@ -227,6 +380,22 @@ def _plain(value: Value) -> _Target | None:
     if inner.kind in (v.FUNCTION, v.CLASS):
         return inner.kind, inner.path, inner.scope
     return None
+
+
+def _used_by(call: Call, node: str | None) -> Iterator[Expr]:
+    """Yield the objects that a call or a statement uses by a special method.
+
+    Args:
+        call: The call, or the statement that makes one.
+        node: The statement that is meant; None for a call of the object itself.
+    """
+    if call.node == "call":
+        if node is None:
+            yield call.expression.callee
+        elif last_name(call.expression.callee) in _ITERATING:
+            yield from call.expression.positional
+    elif call.node == node:
+        yield call.expression
 
 
 def _is_inside(summary: ModuleSummary, scope: int, index: int) -> bool:

@@ -20,9 +20,10 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
+from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
-from gblock.project.reading.expressions import last_name
+from gblock.project.reading.expressions import Expr, dotted, last_name
 from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import Call, ModuleSummary
 
@@ -50,6 +51,8 @@ _NODES = 400
 """At most this many functions are visited for one call."""
 _FILES_READ = 80
 """At most this many files are read in search of the callers of one call."""
+_FILES_KEEPING = 12
+"""At most this many files are read in search of the calls of a function that an object keeps."""
 _WAYS = 12
 """At most this many paths to one call are kept."""
 _TASKS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
@@ -122,6 +125,8 @@ class _Node(NamedTuple):
     repeats it, or greenlets were started before, in any function of the path so far."""
     is_kept: bool = False
     """True if a function is followed that this one defines and that something runs later."""
+    is_lasting: bool = False
+    """True if an object is followed that is made here, and that something uses later."""
 
 
 class Contexts:
@@ -228,9 +233,14 @@ class Contexts:
         while queue and len(seen) < _NODES:
             node = queue.popleft()
             ended, more = self._expanded(node)
+            if node.is_lasting:
+                ended = list(map(_lasting, ended))
             ways += map(_later, ended) if node.is_kept else ended
             for caller in more:
-                caller = caller._replace(is_kept=caller.is_kept or node.is_kept)
+                caller = caller._replace(
+                    is_kept=caller.is_kept or node.is_kept,
+                    is_lasting=caller.is_lasting or node.is_lasting,
+                )
                 key = (caller.path, caller.scope)
                 if key not in seen:
                     seen.add(key)
@@ -258,7 +268,7 @@ class Contexts:
         callers, handed = self._callers.of(node.path, node.scope), False
         more = [
             _Node(c.path, self._function(c.path, c.scope), c.at, steps,
-                  node.is_certain and c.is_certain, beside)
+                  node.is_certain and c.is_certain, beside, is_lasting=c.is_lasting)
             for c in callers
         ]  # fmt: skip
         for way, onward in self._handed(node, here, beside):
@@ -316,7 +326,7 @@ class Contexts:
         calling = self.inference.calling
         for call, place, position in calling.handovers(node.path, node.scope):
             handover = self._offloading.handover(call, place)
-            if handover is not None:
+            if handover is not None and handover.offload.thread != "hub":
                 native = handover.offload.thread == "native"
                 text = f"{NATIVE if native else GREENLET} {here.text}"
                 context = NATIVE if native else GREENLET
@@ -352,7 +362,12 @@ class Contexts:
                 ran = any(v.comes_from(one, path, scope) for one in callees)
                 yield None, self._through(inside, place, index) if ran else inside
             if not runs:
-                yield None, _Node(place.path, index, place.at, steps, False, beside)
+                # What is given at start-up may be kept, and run at any time.
+                keeps = any(value.kind in (v.CLASS, v.FUNCTION) for value in callees)
+                yield (
+                    None,
+                    _Node(place.path, index, place.at, steps, False, beside, is_lasting=keeps),
+                )
             if not callees or any(value.kind == v.EXTERNAL for value in callees):
                 # Code outside the project may run it at any time.
                 yield Way(UNKNOWN, steps, False), None
@@ -375,17 +390,17 @@ class Contexts:
         self, callee: v.Value, call: Call, place: Place, node: _Node
     ) -> Iterator[tuple[str, int, Path]]:
         """Yield the calls of the parameter through which a project function gets a function."""
-        if callee.kind != v.FUNCTION:
+        if callee.kind not in (v.FUNCTION, v.CLASS):
             return
         summary = self.modules.summary(callee.path)
         if summary is None:
             return
         expression = call.expression
         for key, argument in (*enumerate(expression.positional), *expression.keywords):
-            values = self.inference.infer(argument, place)
-            if not any(
-                unwrapped(value)[:3] == (v.FUNCTION, node.path, node.scope) for value in values
-            ):
+            if not self._is_of(argument, place, node):
+                continue
+            if callee.kind == v.CLASS:
+                yield from self._run_from(callee, key, node)
                 continue
             name = self._offloading.parameter(callee, key)
             for inner in summary.calls if name is not None else ():
@@ -393,6 +408,56 @@ class Contexts:
                 if written is not None and written.tag == tags.NAME and written.identifier == name:
                     if _is_within(summary, inner.scope, callee.scope):
                         yield callee.path, _function_around(summary, inner.scope), inner.path
+            if name is not None:
+                words = self._callers.keeping.stored(callee, name)
+                for path, kept in self._callers.keeping.callers(words, node.path, node.scope):
+                    yield path, self._function(path, kept.scope), kept.path
+
+    def _is_of(self, expression: Expr, place: Place, node: _Node) -> bool:
+        """Return whether an expression is the function of a node, or a partial of it."""
+        return any(
+            unwrapped(value)[:3] == (v.FUNCTION, node.path, node.scope)
+            for value in self.inference.infer(expression, place)
+        )
+
+    def _run_from(
+        self, owner: v.ScopeValue, key: int | str | None, node: _Node
+    ) -> Iterator[tuple[str, int, Path]]:
+        """Yield the calls of the attribute in which an object keeps a function that it is given."""
+        for attribute in self._keeping(owner, key):
+            for path in self.modules.mentioning(attribute, whole=True)[:_FILES_KEEPING]:
+                for inner in self.inference.calling.calls_by_name(path).get(attribute, ()):
+                    written = inner.expression.callee
+                    if written is not None and written.tag == tags.ATTRIBUTE:
+                        if self._is_of(written, Place(path, inner.scope, inner.path), node):
+                            yield path, self._function(path, inner.scope), inner.path
+
+    def _keeping(self, owner: v.ScopeValue, key: int | str | None) -> list[str]:
+        """Return the attributes that a constructor sets to one of its arguments."""
+        made = owner._replace(kind=v.OBJECT)
+        found = []
+        for method in self.inference.classes.attribute(made, "__init__"):
+            summary = self.modules.summary(method.path) if method.kind == v.FUNCTION else None
+            if summary is None or method.kind != v.FUNCTION:
+                continue
+            name = self._offloading.parameter(method, key)
+            found += [
+                attribute
+                for (_, attribute), bindings in summary.scopes[method.scope].attributes.items()
+                if name is not None and any(dotted(one.value) == name for one in bindings)
+            ]
+        summary = self.modules.summary(owner.path)
+        if not found and summary is not None:
+            scope = summary.scopes[owner.scope]
+            fields = [
+                name
+                for name, bindings in scope.bindings.items()
+                if any(one.kind == kinds.ANNOTATED for one in bindings)
+            ]
+            if isinstance(key, int):
+                fields = fields[key : key + 1]
+            found += [name for name in fields if isinstance(key, int) or name == key]
+        return found
 
     # -- the start of a path
 
@@ -601,6 +666,16 @@ def _later(way: Way) -> Way:
     if way.context in PROVEN or way.context == OTHER:
         return way
     return way._replace(context=UNKNOWN, is_certain=False, is_dead=True)
+
+
+def _lasting(way: Way) -> Way:
+    """Return the path to a method of an object that is made at start-up and used at any time."""
+    if way.context != STARTUP:
+        return way
+    head = way.steps[0]
+    text = f"made by {head.text.removeprefix(STARTUP).strip()}"
+    steps = (head._replace(text=text), *way.steps[1:])
+    return Way(UNKNOWN, steps, False, is_dead=True)
 
 
 def _function_around(summary: ModuleSummary, scope: int) -> int:

@@ -104,6 +104,8 @@ class Entries:
         """
         scope = summary.scopes[index]
         found = [*self._decorated(summary, scope), *self._in_file(summary, scope.name)]
+        if scope.kind == "lambda":
+            found += self._registered(summary, index)
         if scope.kind == "function":
             found += self._with_parameters(scope, self._of_parameters)
             found += self._registered(summary, index)
@@ -367,10 +369,22 @@ class Entries:
             argument: The argument.
         """
         name = last_name(call.expression.callee)
-        known = self._by_argument.of(name)
+        symbols: set[str] | None = None
+        if name == "__init__":
+            symbols = self.inference.callee_symbols(call.expression.callee, place)
+            known = [
+                one
+                for made in sorted({symbol.rpartition(".")[2] for symbol in symbols} - {name})
+                for one in self._by_argument.of(made)
+            ]
+            if position and not _is_of_super(call.expression.callee):
+                position -= 1  # Base.__init__(self, ...)
+        else:
+            known = self._by_argument.of(name)
         if not known:
             return []
-        symbols = self.inference.callee_symbols(call.expression.callee, place)
+        if symbols is None:
+            symbols = self.inference.callee_symbols(call.expression.callee, place)
         found = []
         for one, entry in known:
             is_certain = suits(symbols, one, entry)
@@ -422,6 +436,12 @@ def _inside_call(summary: ModuleSummary, index: int) -> bool:
             return True
         index = summary.scopes[index].parent
     return False
+
+
+def _is_of_super(callee: Expr) -> bool:
+    """Return whether a callee is a method of ``super()``."""
+    base = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
+    return base is not None and base.tag == tags.CALL
 
 
 def _is_argument(call: Call, wanted: Argument, position: int | None, argument: Expr) -> bool:

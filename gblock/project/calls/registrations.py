@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gblock.catalog.entries import Argument, Entry
+from gblock.project.calls.keeping import Keeping
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -78,6 +79,7 @@ class Registrations:
             for argument in entry.arguments:
                 name = argument.symbol.rpartition(".")[2]
                 self._arguments.setdefault(name, []).append((argument, entry))
+        self._keeping = Keeping(inference)
         self._known: dict[tuple[str, int], list[Registered]] = {}
 
     def of(self, summary: ModuleSummary, index: int) -> list[Registered]:
@@ -95,6 +97,10 @@ class Registrations:
 
     def _find(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
         scope = summary.scopes[index]
+        if scope.kind == "lambda":
+            yield from self._assigned_in(summary, summary.filename, index, "")
+            yield from self._in_displays(summary.filename, (summary.filename, index), "")
+            return
         if scope.kind not in ("function", "class"):
             return
         naming = self.modules.mentioning(scope.name, whole=True)
@@ -262,12 +268,7 @@ class Registrations:
 
     def _objects_of(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
         """Yield the calls that take an object of a class, or the class, for a callable."""
-        name = summary.scopes[index].name
-        stem = os.path.basename(summary.filename).partition(".")[0]
-        paths = dict.fromkeys([summary.filename, *self.modules.mentioning(name, whole=True)])
-        if stem != "__init__":
-            paths.update(dict.fromkeys(self.modules.mentioning(stem, whole=True)[:_FILES]))
-        for path in list(paths)[: 2 * _FILES]:
+        for path in self._keeping.naming_objects(summary, index):
             for called, calls in self.inference.calling.calls_by_name(path).items():
                 for call in calls if called in self._arguments else ():
                     yield from self._taking(call, path, called, (summary.filename, index))

@@ -228,7 +228,7 @@ class Sites:
 
     def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
         """Return whether a rule may report the site; if not, libcst need not read the call."""
-        if site.handover is not None and site.handover.offload.thread == "greenlet":
+        if site.handover is not None and site.handover.offload.thread != "native":
             return any(not found.wait.immediate for found in self.handed(site.handover))
         for found in site.found:
             if found.blocker.kind in _ADDING_UP:
@@ -261,6 +261,7 @@ class Sites:
     def handed(self, handover: Handover) -> list[Found]:
         """Return the blockers that a callable runs: itself, or the calls of a function."""
         argument, place = handover.argument, handover.place
+        inside = handover.offload.thread != "hub"
         # partial(f, …)
         if argument is not None and argument.tag == tags.CALL and argument.positional:
             symbols = self.inference.callee_symbols(argument.callee, place)
@@ -270,13 +271,15 @@ class Sites:
                     (*argument.positional[1:], *handover.forwarded.positional),
                     (*argument.keywords, *handover.forwarded.keywords),
                 )
-                return self._called_with(argument.positional[0], forwarded, place)
-        return self._called_with(argument, handover.forwarded, place)
+                return self._called_with(argument.positional[0], forwarded, place, inside=inside)
+        return self._called_with(argument, handover.forwarded, place, inside=inside)
 
-    def _called_with(self, callee: Expr, expression: CallExpr, place: Place) -> list[Found]:
+    def _called_with(
+        self, callee: Expr, expression: CallExpr, place: Place, *, inside: bool
+    ) -> list[Found]:
         symbols = sorted(self.inference.callee_symbols(callee, place))
         found = self._blockers(symbols, expression, place)
-        for value in self.inference.infer(callee, place):
+        for value in self.inference.infer(callee, place) if inside else ():
             if value.kind == FUNCTION:
                 found += self._inside(value.path, value.scope)
         return found

@@ -54,7 +54,7 @@ _KEYED = {
     "OrderedDict",
     "WeakValueDictionary",
 }
-_UNTYPED = ("typing.", "builtins.")
+_UNTYPED = ("typing.", "builtins.", "collections.abc.")
 _ENTERED = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
 
 

@@ -34,6 +34,10 @@ _PROPERTIES = {
 }
 
 
+_MOST_DERIVED = 20
+"""At most this many classes that derive from a mixin are looked at."""
+
+
 class Classes:
     """Follows attributes through methods, bases, subclasses and constructors."""
 
@@ -50,10 +54,10 @@ class Classes:
 
     def _find_class_attribute(self, value: ScopeValue, name: str) -> Values:
         found = self._own_attribute(value, name, value)
+        if not v.declares(found) and value.kind == v.OBJECT:
+            found |= self._field(value.path, value.scope, name)
         if not v.informative(found):
             found |= self.inherited(name, value)
-        if not v.informative(found) and value.kind == v.OBJECT:
-            found |= self._field(value.path, value.scope, name)
         if not v.informative(found):
             found |= self._set_in_subclasses(value, name)
         if not found and value.kind == v.OBJECT:
@@ -171,11 +175,30 @@ class Classes:
         if summary is None:
             return NOTHING
         decorators = self.inference.decorators(summary, index)
-        if decorators & _PROPERTIES or self._is_setter(summary.scopes[index]):
+        if (
+            decorators & _PROPERTIES
+            or self._is_setter(summary.scopes[index])
+            or self.is_descriptor(summary, index)
+        ):
             return self.inference.results.result(function._replace(receiver=receiver))
         if "builtins.staticmethod" in decorators:
             return frozenset([function])
         return frozenset([function._replace(receiver=receiver)])
+
+    def is_descriptor(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a decorator of the project makes a property of a method.
+
+        Such a decorator is a class with ``__get__``.
+        """
+        scope = summary.scopes[index]
+        place = Place(summary.filename, scope.parent, scope.path)
+        for decorator in scope.decorators:
+            for value in self.inference.infer(decorator, place):
+                if value.kind in (v.CLASS, v.OBJECT):
+                    defining = self.inference.modules.summary(value.path)
+                    if defining and "__get__" in defining.scopes[value.scope].bindings:
+                        return True
+        return False
 
     def _is_setter(self, scope: Scope) -> bool:
         return any(
@@ -278,6 +301,50 @@ class Classes:
         for model in models:
             found |= self.inference.results.called(model, call_of(None, ()), place)
         return frozenset(found)
+
+    def beside(self, name: str, parent: ScopeValue) -> Values:
+        """Return the values of an attribute in the classes that a mixin is combined with.
+
+        ``super()`` in a mixin looks in the other bases of the class that derives from both.
+        """
+        return self.inference.solved(
+            ("beside", parent, name), lambda: self._find_beside(name, parent)
+        )
+
+    def _find_beside(self, name: str, parent: ScopeValue) -> Values:
+        own = self.ancestry(parent.path, parent.scope)
+        found: set[Value] = set()
+        for derived in self._all_derived(own[0]):
+            order = self.ancestry(derived.path, derived.scope)
+            receiver = v.ScopeValue(v.OBJECT, derived.path, derived.scope)
+            for base in order[order.index(own[0]) + 1 :] if own[0] in order else ():
+                if base in own:
+                    continue
+                values: Values = NOTHING
+                if base.kind == v.CLASS:
+                    values = self._own_attribute(base._replace(kind=v.OBJECT), name, receiver)
+                elif base.kind == v.EXTERNAL:
+                    values = self.inference.external_attribute(v.instance(base.symbol), name)
+                if v.informative(values):
+                    found |= values
+                    break
+        return frozenset(found)
+
+    def _all_derived(self, base: ScopeValue | SymbolValue) -> list[ScopeValue]:
+        """Return the classes of the project that derive from a class, directly or not."""
+        found: list[ScopeValue] = []
+        waiting = [base]
+        while waiting and len(found) < _MOST_DERIVED:
+            one = waiting.pop()
+            if one.kind == v.CLASS:
+                more = [
+                    x
+                    for x in self.inference.calling.subclasses(one.path, one.scope)
+                    if x not in found
+                ]
+                found += more
+                waiting += more
+        return found
 
     def derived(self, receiver: ScopeValue | None, path: str, index: int) -> ScopeValue | None:
         """Return the receiver of a method if its class is derived from the method's class."""

@@ -60,6 +60,7 @@ from gblock.project.reading.summary import Call, ModuleSummary
 _RPC = "grpc.UnaryUnaryMultiCallable"
 """The type of a gRPC service's methods, if only the name of its module is known."""
 _SUPER = NameExpr(tags.NAME, "super")
+_INIT = ".__init__"
 _BUILTINS = frozenset(dir(builtins))
 _TAKERS = {
     "get",
@@ -247,6 +248,8 @@ class Inference:
                     found.add(v.external(f"{value.symbol}.{wanted}"))
                 else:
                     found.add(value)  # a generic class, such as Queue[int]
+            elif value.kind == v.CLASS:
+                found.add(value)  # a generic class of the project: Repository[Order]
             elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
             elif value.kind == v.INSTANCE:
@@ -494,6 +497,8 @@ class Inference:
             return self.classes.attribute(value, name)
         if value.kind == v.PARENT:
             found = self.classes.inherited(name, value._replace(kind=v.OBJECT))
+            if not v.informative(found):
+                found |= self.classes.beside(name, value)
             if not found and name == "__new__":
                 return frozenset([v.PartialValue(v.PARTIAL, value._replace(kind=v.CLASS))])
             return found
@@ -603,6 +608,8 @@ class Inference:
             inner = unwrapped(value)
             if inner.kind == v.EXTERNAL:
                 found.add(inner.symbol)
+                if inner.symbol.endswith(_INIT):
+                    found.add(inner.symbol[: -len(_INIT)])  # super().__init__()
             elif inner.kind == v.INSTANCE:
                 found.add(f"{inner.symbol}.__call__")
             elif inner.kind == v.CLASS:

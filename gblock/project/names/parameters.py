@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Literal
 
@@ -18,13 +19,17 @@ from gblock.project.reading.expressions import (
     call_of,
     last_name,
     passed,
+    without_arguments,
 )
 from gblock.project.reading.summary import Call, ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gblock.catalog.libraries import Construct
     from gblock.project.names.inference import Inference
 
+_DECORATING = 12
+"""A decorator that more files mention is not followed to what it decorates."""
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap"}
 """Methods that call a function with each element of what they are given."""
 
@@ -87,17 +92,17 @@ class Parameters:
             if kind == "*":
                 return v.holding(declared)
             return frozenset([v.MappingValue(v.MAPPING, (), declared)])
-        if v.informative(declared):
+        if v.declares(declared):
             return declared
         calls = self._calls(summary, index, receiver)
         if kind == "*":
             return self._collected(calls, position)
         if kind == "**":
             return self._collected_by_name(calls, {one[0] for one in scope.parameters})
-        found = set(self.inference.infer(default, outside))
+        found = {*declared, *self.inference.infer(default, outside)}
         for call, place, shift in calls:
             found |= self.given(call.expression, position - shift, name, place)
-        if receiver is not None and not v.informative(frozenset(found)):
+        if receiver is not None and not v.declares(frozenset(found)):
             return self.parameter(path, index, position)
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
@@ -105,7 +110,93 @@ class Parameters:
         if method and position and not found and self.inference.catalog.modelled:
             own = receiver or v.ScopeValue(v.OBJECT, path, scope.parent)
             found |= self.inference.classes.passed_model(own, scope.name, position)
+        if shift and scope.name == "__init__" and not v.declares(frozenset(found)):
+            found |= self._constructed(path, scope.parent, position - shift, name)
+        if position == shift and not v.declares(frozenset(found)):
+            found |= self._decorated(summary, index)
         return frozenset(found)
+
+    def _constructed(self, path: str, owner: int, position: int, name: str) -> Values:
+        """Return an argument of a constructor that a framework calls: ``View.as_view(...)``.
+
+        Args:
+            path: The module of the class.
+            owner: The class.
+            position: The position of the argument, without the receiver.
+            name: The parameter.
+        """
+        modules, constructs = self.inference.modules, self.inference.catalog.constructs
+        summary = modules.summary(path)
+        if summary is None or modules.is_frugal:
+            return NOTHING
+        found: set[Value] = set()
+        verbs = {symbol.rpartition(".")[2] for symbol in constructs}
+        naming = modules.mentioning(summary.scopes[owner].name, whole=True)
+        for file in naming if len(naming) <= _DECORATING else ():
+            by_name = self.inference.calling.calls_by_name(file)
+            for call in (call for verb in sorted(verbs) for call in by_name.get(verb, ())):
+                place = Place(file, call.scope, call.path)
+                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                for symbol in sorted(symbols & constructs.keys()):
+                    one, expression = constructs[symbol], call.expression
+                    if not self._makes(one, expression, place, v.ScopeValue(v.CLASS, path, owner)):
+                        continue
+                    if one.args is None and one.kwargs is None:
+                        found |= self.given(expression, position + one.skipped, name, place)
+                        continue
+                    for value in self.inference.infer(passed(expression, None, one.args), place):
+                        found |= _member(value, position)
+                    for value in self.inference.infer(passed(expression, None, one.kwargs), place):
+                        if value.kind == v.MAPPING:
+                            found |= dict(value.known).get(name, value.others)
+        return frozenset(found)
+
+    def _makes(self, one: Construct, expression: CallExpr, place: Place, cls: ScopeValue) -> bool:
+        """Return whether a call makes objects of a class."""
+        callee = expression.callee
+        if one.position is not None:
+            given = passed(expression, one.position, one.keyword)
+        else:
+            given = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
+        return cls in self.inference.infer(given, place)
+
+    def _decorated(self, summary: ModuleSummary, index: int) -> Values:
+        """Return the functions and classes that a function of the project decorates."""
+        outer = summary.scopes[index]
+        if outer.kind != "function":
+            return NOTHING
+        around = summary.scopes[outer.parent]
+        names = {outer.name, around.name} if around.kind == "function" else {outer.name}
+        found: set[Value] = set()
+        for path in self._decorating(names, summary.filename):
+            other = self.inference.modules.summary(path)
+            for number, scope in enumerate(other.scopes if other is not None else ()):
+                place = Place(path, scope.parent, scope.path)
+                for written in scope.decorators:
+                    if last_name(without_arguments(written)) in names and any(
+                        one.kind == v.FUNCTION and v.comes_from(one, summary.filename, index)
+                        for one in self.inference.infer(written, place)
+                    ):
+                        is_class = scope.kind == "class"
+                        found.add(
+                            v.ScopeValue(v.CLASS, path, number)
+                            if is_class
+                            else v.function(path, number)
+                        )
+        return frozenset(found)
+
+    def _decorating(self, names: set[str], own: str) -> list[str]:
+        """Return the files that may apply a decorator of one of some names."""
+        modules = self.inference.modules
+        if modules.is_frugal:
+            return []
+        found = {own}
+        for name in sorted(names):
+            naming = modules.mentioning(name, whole=True)
+            if len(naming) <= _DECORATING:
+                found.update(naming)
+        applied = re.compile(rb"@[\w.]*\b(?:%s)\b" % "|".join(sorted(names)).encode())
+        return [path for path in sorted(found) if applied.search(modules.data(path))]
 
     def _bound(self, summary: ModuleSummary, index: int) -> Values:
         """Return the object that a decorator makes of a function, if it passes that to itself."""
@@ -118,7 +209,14 @@ class Parameters:
             for symbol in self.inference.callee_symbols(decorator.callee, place):
                 given = passed(decorator, None, catalog.binds.get(symbol))
                 if given is not None and given.tag == tags.CONSTANT and given.value is True:
-                    return frozenset([v.instance(catalog.decorates[symbol])])
+                    keyword = catalog.decorated_by.get(symbol)
+                    named = passed(decorator, None, keyword) if keyword else None
+                    made = frozenset(
+                        value._replace(kind=v.OBJECT)
+                        for value in self.inference.infer(named, place)
+                        if value.kind == v.CLASS
+                    )
+                    return made or frozenset([v.instance(catalog.decorates[symbol])])
         return NOTHING
 
     def arguments(

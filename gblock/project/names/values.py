@@ -177,6 +177,12 @@ def informative(values: Values) -> bool:
     return any(value != NONE for value in values)
 
 
+def declares(values: Values) -> bool:
+    """Return whether a set says what an object is: ``Callable[..., int]`` leaves it open."""
+    return any(value != NONE and not (value.kind == TAKER and value.name == "__call__")
+               for value in values)  # fmt: skip
+
+
 def bounded(values: Values, depth: int = 3) -> Values:
     """Return values whose containers nest no deeper than this; deeper elements are unknown."""
     for value in values:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from gblock.project.reading.expressions import LAMBDA, functions_named
+from gblock.project.reading.expressions import (
+    BOTH,
+    EITHER,
+    LAMBDA,
+    SEQUENCE,
+    TUPLE,
+    Expr,
+    functions_named,
+)
 
 Path: TypeAlias = tuple[int, ...]
 """A statement's path."""
@@ -61,8 +69,15 @@ def originals(binding: Binding) -> set[str | int]:
     if binding.kind == IMPORTED:
         return {binding.value.name} if binding.value.name else set()
     value = binding.value
-    if binding.kind != ASSIGNED or value is None:
+    if binding.kind not in (ASSIGNED, LOOPED) or value is None:
         return set()
-    if value.tag == LAMBDA:
+    if value.tag in (SEQUENCE, TUPLE, EITHER, BOTH):
+        return {one for element in value.elements for one in _named(element)}
+    return _named(value) if binding.kind == ASSIGNED else set()
+
+
+def _named(value: Expr) -> set[str | int]:
+    """Return the functions that an expression names, or the lambda that it is."""
+    if value is not None and value.tag == LAMBDA:
         return {value.scope}
     return {name for name in functions_named(value) if name}

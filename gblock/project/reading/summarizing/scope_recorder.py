@@ -121,6 +121,11 @@ class ScopeRecorder:
                 else MappingExpr(MAPPING, ((key, value),))
             )
             self.store(container.value, inner, row, key_of(container.slice))
+        elif isinstance(container, ast.Call):  # table.setdefault(key, []).append(value)
+            callee = container.func
+            if isinstance(callee, ast.Attribute) and callee.attr in ("setdefault", "get"):
+                if container.args:
+                    self.store(callee.value, ElementsExpr(SEQUENCE, (value,)), row)
 
     def home_of(self, name: str) -> int:
         """Return the scope of a container's name: the nearest that has bound it so far."""

@@ -1,0 +1,203 @@
+"""Functions that a container keeps: tables of handlers, lists of hooks, registers of commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from gblock.project.names import values as v
+from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
+from gblock.project.names.values import unwrapped
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import Binding
+from gblock.project.reading.expressions import Expr, last_name
+from gblock.project.reading.summary import Call, ModuleSummary
+
+_Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
+"""The stores of a module by the name of what is stored: the binding and the container."""
+_FILES = 12
+"""A container, or a function, that more files mention is not followed."""
+_CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
+"""The callees that may be an element of a container: ``table[key]()``, ``handler()``."""
+
+
+class Keeping:
+    """Finds the containers that keep a function, and the calls of what they keep.
+
+    Args:
+        inference: Type inference over the project.
+    """
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self.modules = inference.modules
+        self._stored: dict[str, _Stores] = {}
+
+    def containers(self, summary: ModuleSummary, index: int) -> set[str]:
+        """Return the names of the containers that a function is put into.
+
+        A display names it, a statement stores it, or a decorator does.
+        """
+        scope = summary.scopes[index]
+        if scope.kind == "lambda":
+            return {word for _, word in self._stores(summary).get(index, ())}
+        found: set[str] = set()
+        naming = self.modules.mentioning(scope.name, whole=True)
+        others = [path for path in naming if path != summary.filename]
+        for path in (summary.filename, *(others if len(others) <= _FILES else ())):
+            other = self.modules.summary(path)
+            if other is not None:
+                found.update(word for _, word in self._stores(other).get(scope.name, ()))
+        place = Place(summary.filename, scope.parent, scope.path)
+        for decorator in scope.decorators:
+            for value in map(unwrapped, self.inference.infer(decorator, place)):
+                if value.kind == v.FUNCTION:
+                    found |= self.stored(value, None)
+        return found
+
+    def stored(self, function: v.FunctionValue, name: str | None) -> set[str]:
+        """Return the names of the containers that a function puts one of its parameters into.
+
+        Args:
+            function: The function.
+            name: The parameter; None for the first that is no receiver.
+        """
+        summary = self.modules.summary(function.path)
+        if summary is None:
+            return set()
+        if name is None:
+            parameters = summary.scopes[function.scope].parameters
+            of_class = summary.scopes[summary.scopes[function.scope].parent].kind == "class"
+            if len(parameters) <= of_class:
+                return set()
+            name = parameters[int(of_class)][0]
+        return {
+            word
+            for binding, word in self._stores(summary).get(name, ())
+            if _is_within(summary, binding.scope, function.scope)
+        }
+
+    def _stores(self, summary: ModuleSummary) -> _Stores:
+        """Return what a module puts into containers, with the container's name.
+
+        By the last name of what is stored, or by the scope of a lambda.
+        """
+        found = self._stored.get(summary.filename)
+        if found is None:
+            found = self._stored[summary.filename] = {}
+            for scope in summary.scopes:
+                named = [*scope.bindings.items()]
+                named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
+                for word, bindings in named:
+                    for binding in bindings:
+                        is_display = binding.kind == kinds.ASSIGNED and _is_display(binding.value)
+                        if is_display or binding.kind == kinds.ELEMENT:
+                            for part in _parts(binding.value):
+                                found.setdefault(_key(part), []).append((binding, word))
+        return found
+
+    def holders(self, path: str, name: str) -> set[str]:
+        """Return the names of a module's variables that hold an object of a class.
+
+        Args:
+            path: The module.
+            name: The class's name.
+        """
+        summary = self.modules.summary(path)
+        if summary is None:
+            return set()
+        return {
+            word
+            for word, bindings in summary.scopes[0].bindings.items()
+            for binding in bindings
+            if binding.kind == kinds.ASSIGNED
+            and binding.value is not None
+            and binding.value.tag == tags.CALL
+            and last_name(binding.value.callee) == name
+        }
+
+    def naming_objects(self, summary: ModuleSummary, index: int) -> list[str]:
+        """Return the files that mention a class, or a variable that holds an object of it."""
+        name = summary.scopes[index].name
+        paths = dict.fromkeys([summary.filename])
+        paths.update(dict.fromkeys(self.modules.mentioning(name, whole=True)[:_FILES]))
+        for path in list(paths):
+            for word in sorted(self.holders(path, name)):
+                naming = self.modules.mentioning(word, whole=True)
+                if len(naming) <= _FILES:
+                    paths.update(dict.fromkeys(naming))
+        directory, file = os.path.split(summary.filename)
+        stem = file.partition(".")[0]
+        word = os.path.basename(directory) if stem == "__init__" else stem
+        paths.update(dict.fromkeys(self.modules.mentioning(word, whole=True)[:_FILES]))
+        return list(paths)
+
+    def callers(self, words: set[str], path: str, index: int) -> Iterator[tuple[str, Call]]:
+        """Yield the calls of a function that one of some containers keeps, with their files.
+
+        Args:
+            words: The names of the containers.
+            path: The function's module.
+            index: Its scope.
+        """
+        files = {
+            file
+            for word in sorted(words)
+            for naming in [self.modules.mentioning(word, whole=True)]
+            if len(naming) <= _FILES
+            for file in naming
+        }
+        for file in sorted(files):
+            summary = self.modules.summary(file)
+            for call in summary.calls if summary is not None else ():
+                callee = call.expression.callee if call.node == "call" else None
+                if callee is None or callee.tag not in _CALLEES:
+                    continue
+                place = Place(file, call.scope, call.path)
+                if any(
+                    one.kind == v.FUNCTION and v.comes_from(one, path, index)
+                    for one in map(unwrapped, self.inference.infer(callee, place))
+                ):
+                    yield file, call
+
+
+def _is_display(value: Expr) -> bool:
+    if value is None:
+        return False
+    if value.tag == tags.CALL:
+        return last_name(value.callee) in ("dict", "OrderedDict", "MappingProxyType")
+    return value.tag in (tags.MAPPING, tags.SEQUENCE, tags.TUPLE)
+
+
+def _parts(value: Expr) -> Iterator[Expr]:
+    """Yield the members of displays in an expression, or the expression itself."""
+    if value is None:
+        return
+    if value.tag in (tags.SEQUENCE, tags.TUPLE):
+        for one in value.elements:
+            yield from _parts(one)
+    elif value.tag == tags.MAPPING:
+        for _, one in value.items:
+            yield from _parts(one)
+    elif value.tag == tags.CALL and _is_display(value):
+        for one in (*value.positional, *(given for _, given in value.keywords)):
+            yield from _parts(one)
+    else:
+        yield value
+
+
+def _key(value: Expr) -> str | int:
+    """Return the last name of an expression, or the scope of a lambda."""
+    if value is not None and value.tag == tags.LAMBDA:
+        return value.scope
+    return last_name(value)
+
+
+def _is_within(summary: ModuleSummary, scope: int, outer: int) -> bool:
+    """Return whether a scope is another one or is inside it."""
+    while scope > 0 and scope != outer:
+        scope = summary.scopes[scope].parent
+    return scope == outer
