@@ -64,6 +64,7 @@ FORMATS = (
         r".+\.(?:conf|ini|service|cfg|supervisor)",
         rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\b|Service\b)",
     ),
+    Format("paste", r".+\.ini", rb"^[ \t]*use[ \t]*=[ \t]*egg:gunicorn\b"),
     Format("uwsgi_xml", r".*uwsgi.*\.xml"),
 )
 """Every format. A file is read in the first one that its name and its content fit."""

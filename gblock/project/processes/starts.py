@@ -101,6 +101,8 @@ class Starts:
         self._launches = launches(modules) if around.launches is None else around.launches
         self._configs: set[str] = set()
         """Settings files of gunicorn that some command names."""
+        self._pasted: set[str] = set()
+        """PasteDeploy's settings files that some command names."""
 
     def all(self) -> list[Start]:
         """Yield all starts, those by commands first."""
@@ -114,13 +116,16 @@ class Starts:
 
     def _from_commands(self) -> list[Start]:
         found: dict[tuple[object, ...], Start] = {}
-        told = [(program, False) for program in self._programs.all]
+        told = [(program, False) for program in self._programs.all if not self._is_own(program)]
         launched = [
             (program, launch.inside)
             for launch in self._launches
             for program in self._programs.of(launch.command)
         ]
-        for program, inside in (*told, *launched):
+        own = ((program, False) for program in self._programs.all if self._is_own(program))
+        for program, inside in (*told, *launched, *own):
+            if self._is_own(program) and program.command.filename in self._pasted:
+                continue
             server = self._server(program)
             if server is None:
                 continue
@@ -138,6 +143,12 @@ class Starts:
                 more = Evidence(path, row, self.line(path, row))
                 found.setdefault((*key, path), Start(server, more, command.variables))
         return list(found.values())
+
+    def _is_own(self, program: Program) -> bool:
+        """Return whether PasteDeploy's settings file, and no command, describes a server."""
+        command = program.command
+        own = ("gunicorn", "--paste", os.path.basename(command.filename))
+        return program.name == "gunicorn" and command.words == own
 
     def _from_points(self) -> list[Start]:
         found = []
@@ -340,7 +351,7 @@ class Starts:
         if name == "pserve":
             written = next((word for word in arguments if not word.startswith("-")), "")
             read = self._paste(written, program.command.home)
-            if read is not None and read[1].server().get("use", "").startswith("egg:gunicorn"):
+            if read is not None and read[1].is_gunicorn:
                 inner = program._replace(name="gunicorn", arguments=("--paste", written))
                 return self._gunicorn(inner)
             entries += read[2] if read is not None else ()
@@ -403,6 +414,7 @@ class Starts:
         text = self.deployment.text(path) if path is not None else None
         if path is None or text is None:
             return None
+        self._pasted.add(path)
         settings = PasteSettings(text)
         entries = []
         for factory in settings.factories(section or "main"):

@@ -6,11 +6,30 @@ Source: the PasteDeploy documentation, sections "Sections" and "Defining Factori
 from __future__ import annotations
 
 import configparser
+import os
+import re
 from collections.abc import Iterator
 
+from gblock.project.processes.deployment.command import Command, Fact
+from gblock.project.processes.deployment.repository import NONE, Repository
+
+EXAMPLE = (
+    "gevent.ini",
+    "[app:main]\nuse = egg:shop\n[server:main]\nuse = egg:gunicorn\nworker_class = gevent\n",
+)
+_SERVER = re.compile(r"^\[server:main\]", re.MULTILINE)
 _FACTORIES = ("app", "composite", "filter", "filter_app")
 _SECTIONS = ("app", "composite", "pipeline", "filter", "filter-app", "application")
 _DEEP = 10
+
+
+def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
+    """Return the server that a settings file describes: a command from elsewhere may start it."""
+    match = _SERVER.search(text)
+    if match is None or not PasteSettings(text).is_gunicorn:
+        return []
+    words = ("gunicorn", "--paste", os.path.basename(filename))
+    return [Command(words, filename, text.count("\n", 0, match.start()) + 1)]
 
 
 class PasteSettings:
@@ -31,6 +50,11 @@ class PasteSettings:
         """Return the settings of a server, whose kind ``use`` names."""
         section = f"server:{name}"
         return dict(self._parser.items(section)) if self._parser.has_section(section) else {}
+
+    @property
+    def is_gunicorn(self) -> bool:
+        """Return whether the server is gunicorn."""
+        return (self.server().get("use") or "").startswith("egg:gunicorn")
 
     def factories(self, name: str = "main") -> list[str]:
         """Return the factories of an application and of all its parts.
