@@ -56,6 +56,8 @@ class Condition(Table, frozen=True):
     """Classes, one of which the argument is an object of."""
     given: bool = False
     """True if any value but ``None`` matches."""
+    written: bool = False
+    """True if an argument that only ``**`` may pass is missing, unless the mapping has its key."""
 
 
 class Called(Table, frozen=True):

@@ -28,6 +28,8 @@ class Conditions:
             open_ended = any(name is None for name, _ in expression.keywords) or any(
                 one is not None and one.tag == tags.STAR for one in expression.positional
             )
+            if condition.written:
+                open_ended = self._is_in_mapping(condition.keyword, expression, place)
             given = is_passed(expression, condition.position, condition.keyword)
             return not open_ended and not given and condition.default in condition.values
         if condition.flags and self.has_flag(argument, condition.flags, place, condition.mask):
@@ -51,6 +53,15 @@ class Conditions:
                 or _is_short(x.value, condition.max_length)
             )
             for x in found
+        )
+
+    def _is_in_mapping(self, keyword: str | None, expression: CallExpr, place: Place) -> bool:
+        """Return whether a mapping that ``**`` passes is known to have a key."""
+        return any(
+            value.kind == v.MAPPING and any(key == keyword for key, _ in value.known)
+            for name, mapping in expression.keywords
+            if name is None
+            for value in self.inference.infer(mapping, place)
         )
 
     def has_flag(self, argument: Expr, flags: tuple[str, ...], place: Place, mask: int = 0) -> bool:
