@@ -25,11 +25,11 @@ class Conditions:
         """Return whether a call's arguments meet a condition for sure."""
         argument = passed(expression, condition.position, condition.keyword)
         if argument is None:
-            open_ended = any(name is None for name, _ in expression.keywords) or any(
-                one is not None and one.tag == tags.STAR for one in expression.positional
-            )
-            if condition.written:
-                open_ended = self._is_in_mapping(condition.keyword, expression, place)
+            mapped = any(name is None for name, _ in expression.keywords)
+            if mapped and condition.written:
+                mapped = self._is_in_mapping(condition.keyword, expression, place)
+            starred = any(one is not None and one.tag == tags.STAR for one in expression.positional)
+            open_ended = mapped or starred
             given = is_passed(expression, condition.position, condition.keyword)
             return not open_ended and not given and condition.default in condition.values
         if condition.flags and self.has_flag(argument, condition.flags, place, condition.mask):
