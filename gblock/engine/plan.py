@@ -391,7 +391,9 @@ class Plan:
             else:
                 parsed += len(data)
                 if parsed <= _PARSED_ANYWAY and not modules.is_frugal:
-                    trouble = modules.syntax_error(path)
+                    # What could be summarized was parsed for it.
+                    is_read = modules.is_read(path) and path not in modules.problems
+                    trouble = None if is_read else modules.syntax_error(path)
                 else:
                     trouble = None if is_utf_8(data) else modules.decoding_error(path)
             # An unreadable file has no bytes, and its problem is recorded.

@@ -91,6 +91,7 @@ class Modules:
         """Indexes of all files, and of all except tests."""
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._starts: dict[str, str | None] = {}
+        self._used_as_package: dict[str, bool] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._directories: set[str] = set()
         self._packages: set[str] = set()
@@ -416,7 +417,9 @@ class Modules:
             current = directory
             while current in self._packages and len(current) > len(self.top):
                 outermost, current = current, os.path.dirname(current)
-            is_start = outermost not in (None, directory) and not self._is_named(outermost)
+            if outermost is not None and outermost not in self._used_as_package:
+                self._used_as_package[outermost] = self._is_named(outermost)
+            is_start = outermost not in (None, directory) and not self._used_as_package[outermost]
             self._starts[directory] = outermost if is_start else None
         return self._starts[directory]
 

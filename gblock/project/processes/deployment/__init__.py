@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from functools import cached_property
+from typing import TypeAlias
 
 from gblock import opened
 from gblock.project.processes import formats
@@ -30,6 +31,10 @@ from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import LARGEST, Tree
 
 __all__ = ["Command", "Deployment", "EntryPoint", "Note"]
+
+
+_Invocation: TypeAlias = tuple[str, frozenset[tuple[str, str]], tuple[str, ...] | None, str]
+"""A script with its variables, its arguments and its caller's name for it."""
 
 
 class Deployment(Repository):
@@ -55,6 +60,7 @@ class Deployment(Repository):
         self._maps: dict[str, dict[str, str]] = {}
         self._charts: dict[str, Values] = {}
         self._texts: dict[str, str | None] = {}
+        self._script_commands: dict[_Invocation, list[Command]] = {}
         for path, _ in formats.candidates(self.tree.outside):
             self.notes.append(Note(path, "is a link out of the repository and was not read"))
         for path, name in formats.candidates(self.tree.files):
@@ -210,11 +216,16 @@ class Deployment(Repository):
             arguments: Its arguments; None if unknown.
             label: The caller's name for the process.
         """
-        text = self.text(path) or ""
-        facts = shell_script.called(
-            text, path, variables, arguments, label, lambda written: self.included(written, path)
-        )
-        return [self._placed(fact) for fact in facts if isinstance(fact, Command)]
+        key = (path, frozenset((variables or {}).items()), arguments, label)
+        found = self._script_commands.get(key)
+        if found is None:
+            text = self.text(path) or ""
+            facts = shell_script.called(
+                text, path, variables, arguments, label, lambda name: self.included(name, path)
+            )
+            found = [self._placed(fact) for fact in facts if isinstance(fact, Command)]
+            self._script_commands[key] = found
+        return found
 
     def _placed(self, command: Command) -> Command:
         """Return a command with the directory of the repository that it is started in."""
