@@ -44,8 +44,14 @@ _APART = frozenset(
 _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
-_HANDLES = re.compile(rb"\b(?:get_[aw]sgi_application|[AW]SGIHandler|execute_from_command_line)\b")
-"""Names in a program that makes Django's handler, which loads the table of URLs."""
+_HANDLERS = (
+    b"get_asgi_application",
+    b"get_wsgi_application",
+    b"ASGIHandler",
+    b"WSGIHandler",
+    b"execute_from_command_line",
+)
+"""Names in a program that makes Django's handler."""
 _DJANGO = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+django\b|[\"']DJANGO_SETTINGS_MODULE[\"']", re.MULTILINE
 )
@@ -156,6 +162,8 @@ class Processes:
         patching = [name for name, one in inference.catalog.imports.items() if one.patches]
         self.mentions = Mentions(self.modules, patching)
         self._reached: dict[tuple[object, ...], frozenset[str]] = {}
+        self._handling: dict[tuple[object, ...], frozenset[str]] = {}
+        self._makers: dict[str, bool] = {}
 
     @property
     def notes(self) -> list[Note]:
@@ -193,12 +201,23 @@ class Processes:
         """
         if process.kind not in _BY_FILE:
             return self.modules_of(process)
-        reached = self.graph.of(
-            process.entries, main=process.main, as_file=process.as_file, handler=False
-        )
-        if any(_HANDLES.search(self.modules.data(path)) for path in reached):
-            return self.modules_of(process)
-        return reached
+        key = (process.entries, process.main, process.as_file)
+        found = self._handling.get(key)
+        if found is None:
+            found = self.graph.of(
+                process.entries, main=process.main, as_file=process.as_file, handler=False
+            )
+            if any(map(self._makes_handler, found)):
+                found = self.modules_of(process)
+            self._handling[key] = found
+        return found
+
+    def _makes_handler(self, path: str) -> bool:
+        """Return whether a file makes Django's handler, which loads the table of URLs."""
+        if path not in self._makers:
+            data = self.modules.data(path)
+            self._makers[path] = any(name in data for name in _HANDLERS)
+        return self._makers[path]
 
     def _modules_from(
         self, begun: Process | Server, *, eager: bool = False, data: bool = True

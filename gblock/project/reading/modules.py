@@ -52,6 +52,9 @@ _AT_ONCE = 1 << 20
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
+_IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
+"""What stands before a module's name on the line of an import."""
+_RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
 _SCANS = 25
 """After this many searches, an index of the words of all files is cheaper than more searches.
 
@@ -93,6 +96,8 @@ class Modules:
         self._starts: dict[str, str | None] = {}
         self._used_as_package: dict[str, bool] = {}
         self._by_tail: dict[str, list[str]] = {}
+        self._beside: dict[str, list[str]] = {}
+        """The files of each directory."""
         self._directories: set[str] = set()
         self._packages: set[str] = set()
         self._known = set(files)
@@ -103,6 +108,7 @@ class Modules:
         self._indexed = True
         for path in self.files:
             directory, name = os.path.split(path)
+            self._beside.setdefault(directory, []).append(path)
             stem = name.rpartition(".")[0] or name
             if stem == "__init__":
                 self._packages.add(directory)
@@ -425,20 +431,19 @@ class Modules:
 
     def _is_named(self, package: str) -> bool:
         """Return whether an import or a string names a package, or its modules import it."""
-        name = re.escape(os.path.basename(package).encode())
-        named = re.compile(
-            rb"""^[ \t]*(?:from|import)[ \t]+%s\b|["']%s\.(\w+)""" % (name, name), re.MULTILINE
-        )
-        for path in self.mentioning(os.path.basename(package), tests=True, whole=True):
-            for match in named.finditer(self.data(path)):
-                inner = match[1] and self.inside(package, match[1].decode(errors="replace"))
-                if inner or not match[1]:
+        name = os.path.basename(package)
+        word = re.compile(rb"%s\b(?:(?<=[\"']%s)\.(\w+))?" % ((re.escape(name.encode()),) * 2))
+        for path in self.mentioning(name, tests=True, whole=True):
+            data = self.data(path)
+            for match in word.finditer(data):
+                if match[1]:
+                    if self.inside(package, match[1].decode(errors="replace")):
+                        return True
+                    continue
+                start = data.rfind(b"\n", 0, match.start()) + 1
+                if _IMPORTING.fullmatch(data, start, match.start()):
                     return True
-        relative = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
-        return any(
-            os.path.dirname(path) == package and relative.search(self.data(path))
-            for path in self.files
-        )
+        return any(_RELATIVE.search(self.data(path)) for path in self._beside.get(package, ()))
 
     def _wraps(self, directory: str, name: str) -> bool:
         """Return whether a module of a package imports another one of the same name.
