@@ -104,6 +104,12 @@ class TestFilesThatCannotBeChecked:
         ignored = run({name: content}, ignore=["invalid-syntax"])
         assert ((), 1) == (ignored.diagnostics, ignored.files_unreadable)
 
+    def test_files_with_the_same_error_are_one_cause(self, run):
+        files = dict.fromkeys(("a.py", "b.py"), "print 'sent'\n") | {"c.py": "x = = 1\n"}
+        first, second, other = (d.cause for d in run(files).diagnostics)
+
+        assert first == second != other
+
     def test_a_selection_does_not_turn_it_off(self, run):
         report = run({"broken.py": "x = = 1\n"}, select=["spinning-loop"])
         assert ["invalid-syntax"] == [d.code for d in report.diagnostics]

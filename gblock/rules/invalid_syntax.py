@@ -15,7 +15,8 @@ class InvalidSyntax(Rule):
 
     Reports files with syntax errors, null bytes, or bytes that are not in the declared encoding, as
     errors. Files that Python may accept, but that gblock does not check because they are too large
-    or nest too deep, are warnings.
+    or nest too deep, are warnings. Files with the same error, such as those written for Python 2,
+    are one cause.
 
     ## Why it blocks the hub
 
@@ -75,4 +76,5 @@ class InvalidSyntax(Rule):
             message=f"the file {message}",
             help="Exclude the file if it is generated." if is_limit else "Correct the file.",
             why=why,
+            cause=f"{cls.name}:{message}",
         )

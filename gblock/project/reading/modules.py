@@ -53,7 +53,7 @@ _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
 _IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
-"""What stands before a module's name on the line of an import."""
+"""The start of an import's line, before the name of the module."""
 _RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
 _SCANS = 25
 """After this many searches, an index of the words of all files is cheaper than more searches.
