@@ -105,6 +105,7 @@ class Inspection:
         # A project may import nothing of the catalog but the packages that run code elsewhere.
         roots = triage.roots(self.modules.files).union(wanted.outlines.offloading)
         kept = {chunk.id for chunk in wanted.vocabulary.blockers}
+        self._loaded = roots
         loaded = catalog.parse_all(wanted.outlines, roots)
         if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
@@ -436,7 +437,7 @@ class Inspection:
 
         assumed = tuple(self._cooperation.assumed)
         unpatched = Unpatched(self.modules, self._outlines, self._unpatched, assumed)
-        queries = Queries(self.modules, self._outlines)
+        queries = Queries(self._sites.inference, self._outlines, self._loaded)
         return Service(self.processes, unpatched, queries)
 
     @cached_property

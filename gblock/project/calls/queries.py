@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from gblock import catalog
@@ -11,7 +11,6 @@ from gblock.catalog.drivers import Query
 from gblock.outline import Outlines
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Call
 
 _QUERIES_LIMIT = 1000
@@ -36,13 +35,16 @@ class Queries:
     """Finds the calls that send statements through a driver.
 
     Args:
-        modules: The project's files.
+        inference: Type inference over the project.
         outlines: The catalog's files.
+        loaded: The packages whose types that inference knows.
     """
 
-    def __init__(self, modules: Modules, outlines: Outlines) -> None:
-        self.modules = modules
+    def __init__(self, inference: Inference, outlines: Outlines, loaded: Collection[str]) -> None:
+        self._shared = inference
+        self._modules = inference.modules
         self._outlines = outlines
+        self._loaded = loaded
         self._found: dict[str, list[Sent]] = {}
 
     def of(self, language: str, known: Iterable[Query]) -> list[Sent]:
@@ -59,9 +61,12 @@ class Queries:
 
     def _find(self, wanted: list[Query]) -> Iterator[Sent]:
         roots = frozenset(name for one in wanted for name in one.imports)
-        if not any(self.modules.mentioning(root) for root in roots):
+        used = [root for root in roots if self._modules.mentioning(root)]
+        if not used:
             return
-        inference = Inference(self.modules, catalog.parse_all(self._outlines, roots))
+        inference = self._shared
+        if not all(root in self._loaded for root in used):
+            inference = Inference(self._modules, catalog.parse_all(self._outlines, roots))
         symbols = frozenset(
             inference.catalog.canonical(symbol) for one in wanted for symbol in one.symbols
         )
@@ -70,13 +75,13 @@ class Queries:
             rb"\.(?:%s)[ \t]*\(" % b"|".join(sorted(re.escape(v.encode()) for v in verbs))
         )
         found = searched = 0
-        for path in self.modules.serving:
+        for path in self._modules.serving:
             if found >= _QUERIES_LIMIT or searched >= _FILES:
                 return
-            if not called.search(self.modules.data(path)):
+            if not called.search(self._modules.data(path)):
                 continue
             searched += 1
-            summary = self.modules.summary(path)
+            summary = self._modules.summary(path)
             with inference.budget.limited(_BUDGET):
                 for call in summary.calls if summary is not None else ():
                     sent = self._sent(call, path, verbs, symbols, inference)

@@ -71,6 +71,14 @@ class Unpatched:
         loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
         return loaded.only(lambda blocker: blocker.id in kept)
 
+    @cached_property
+    def _inference(self) -> Inference:
+        return Inference(self.modules, self._catalog)
+
+    @cached_property
+    def _cooperation(self) -> Cooperation:
+        return Cooperation(self._inference, self._assumed)
+
     def of(self, path: str, *, native_threads: bool) -> list[Site]:
         """Return the calls of one file that wait and that no native thread runs.
 
@@ -82,10 +90,8 @@ class Unpatched:
         key = (path, native_threads)
         if key not in self._found:
             if native_threads not in self._sites:
-                inference = Inference(self.modules, self._catalog)
-                offloading = Offloading(inference, patched=not native_threads)
-                cooperation = Cooperation(inference, self._assumed)
-                self._sites[native_threads] = Sites(inference, offloading, cooperation)
+                offloading = Offloading(self._inference, patched=not native_threads)
+                self._sites[native_threads] = Sites(self._inference, offloading, self._cooperation)
             self._found[key] = _waiting(self._sites[native_threads], path, self.triage.names(path))
         return self._found[key]
 
