@@ -513,9 +513,7 @@ class Processes:
                 return entries
         named = variables.get("DJANGO_SETTINGS_MODULE")
         path = self.servers.module(named, self.root) if named else None
-        more = [path] if path is not None else self._settings
-        if any(b"DJANGO_SETTINGS_MODULE" in self.modules.data(one) for one in entries):
-            more = [path] if path is not None else self._settings_in(entries)
+        more = [path] if path is not None else self._settings_in(entries) or self._settings
         return tuple(dict.fromkeys((*entries, *more)))
 
     @cached_property
