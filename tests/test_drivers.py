@@ -489,3 +489,23 @@ def test_settings_that_the_environment_names_are_those_of_the_project(tree, read
     (one,) = check([str(root)], config).diagnostics
 
     assert "gunicorn shop.wsgi" in one.message
+
+
+def test_a_settings_module_that_deployment_copies_has_the_contents_of_its_variant(tree):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop.wsgi\n",
+            "shop/__init__.py": "",
+            "shop/wsgi.py": "import os\n"
+            "from django.core.wsgi import get_wsgi_application\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+            "application = get_wsgi_application()\n",
+            "shop/settings_prod.py": 'DATABASES = {"default": {"ENGINE": "mssql"}}\n',
+            "shop/settings_test.py": 'DATABASES = {"default": {"ENGINE": "sqlite3"}}\n',
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    (one,) = check([str(root)], config).diagnostics
+
+    assert one.filename.endswith("settings_prod.py")
+    assert "gunicorn shop.wsgi" in one.message
