@@ -41,6 +41,8 @@ _APART = frozenset(
     ("setup.py", "asgi.py", "noxfile.py", "fabfile.py", "conftest.py", "wscript", "conf.py")
 )
 """Files that start no service on gevent: packaging, documentation, servers on asyncio."""
+_NEEDS_PYTEST = re.compile(rb"^(?:import|from)[ \t]+_?pytest\b", re.MULTILINE)
+"""A module that only runs where pytest is installed, such as one with fixtures for tests."""
 _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
@@ -321,6 +323,7 @@ class Processes:
             if path not in known
             and os.path.basename(path) not in _APART
             and self.modules.data(path).strip()
+            and not _NEEDS_PYTEST.search(self.modules.data(path))
         )
         return self.graph.of(unknown, main=None)
 
