@@ -320,6 +320,37 @@ class TestOneDecision:
     def test_tests_alone_are_not(self, tree, text):
         assert () == self._found(tree, f"import os\nTESTING = False\n{text}")
 
+    @pytest.mark.parametrize(
+        ("text", "read", "count"),
+        [
+            ('{"URL": "mysql://db/x", "TESTING": os.getenv("TESTING")}', 'get("URL")', 1),
+            ('{"URL": os.getenv("TEST_DB", "mysql://db/x")}', 'get("URL")', 0),
+            ('{"URL": os.getenv("DB") or "mysql://db" + "/x"}', 'get("URL", None)', 1),
+            ('{"URL": "mysql://db/x"}', 'get("OTHER")', 0),
+            ('{"TESTING": {"URL": "mysql://db/x"}}', '["TESTING"].get("URL")', 0),
+            ('{"LIVE": {"URL": "mysql://db/x"}}', '["LIVE"]["URL"]', 1),
+        ],
+    )
+    def test_of_a_dict_only_what_concerns_the_string_counts(self, tree, text, read, count):
+        read = read if read.startswith("[") else f".{read}"
+        text = (
+            f"import os\nSETTINGS = {text}\n"
+            f"class Config:\n    SQLALCHEMY_DATABASE_URI = SETTINGS{read}\n"
+        )
+        assert count == len(self._found(tree, text))
+
+    @pytest.mark.parametrize(
+        ("beside", "count"),
+        [
+            ('"TEST": {"NAME": "TEST"}', 1),
+            ('"NAME": "shop"', 1),
+            ('"NAME": os.environ["TEST_DB"]', 0),
+        ],
+    )
+    def test_a_name_is_chosen_with_the_values_beside_it(self, tree, beside, count):
+        text = f'{{"default": {{"ENGINE": "django.db.backends.mysql", {beside}}}}}'
+        assert count == len(self._found(tree, f"import os\nimport django\nDATABASES = {text}\n"))
+
     @pytest.mark.parametrize("test", ["not TESTING", "KIND != 'test'", "LATEST"])
     def test_what_is_not_for_tests_is(self, tree, test):
         text = f'if {test}:\n    SQLALCHEMY_DATABASE_URI = "mysql://localhost/x"\n'
@@ -436,3 +467,45 @@ def test_settings_may_be_one_of_several(tree, key, count):
     found = check([str(root)], config).diagnostics
 
     assert count == len([one for one in found if one.code == "blocking-driver"])
+
+
+@pytest.mark.parametrize("read", ["", 'os.environ["DJANGO_SETTINGS_MODULE"]\n'])
+def test_settings_that_the_environment_names_are_those_of_the_project(tree, read):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent -c conf.py shop.wsgi\n",
+            "conf.py": f"import os\n{read}",
+            "manage.py": "import os\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings.dev")\n',
+            "shop/__init__.py": "",
+            "shop/wsgi.py": "from django.core.wsgi import get_wsgi_application\n"
+            "application = get_wsgi_application()\n",
+            "shop/settings/__init__.py": "",
+            "shop/settings/base.py": 'DATABASES = {"default": {"ENGINE": "mssql"}}\n',
+            "shop/settings/dev.py": "from shop.settings.base import *\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    (one,) = check([str(root)], config).diagnostics
+
+    assert "gunicorn shop.wsgi" in one.message
+
+
+def test_a_settings_module_that_deployment_copies_has_the_contents_of_its_variant(tree):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop.wsgi\n",
+            "shop/__init__.py": "",
+            "shop/wsgi.py": "import os\n"
+            "from django.core.wsgi import get_wsgi_application\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+            "application = get_wsgi_application()\n",
+            "shop/settings_prod.py": 'DATABASES = {"default": {"ENGINE": "mssql"}}\n',
+            "shop/settings_test.py": 'DATABASES = {"default": {"ENGINE": "sqlite3"}}\n',
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    (one,) = check([str(root)], config).diagnostics
+
+    assert one.filename.endswith("settings_prod.py")
+    assert "gunicorn shop.wsgi" in one.message

@@ -517,6 +517,67 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "pyramid root factory": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        def root(request): CALL
+        def main(settings):
+            config = Configurator(settings=settings, root_factory=root)
+            return config.make_wsgi_app()
+        """,
+        {},
+    ),
+    "pyramid factory of a route": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        def orders(request): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_route("orders", "/orders", factory=orders)
+        """,
+        {},
+    ),
+    "pyramid basic authentication": (
+        "request",
+        "",
+        """
+        from pyramid.authentication import BasicAuthAuthenticationPolicy
+        from pyramid.config import Configurator
+        def check(username, password, request): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.set_authentication_policy(BasicAuthAuthenticationPolicy(check))
+        """,
+        {},
+    ),
+    "pyramid security policy": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        class Policy:
+            def identity(self, request): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.set_security_policy(Policy())
+        """,
+        {},
+    ),
+    "a handler of logging": (
+        "request",
+        "",
+        """
+        import logging
+        class Stored(logging.Handler):
+            def emit(self, record): CALL
+        logging.getLogger().addHandler(Stored())
+        """,
+        {},
+    ),
     "pyramid includeme subscriber": (
         "request",
         "",

@@ -229,3 +229,37 @@ def test_a_program_may_start_in_a_package(tmp_path, more, is_found):
     assert (str(tmp_path / "shop/prices/__init__.py") if is_found else None) == found
     own = modules.resolve("orders.views", 0, str(tmp_path / "shop/wsgi.py"))
     assert str(tmp_path / "shop/orders/views.py") == own
+
+
+@pytest.mark.parametrize(
+    ("added", "is_found"),
+    [
+        ('sys.path.insert(0, os.path.join(BASE_DIR, "apps"))', True),
+        ('sys.path.append(str(BASE_DIR / "apps"))', True),
+        ('sys.path.insert(0, root("../apps"))', True),
+        ('APPS = BASE_DIR + "/apps"\nsys.path.insert(0, APPS)', True),
+        ('sys.path.insert(\n    0,\n    os.path.join(BASE_DIR, "shop", "apps"),\n)', True),
+        ("sys.path.insert(0, BASE_DIR)", False),
+        ('sys.path.insert(0, os.path.join(BASE_DIR, "other"))', False),
+        ('print("sys.path"); os.path.join(BASE_DIR, "apps")', False),
+        ("", False),
+    ],
+)
+def test_code_adds_directories_to_the_search_path(tmp_path, added, is_found):
+    wanted = tmp_path / "shop" / "apps" / "orders" / "urls.py"
+    files = {
+        tmp_path / "shop" / "__init__.py": "",
+        tmp_path / "shop" / "urls.py": "import orders.urls\n",
+        tmp_path / "shop" / "settings" / "__init__.py": "",
+        tmp_path / "shop" / "settings" / "base.py": f"import os, sys\nBASE_DIR = ''\n{added}\n",
+        tmp_path / "shop" / "apps" / "__init__.py": "",
+        tmp_path / "shop" / "apps" / "orders" / "__init__.py": "",
+        wanted: "",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = Modules(str(tmp_path), [str(one) for one in files])
+    importer = str(tmp_path / "shop" / "urls.py")
+
+    assert (str(wanted) if is_found else None) == found.resolve("orders.urls", 0, importer)

@@ -291,7 +291,17 @@ def test_what_starts_greenlets_that_block_counts_at_start_up_too(project, where)
     assert ("blocking-call", where) == (one.code, one.context)
 
 
-@pytest.mark.parametrize("name", ["setup.py", "asgi.py", "docs/conf.py", "extra/__init__.py"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "setup.py",
+        "asgi.py",
+        "docs/conf.py",
+        "extra/__init__.py",
+        "ledger/kit/database.py",
+        "integration_tests/stock.py",
+    ],
+)
 def test_what_runs_no_service_makes_no_program_uncertain(project, name):
     root = project(
         {
@@ -299,7 +309,10 @@ def test_what_runs_no_service_makes_no_program_uncertain(project, name):
             "ledger/__init__.py": "from ledger import work\n",
             "ledger/work.py": "import os\n\ndef save(): os.system('sync')\n",
             "web.py": "import ledger\n\ndef app(environ, start_response): pass\n",
-            name: "" if "extra" in name else "import ledger\n",
+            name: {
+                "extra/__init__.py": "",
+                "ledger/kit/database.py": "import pytest, ledger\n",
+            }.get(name, "import ledger\n"),
             "Procfile": "hub: python hub.py\nweb: gunicorn web:app\n",
         }
     )

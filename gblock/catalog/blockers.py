@@ -172,6 +172,9 @@ class Blocker(Table, frozen=True):
     blocker's own if empty."""
     fix_unless: tuple[str, ...] = ()
     """Names that show, in the file of a call, that the fix would change more."""
+    serves: bool = False
+    """True if its symbols make a handler of requests, are one or name a table of them: what blocks
+    is each request that the handler serves."""
     thread_bound: bool = False
     """True if its objects, or state that it depends on, must stay in the thread that made them:
     then it cannot run in the threadpool."""

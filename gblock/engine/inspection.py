@@ -10,7 +10,7 @@ from gblock import catalog, rules
 from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
-from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, STARTUP, Contexts
+from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, REQUEST, STARTUP, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites, Unresolved
@@ -226,6 +226,9 @@ class Inspection:
         )
         if candidate.place is None:
             return self._with_calls(diagnostic, candidate) if candidate.calls else diagnostic
+        if self._serves(diagnostic):
+            way = (Related(diagnostic.filename, diagnostic.location, "request"),)
+            return diagnostic._replace(context=REQUEST, path=way, paths=(way,) * self._show_paths)
         reached = self._contexts.of(candidate.place, candidate.files)
         severity = diagnostic.severity
         if reached.context == STARTUP and self._is_of_kind(diagnostic, "spawns"):
@@ -313,6 +316,11 @@ class Inspection:
             return not reached.is_proven
         is_unknown = reached.context not in PROVEN
         return is_unknown and self._is_of_kind(diagnostic, "cpu") and self._is_deployed
+
+    def _serves(self, diagnostic: Diagnostic) -> bool:
+        """Return whether a diagnostic is about a handler, which runs in a request."""
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        return blocker is not None and blocker.serves
 
     def _is_of_kind(self, diagnostic: Diagnostic, kind: str) -> bool:
         """Return whether a diagnostic is about a blocker of a kind."""

@@ -71,5 +71,7 @@ class CpuBoundCall(BlockerRule):
     }
 
     def effect(self, found: Found) -> str:
-        """Return the second half of the message: the call computes."""
+        """Return the second half of the message: the call, or what it serves, computes."""
+        if found.blocker.serves:
+            return "serves requests that compute, and the hub stands still during each"
         return "computes, and the hub stands still until it returns"

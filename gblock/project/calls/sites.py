@@ -95,6 +95,10 @@ class Sites:
             symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
         }
         self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
+        self._handlers = frozenset(
+            symbol for one in catalog.blockers if one.serves for symbol in one.symbols
+        )
+        self._handling = frozenset(symbol.rpartition(".")[2] for symbol in self._handlers)
         self._called = self._callables()
         self._wanted = self.verbs | self.handing | self._called
         self._looked_for = self._wanted
@@ -193,10 +197,11 @@ class Sites:
         callee = call.expression.callee
         name = last_name(callee)
         of_stub = self._has_stubs and name[:1].isupper()
-        if not (self._any_name or of_stub or name in self._looked_for or name in kept):
+        is_wanted = self._any_name or of_stub or name in self._looked_for or name in kept
+        if not is_wanted and not self._names_handler(call):
             if callee.tag == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
                 return None
-        found = self._found(call, place, call.expression)
+        found = self._found(call, place, call.expression) or self._served(call, place)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
         if not found and handover is None:
             if name in self.methods and callee.tag == tags.ATTRIBUTE:
@@ -249,6 +254,35 @@ class Sites:
             else one
             for one in found
         )
+
+    def _names_handler(self, call: Call) -> bool:
+        """Return whether an argument has the name of a handler of the catalog."""
+        for argument in call.expression.positional:
+            if argument is not None and argument.tag in _REFERENCES:
+                if last_name(argument) in self._handling:
+                    return True
+            elif argument is not None and argument.tag == tags.CONSTANT:
+                if argument.value in self._handlers:
+                    return True
+        return False
+
+    def _served(self, call: Call, place: Place) -> tuple[Found, ...]:
+        """Return the blockers of a handler that a call puts into a table of URLs.
+
+        ``path("token/", obtain_auth_token)``, ``include("django.contrib.auth.urls")``
+        """
+        if not self._names_handler(call):
+            return ()
+        symbols: set[str] = set()
+        for argument in call.expression.positional:
+            if argument is None:
+                continue
+            if argument.tag in _REFERENCES:
+                symbols |= self.inference.callee_symbols(argument, place)
+            elif argument.tag == tags.CONSTANT:
+                symbols.add(str(argument.value))
+        handlers = sorted(symbols & self._handlers)
+        return tuple(self._blockers(handlers, _WITHOUT_ARGUMENTS, place))
 
     def _blockers(self, symbols: Iterable[str], expression: CallExpr, place: Place) -> list[Found]:
         """Return the blockers among some symbols that nothing makes cooperative."""
@@ -306,6 +340,7 @@ _CALL = ".__call__"
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
 """The methods that statements call."""
 _WITHOUT_ARGUMENTS = call_of(None, ())
+_REFERENCES = (tags.NAME, tags.ATTRIBUTE)
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "

@@ -46,6 +46,8 @@ _HOLE = re.compile(r"\{(\w*)[^{}]*\}|%(?:\((\w+)\))?[sr]")
 _NAMES = (tags.NAME, tags.ATTRIBUTE, tags.SUBSCRIPT)
 _LOOK_UPS = frozenset("get getenv get_env getvalue env pop".split())
 """Functions whose first argument names what is looked up, such as an environment variable."""
+_OF_ITEMS = frozenset(("get", "pop"))
+"""Methods of a dict whose first argument is a key."""
 _SAME_START = frozenset(
     ("strip", "rstrip", "lstrip", "encode", "decode", "lower", "copy", "get_secret_value")
 )
@@ -297,6 +299,9 @@ class Texts:
         if name in ("format", "replace", "dict") or name in _SAME_START:
             yield part
             return
+        if positional and callee is not None and callee.tag == tags.ATTRIBUTE and name in _OF_ITEMS:
+            item = SubscriptExpr(tags.SUBSCRIPT, callee.base, positional[0])
+            yield from self._element(item, part)
         for keyword, default in expression.keywords:
             if keyword == "default":
                 yield from self.parts(part._replace(expression=default))

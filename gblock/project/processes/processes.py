@@ -41,6 +41,8 @@ _APART = frozenset(
     ("setup.py", "asgi.py", "noxfile.py", "fabfile.py", "conftest.py", "wscript", "conf.py")
 )
 """Files that start no service on gevent: packaging, documentation, servers on asyncio."""
+_NEEDS_PYTEST = re.compile(rb"^(?:import|from)[ \t]+_?pytest\b", re.MULTILINE)
+"""A module that only runs where pytest is installed, such as one with fixtures for tests."""
 _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
@@ -340,6 +342,7 @@ class Processes:
             if path not in known
             and os.path.basename(path) not in _APART
             and self.modules.data(path).strip()
+            and not _NEEDS_PYTEST.search(self.modules.data(path))
         )
         return self.graph.of(unknown, main=None)
 
@@ -532,9 +535,12 @@ class Processes:
                 return entries
         named = variables.get("DJANGO_SETTINGS_MODULE")
         path = self.servers.module(named, self.root) if named else None
-        more = [path] if path is not None else self._settings
-        if any(b"DJANGO_SETTINGS_MODULE" in self.modules.data(one) for one in entries):
-            more = [path] if path is not None else self._settings_in(entries)
+        if path is not None:
+            more = [path]
+        elif any(_DJANGO_SETTINGS.search(self.modules.data(one)) for one in entries):
+            more = self._settings_in(entries)
+        else:
+            more = self._settings
         return tuple(dict.fromkeys((*entries, *more)))
 
     @cached_property
@@ -549,10 +555,31 @@ class Processes:
         found: list[str] = []
         for path in paths:
             for match in _DJANGO_SETTINGS.finditer(self.modules.data(path)):
-                target = self.graph.named(match[1].decode(), path)
-                if target is not None and target not in found:
-                    found.append(target)
+                name = match[1].decode()
+                target = self.graph.named(name, path)
+                named = [target] if target is not None else self._variants(name, path)
+                found += [one for one in named if one not in found]
         return found
+
+    def _variants(self, name: str, path: str) -> list[str]:
+        """Return the modules from which a missing settings module is copied at deployment.
+
+        They are beside it and begin with its name: ``settings_prod.py``. Those for tests and
+        development are left out.
+        """
+        package, _, stem = name.rpartition(".")
+        folder = self.modules.resolve(package, 0, path) if package else os.path.dirname(path)
+        if folder is not None and self.modules.is_module(folder):
+            folder = os.path.dirname(folder)
+        start = os.path.join(folder, f"{stem}_") if folder is not None else None
+        return [
+            one
+            for one in self.modules.serving
+            if start is not None
+            and one.startswith(start)
+            and os.path.dirname(one) == folder
+            and not is_stand_in(one, self.modules.root)
+        ]
 
     def _effective(self, patches: list[Patch], entries: tuple[str, ...]) -> list[Patch]:
         """Return the patches that run: at import, or in a function of an entry module."""

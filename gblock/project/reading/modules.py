@@ -15,7 +15,7 @@ from gblock.project.reading.word_index import SPACED, WordIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import NamedTuple
 
     from gblock.project.reading.summary import ModuleSummary
@@ -49,6 +49,12 @@ _HUGE = 10_000_000
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes to read of a file of unknown size."""
+_ADDED = re.compile(rb"^[ \t]*sys\.path\.(?:insert|append)\(", re.MULTILINE)
+_LONGEST_PATH = 300
+"""Bytes in which the argument of ``sys.path.append()`` ends."""
+_PARENTHESIS = re.compile(rb"[()]")
+_QUOTED = re.compile(rb"""["']([^"'\n]*)["']""")
+_LAST_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\)*[ \t]*\Z")
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
@@ -404,6 +410,10 @@ class Modules:
             is_other = is_other or os.path.join(root, first, "__init__.py") in self._known
         if is_other:
             return None
+        for source in self._added:
+            found = self.inside(source, module)
+            if found is not None and (self.is_module(found) or self._is_namespace(found)):
+                return found
         beside = self.inside(directory, module)  # a program may start inside of a package
         if beside is not None and self.is_module(beside) and not self._wraps(directory, first):
             return beside
@@ -471,6 +481,25 @@ class Modules:
             roots += [os.path.join(root, source) for source in (*self.sources, "src", "lib")]
         return roots
 
+    @cached_property
+    def _added(self) -> list[str]:
+        """The directories that the project's code adds to the search path of imports.
+
+        ``sys.path.insert(0, os.path.join(BASE_DIR, "apps"))`` means the ``apps`` that is nearest
+        to the file, in one of the directories around it.
+        """
+        found: list[str] = []
+        for path in self.mentioning("sys.path"):
+            for tail in _added_to_path(self.data(path)):
+                current = os.path.dirname(path)
+                while len(current) >= len(self.top):
+                    directory = os.path.join(current, *tail)
+                    if directory in self._directories:
+                        found.append(directory)
+                        break
+                    current = os.path.dirname(current)
+        return list(dict.fromkeys(found))
+
     def _is_namespace(self, directory: str) -> bool:
         """Return whether a directory without ``__init__.py`` is likely a package."""
         return directory != self.root and "." not in os.path.basename(directory)
@@ -493,6 +522,33 @@ class Modules:
         for _ in range(depth):
             path = os.path.dirname(path)
         return path
+
+
+def _added_to_path(data: bytes) -> Iterator[list[str]]:
+    """Yield the names of the directories that a file adds to ``sys.path``, outermost first.
+
+    The parts that are not written, such as ``BASE_DIR`` and ``..``, are left out.
+    """
+    for match in _ADDED.finditer(data):
+        written = _in_parentheses(data[match.end() : match.end() + _LONGEST_PATH])
+        named = _LAST_NAME.search(written)
+        if named is not None and not _QUOTED.search(written):
+            assigned = re.search(rb"(?m)^[ \t]*%s[ \t]*=(?!=)([^\n]*)" % named[1], data)
+            written = assigned[1] if assigned is not None else b""
+        texts = [text.decode(errors="replace") for text in _QUOTED.findall(written)]
+        names = [one for text in texts for one in text.split("/") if one not in ("", ".", "..")]
+        if names:
+            yield names
+
+
+def _in_parentheses(data: bytes) -> bytes:
+    """Return the bytes up to the parenthesis that closes one before them."""
+    depth = 1
+    for match in _PARENTHESIS.finditer(data):
+        depth += 1 if match[0] == b"(" else -1
+        if not depth:
+            return data[: match.start()]
+    return b""
 
 
 def _read(path: str) -> bytes:

@@ -10,7 +10,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DIRECTORIES = {"test", "tests", "testing"}
+_DIRECTORIES = {"test", "tests", "testing"}.union(
+    f"{kind}{between}{name}"
+    for kind in ("unit", "integration", "functional", "acceptance", "regression", "smoke", "e2e")
+    for between in ("_", "-", "")
+    for name in ("test", "tests")
+)
 _STAND_IN = (
     r"(?:.*[^a-z])?(?:tests?|testing|ci|dev|devel|develop|development|local|localhost|acceptance"
     r"|e2e|travis|vagrant)(?:[^a-z].*)?|tests?\w*"

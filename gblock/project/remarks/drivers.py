@@ -95,6 +95,8 @@ class Drivers:
         """
         for group in self._decisions():
             real = [one for one in group if not one.facts.standing]
+            firm = [one for one in real if not is_stand_in(one.path, self.modules.root)]
+            real = firm or real  # settings for tests say it once more
             others = [one for one in group if one.facts.standing == DEVELOPMENT]
             shown = real or others[:1]
             rest = [one for one in others if one not in shown]
@@ -238,7 +240,7 @@ class Drivers:
         where = self.strings.located(text)
         if where is None:
             return None
-        span, statement = where
+        node, statement = where
         if driver.unless_written is not None:
             pattern = re.compile(driver.unless_written)
             rows = [(text.path, statement), (read.part.place.path, read.part.rows)]
@@ -259,9 +261,10 @@ class Drivers:
             doubt,
             read.chooser.language,
             self._recipe(driver),
-            standing=purpose(self.strings.tree(text.path), text.path, statement),
+            standing=purpose(self.strings.tree(text.path), text.path, statement, node),
         )
         files = frozenset[str]().union(*map(self.processes.modules_of, blocked)) or None
+        span = self.strings.span(text.path, node)
         return Remark(text.path, span, facts, statement, files=files)
 
     def _chosen(self, text: Text, read: Read) -> tuple[Driver, Choice, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterator
 
 TESTS, DEVELOPMENT = "tests", "development"
 _OF_TESTS = re.compile(
@@ -18,13 +19,16 @@ _NEGATED = re.compile(r"\bnot\b|!=|\bin\b")
 _EXAMPLE = re.compile(r"(?:^|[._-])(?:examples?|samples?|template|dist)(?:[._-]|$)")
 
 
-def purpose(tree: ast.Module | None, path: str, rows: tuple[int, int]) -> str:
+def purpose(
+    tree: ast.Module | None, path: str, rows: tuple[int, int], string: ast.expr | None = None
+) -> str:
     """Return the purpose of a statement, by the names of its class, condition and variable.
 
     Args:
         tree: The module.
         path: Its file.
         rows: The first and the last row of the statement.
+        string: A string in it; of the items of a dict, only those that concern the string count.
 
     Returns:
         `TESTS`, `DEVELOPMENT`, or an empty string for production.
@@ -44,7 +48,7 @@ def purpose(tree: ast.Module | None, path: str, rows: tuple[int, int]) -> str:
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             found += " " + " ".join(
                 str(one.value)
-                for one in ast.walk(node)
+                for one in _concerning(node, string)
                 if isinstance(one, ast.Constant)
                 and isinstance(one.value, str)
                 and one.value.isupper()
@@ -54,3 +58,32 @@ def purpose(tree: ast.Module | None, path: str, rows: tuple[int, int]) -> str:
     if _OF_TESTS.search(found):
         return TESTS
     return DEVELOPMENT if _OF_DEVELOPMENT.search(found) else ""
+
+
+def _concerning(node: ast.AST, string: ast.expr | None) -> Iterator[ast.AST]:
+    """Yield the nodes within one, of dicts around a string only its keys and its own value.
+
+    A URL says everything itself. A name is a part of a connection, and so are the values beside it.
+    """
+    if string is None or all(one is not string for one in ast.walk(node)):
+        yield from ast.walk(node)
+        return
+    while not isinstance(node, ast.Dict):
+        yield node
+        around = None
+        for child in ast.iter_child_nodes(node):
+            if around is None and any(one is string for one in ast.walk(child)):
+                around = child
+            else:
+                yield from ast.walk(child)
+        if around is None:
+            return
+        node = around
+    is_name = isinstance(string, ast.Constant) and "://" not in str(string.value)
+    for key, value in zip(node.keys, node.values, strict=True):
+        if any(one is string for one in ast.walk(value)):
+            if key is not None:
+                yield key
+            yield from _concerning(value, string)
+        elif is_name and not isinstance(value, ast.Dict):
+            yield from ast.walk(value)

@@ -32,15 +32,15 @@ class Strings:
             self._trees[path] = parsed(self.modules.data(path))
         return self._trees[path]
 
-    def located(self, text: Text) -> tuple[Span, tuple[int, int]] | None:
-        """Return a string's place, and the rows of its statement."""
+    def located(self, text: Text) -> tuple[ast.expr, tuple[int, int]] | None:
+        """Return a string's node, and the rows of its statement."""
         tree = self.tree(text.path)
         if tree is None:
             return None
         for statement in statements(tree, text.rows):
             for node in _strings(statement):
                 if _constant(node) == text.written:
-                    return self.span(text.path, node), (statement.lineno, end_of(statement))
+                    return node, (statement.lineno, end_of(statement))
         return None
 
     def span(self, path: str, node: ast.expr) -> Span:
