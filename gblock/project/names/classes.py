@@ -34,6 +34,7 @@ _PROPERTIES = {
 }
 
 
+_METACLASSES = ("builtins.type", "abc.ABCMeta")
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
 
@@ -359,6 +360,27 @@ class Classes:
         """Return the classes of the project that derive from a class."""
         found = self._all_derived(v.ScopeValue(v.CLASS, path, index))
         return frozenset(one._replace(kind=v.CLASS) for one in found)
+
+    def made_by(self, path: str, index: int) -> Values:
+        """Return the classes of the project that a metaclass makes."""
+        metaclass = v.ScopeValue(v.CLASS, path, index)
+        found: set[Value] = set()
+        for other in self.inference.modules.mentioning("metaclass", whole=True):
+            summary = self.inference.modules.summary(other)
+            for number, scope in enumerate(summary.scopes if summary is not None else ()):
+                if scope.metaclass is not None and len(found) < _MOST_DERIVED:
+                    place = Place(other, scope.parent, scope.path)
+                    if metaclass in self.inference.infer(scope.metaclass, place):
+                        found |= {v.ScopeValue(v.CLASS, other, number)}
+                        found |= self.derived_from(other, number)
+        return frozenset(found)
+
+    def is_metaclass(self, path: str, index: int) -> bool:
+        """Return whether a class makes classes."""
+        return any(
+            base.kind == v.EXTERNAL and base.symbol in _METACLASSES
+            for base in self.ancestry(path, index)
+        )
 
     def _all_derived(self, base: ScopeValue | SymbolValue) -> list[ScopeValue]:
         """Return the classes of the project that derive from a class, directly or not."""

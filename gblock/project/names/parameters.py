@@ -84,6 +84,8 @@ class Parameters:
             if "builtins.classmethod" in decorators or scope.name == "__new__":
                 return frozenset([self._own(v.CLASS, path, scope.parent, receiver)])
             if "builtins.staticmethod" not in decorators:
+                if self.inference.classes.is_metaclass(path, scope.parent):
+                    return self.inference.classes.made_by(path, scope.parent)
                 return frozenset([self._own(v.OBJECT, path, scope.parent, receiver)])
         if position == 0 and scope.decorators and self.inference.catalog.binds:
             bound = self._bound(summary, index)
