@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+""")
 _WORD = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+(?=[ \t\n;&|()<>]|\Z)""")
 """A whole word of such characters."""
 _FACTORY = re.compile(
-    r"""(?<![\w.:])([A-Za-z_][\w.]*:[A-Za-z_]\w*)\(([\w=,.]*)\)(?=[ \t\n"']|\Z)(?![ \t\n]*\{)"""
+    r"""(?<![\w.:'"])([A-Za-z_][\w.]*:[A-Za-z_]\w*)\(([\w=,.]*)\)(?=[ \t\n"']|\Z)(?![ \t\n]*\{)"""
 )
 """An application's factory: many files that hold commands go to no shell and need no quotes."""
 _QUOTED = re.compile(r"""[^"\\$]+""")
