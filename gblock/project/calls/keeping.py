@@ -81,7 +81,21 @@ class Keeping:
             word
             for binding, word in self._stores(summary).get(name, ())
             if _is_within(summary, binding.scope, function.scope)
-        }
+        } | self._kept_by_objects(summary, function.scope, name)
+
+    def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[str]:
+        """Return the attributes of objects that a function makes with one of its parameters."""
+        found: set[str] = set()
+        for call in summary.calls:
+            if call.node != "call" or not _is_within(summary, call.scope, index):
+                continue
+            for position, argument in enumerate(call.expression.positional):
+                if argument is not None and argument.tag == tags.NAME and _key(argument) == name:
+                    place = Place(summary.filename, call.scope, call.path)
+                    for value in self.inference.infer(call.expression.callee, place):
+                        if value.kind == v.CLASS:
+                            found |= self._parameter(value, position)
+        return found
 
     def _taken(self, summary: ModuleSummary, key: str | int) -> set[str]:
         """Return the parameters that take a display with a function: ``Pipeline([parse])``.
@@ -221,7 +235,10 @@ class Keeping:
             summary = self.modules.summary(file)
             for call in summary.calls if summary is not None else ():
                 callee = call.expression.callee if call.node == "call" else None
-                if callee is None or callee.tag not in _CALLEES:
+                if callee is None or not (
+                    callee.tag in _CALLEES
+                    or (callee.tag == tags.ATTRIBUTE and callee.name in words)
+                ):
                     continue
                 place = Place(file, call.scope, call.path)
                 if any(
