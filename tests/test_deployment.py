@@ -98,6 +98,19 @@ def test_a_quote_that_is_not_closed_ends_the_script():
     assert 2 == script.broken
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gunicorn shop:create() -k gevent", "gunicorn shop:create() -k gevent"),
+        ("gunicorn 'shop:create()' -k gevent", "gunicorn shop:create() -k gevent"),
+        ("gunicorn shop.web:create(env=prod)", "gunicorn shop.web:create(env=prod)"),
+        ("(cd web && gunicorn shop:app)", "gunicorn shop:app"),
+    ],
+)
+def test_an_application_factory_needs_no_quotes(text, words):
+    assert words == " ".join(Script(text).commands()[-1].words)
+
+
 def test_what_is_exported_is_in_the_environment():
     (command,) = Script("export GUNICORN_CMD_ARGS='-k gevent'\nA=b gunicorn app").commands()
     assert (("A", "b"), ("GUNICORN_CMD_ARGS", "-k gevent")) == command.environment

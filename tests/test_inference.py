@@ -95,6 +95,11 @@ GIVEN = [
     "import collections\nd = collections.defaultdict(lambda: Producer({}))\nd['a'].flush()",
     "def f(p, q): p.flush()\nargs = (Producer({}), 1)\nf(*args)",
     "def f(p, q): p.flush()\nkw = {'p': Producer({}), 'q': 1}\nf(**kw)",
+    "class A:\n    def __init__(self, p): self.p = p\n    @classmethod\n    def make(cls): return cls(Producer({}))\n    def go(self): self.p.flush()",  # noqa: E501
+    "R = []\nclass M(type):\n    def __new__(mcs, name, bases, ns):\n        cls = super().__new__(mcs, name, bases, ns)\n        R.append(cls)\n        return cls\nclass A(metaclass=M):\n    def p(self): return Producer({})\nfor one in R: one().p().flush()",  # noqa: E501
+    "R = {}\nclass M(type):\n    def __init__(cls, name, bases, ns): R[name] = cls\nclass A(metaclass=M): pass\nclass B(A):\n    def p(self): return Producer({})\nR['x']().p().flush()",  # noqa: E501
+    "class A:\n    R = {}\n    def __init_subclass__(cls): A.R[cls.name] = cls\nclass B(A):\n    def p(self): return Producer({})\nA.R['x']().p().flush()",  # noqa: E501
+    "class lazy:\n    def __init__(self, make): self.make = make\n    def __get__(self, one, owner): return self.make()\nclass A:\n    other = lazy(Consumer)\n    p = lazy(lambda: Producer({}))\nA().p.flush()",  # noqa: E501
 ]
 """Ways in which an object gets to where it is used."""
 

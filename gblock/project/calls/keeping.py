@@ -35,6 +35,7 @@ class Keeping:
         self.inference = inference
         self.modules = inference.modules
         self._stored: dict[str, _Stores] = {}
+        self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of the containers that a function is put into.
@@ -43,7 +44,8 @@ class Keeping:
         """
         scope = summary.scopes[index]
         if scope.kind == "lambda":
-            return {word for _, word in self._stores(summary).get(index, ())}
+            words = {word for _, word in self._stores(summary).get(index, ())}
+            return words | self._taken(summary, index)
         found: set[str] = set()
         naming = self.modules.mentioning(scope.name, whole=True)
         others = [path for path in naming if path != summary.filename]
@@ -51,6 +53,7 @@ class Keeping:
             other = self.modules.summary(path)
             if other is not None:
                 found.update(word for _, word in self._stores(other).get(scope.name, ()))
+                found |= self._taken(other, scope.name)
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in map(unwrapped, self.inference.infer(decorator, place)):
@@ -78,7 +81,85 @@ class Keeping:
             word
             for binding, word in self._stores(summary).get(name, ())
             if _is_within(summary, binding.scope, function.scope)
+        } | self._kept_by_objects(summary, function.scope, name)
+
+    def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[str]:
+        """Return the attributes of objects that a function makes with one of its parameters."""
+        found: set[str] = set()
+        for call in summary.calls:
+            if call.node != "call" or not _is_within(summary, call.scope, index):
+                continue
+            for position, argument in enumerate(call.expression.positional):
+                if argument is not None and argument.tag == tags.NAME and _key(argument) == name:
+                    place = Place(summary.filename, call.scope, call.path)
+                    for value in self.inference.infer(call.expression.callee, place):
+                        if value.kind == v.CLASS:
+                            found |= self._parameter(value, position)
+        return found
+
+    def _taken(self, summary: ModuleSummary, key: str | int) -> set[str]:
+        """Return the parameters that take a display with a function: ``Pipeline([parse])``.
+
+        With them the attributes that keep such a parameter.
+
+        Args:
+            summary: The module of the calls.
+            key: The function's name, or the scope of a lambda.
+        """
+        found: set[str] = set()
+        for call, position in self._displays(summary).get(key, ()):
+            place = Place(summary.filename, call.scope, call.path)
+            for value in map(unwrapped, self.inference.infer(call.expression.callee, place)):
+                if value.kind == v.FUNCTION or value.kind == v.CLASS:
+                    found |= self._parameter(value, position)
+        return found
+
+    def _displays(self, summary: ModuleSummary) -> dict[str | int, list[tuple[Call, int | str]]]:
+        """Return the calls with a display as an argument, by the last names of its members."""
+        found = self._passed.get(summary.filename)
+        if found is None:
+            found = self._passed[summary.filename] = {}
+            for call in summary.calls:
+                if call.node != "call" or _is_display(call.expression):
+                    continue
+                given: list[tuple[int | str, Expr]] = [*enumerate(call.expression.positional)]
+                given += [(name, one) for name, one in call.expression.keywords if name]
+                for position, argument in given:
+                    for part in _parts(argument) if _is_display(argument) else ():
+                        found.setdefault(_key(part), []).append((call, position))
+        return found
+
+    def _parameter(self, taker: v.FunctionValue | v.ScopeValue, position: int | str) -> set[str]:
+        """Return the name of a parameter of a function or class, and the attributes it sets."""
+        summary = self.modules.summary(taker.path)
+        if summary is None:
+            return set()
+        index = taker.scope
+        shift = 1
+        if taker.kind == v.FUNCTION:
+            shift = int(taker.receiver is not None)
+        else:
+            made = summary.scopes[index].bindings.get("__init__", ())
+            index = next((one.value for one in made if one.kind == kinds.DEFINED), index)
+        names = [name for name, *_ in summary.scopes[index].parameters]
+        if index == taker.scope and taker.kind == v.CLASS:  # its ``__init__`` is generated
+            shift, bound = 0, summary.scopes[index].bindings
+            names = [
+                name
+                for name, bindings in bound.items()
+                if any(one.kind == kinds.ANNOTATED for one in bindings)
+            ]
+        if isinstance(position, int):
+            names = names[position + shift :][:1] or names[-1:]
+            position = names[0] if names else ""
+        if position not in names:
+            return set()
+        kept = {
+            attribute
+            for (_, attribute), bindings in summary.scopes[index].attributes.items()
+            if any(_key(one.value) == position or _wraps(one.value, position) for one in bindings)
         }
+        return {position, *kept}
 
     def _stores(self, summary: ModuleSummary) -> _Stores:
         """Return what a module puts into containers, with the container's name.
@@ -154,7 +235,10 @@ class Keeping:
             summary = self.modules.summary(file)
             for call in summary.calls if summary is not None else ():
                 callee = call.expression.callee if call.node == "call" else None
-                if callee is None or callee.tag not in _CALLEES:
+                if callee is None or not (
+                    callee.tag in _CALLEES
+                    or (callee.tag == tags.ATTRIBUTE and callee.name in words)
+                ):
                     continue
                 place = Place(file, call.scope, call.path)
                 if any(
@@ -187,6 +271,13 @@ def _parts(value: Expr) -> Iterator[Expr]:
             yield from _parts(one)
     else:
         yield value
+
+
+def _wraps(value: Expr, name: str) -> bool:
+    """Return whether a value is a copy of what has a name: ``list(handlers)``."""
+    if value is None or value.tag != tags.CALL or not value.positional:
+        return False
+    return _key(value.positional[0]) == name
 
 
 def _key(value: Expr) -> str | int:

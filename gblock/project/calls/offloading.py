@@ -20,6 +20,7 @@ from gblock.project.reading.expressions import (
     NameExpr,
     call_of,
     constant,
+    dotted,
     is_passed,
     last_name,
     passed,
@@ -30,6 +31,8 @@ _CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "th
 """Functions that return the calling thread or its number."""
 _ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
 """A project that tests for its main thread contains one of these words."""
+_PATCHES = ("patch_all", "patch_thread")
+"""The functions that turn threads into greenlets."""
 _DEPTH = 8
 """At most this many callers in a row are followed."""
 
@@ -68,7 +71,9 @@ class Offloading:
             offload = self._offload(symbol)
             if offload is None:
                 continue
-            if not self._patched and offload.thread == "greenlet":
+            if offload.thread == "greenlet" and (
+                not self._patched or self._is_started_early(call, place)
+            ):
                 offload = msgspec.structs.replace(offload, thread="native")
             if not is_passed(call.expression, offload.argument, offload.keyword):
                 continue
@@ -76,6 +81,32 @@ class Offloading:
             if argument is not None:
                 return Handover(offload, call, place, argument, self._forwarded(call, offload))
         return None
+
+    def _is_started_early(self, call: Call, place: Place) -> bool:
+        """Return whether a module starts a thread in a statement above the only monkey patch."""
+        modules = self.inference.modules
+        patching = {path for word in _PATCHES for path in modules.mentioning(word, whole=True)}
+        summary = modules.summary(place.path)
+        if call.scope != 0 or patching != {place.path} or summary is None:
+            return False
+        patches = [
+            one.path
+            for one in summary.calls
+            if one.node == "call" and last_name(one.expression.callee) in _PATCHES
+        ]
+        starts = [call.path]
+        if last_name(call.expression.callee)[:1].isupper():  # the object's ``start()`` starts it
+            names = {
+                name
+                for name, bindings in summary.scopes[0].bindings.items()
+                if any(one.value == call.expression for one in bindings)
+            }
+            starts = [
+                one.path
+                for one in summary.calls
+                if one.node == "call" and _is_start(one.expression.callee, call.expression, names)
+            ]
+        return bool(patches and starts) and max(starts) < min(patches)
 
     def _offload(self, symbol: str) -> Offload | None:
         catalog = self.inference.catalog
@@ -404,6 +435,14 @@ class Offloading:
         if argument.tag == tags.CALL:
             return any(self._mentions(summary, one, name) for one in argument.positional)
         return last_name(argument) == name
+
+
+def _is_start(callee: Expr, thread: CallExpr, names: set[str]) -> bool:
+    """Return whether a callee is the ``start`` of a thread, written out or by one of its names."""
+    if callee is None or callee.tag != tags.ATTRIBUTE or callee.name != "start":
+        return False
+    base = callee.base
+    return base == thread or (base is not None and dotted(base) in names)
 
 
 def _unpacked(argument: Expr) -> Expr:

@@ -171,6 +171,9 @@ class Readiness:
         if not blocker.unless_descriptor_of and not blocker.unless_descriptor_from:
             return False
         expression = passed(call.expression, 0, None)
+        if expression is not None and expression.tag == tags.ATTRIBUTE:
+            kept = self._kept(expression, place)
+            return bool(kept) and all(self._never_waits(blocker, *one) for one in kept)
         if expression is not None and expression.tag == tags.NAME:
             found = self._assigned(expression.identifier, place)
             if len(found) != 1 or (found[0].detail or (0,)) != (0,):
@@ -178,6 +181,26 @@ class Readiness:
             assigned: Expr = found[0].value
             expression = assigned
             place = place._replace(at=found[0].path)
+        return self._never_waits(blocker, expression, place)
+
+    def _kept(self, expression: AttributeExpr, place: Place) -> list[tuple[Expr, Place]]:
+        """Return what the project assigns to an attribute, but ``None``, with its places.
+
+        An assignment of unknown value, such as that of a tuple's parts, has no expression.
+        """
+        found: list[tuple[Expr, Place]] = []
+        classes = self.inference.classes
+        for owner in self.inference.infer(expression.base, place):
+            if owner.kind != v.OBJECT:
+                return []
+            for binding, path, derived in classes.definitions(owner, expression.name):
+                value = binding.value if binding.kind == kinds.ASSIGNED else None
+                if value is None or value.tag != tags.CONSTANT or value.value is not None:
+                    found.append((value, Place(path, binding.scope, binding.path, derived)))
+        return found
+
+    def _never_waits(self, blocker: Blocker, expression: Expr, place: Place) -> bool:
+        """Return whether an expression is a descriptor of a file, or of an object like it."""
         if expression is None or expression.tag != tags.CALL:
             return False
         callee, arguments = expression.callee, expression.positional

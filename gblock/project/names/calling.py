@@ -107,7 +107,10 @@ class Calling:
             return []
         found: list[tuple[Call, Place]] = []
         named = summary.scopes[scope.parent] if word != scope.name else scope
-        for other in self.inference.budget.permitted(self._callable_from(path, named)):
+        files = self._callable_from(path, named)
+        if "cls" in names and path not in files and b"cls(" in self.inference.modules.data(path):
+            files = [path, *files]  # a class method makes objects without the class's name
+        for other in self.inference.budget.permitted(files):
             by_name = self.calls_by_name(other)
             aliases = self.aliases(other).get(scope.name, set())
             for name in sorted(names | aliases | self._derived(other, target)):

@@ -34,6 +34,7 @@ _PROPERTIES = {
 }
 
 
+_METACLASSES = ("builtins.type", "abc.ABCMeta")
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
 
@@ -106,6 +107,8 @@ class Classes:
             for one in self.inference.binding_values(summary, index, name, END) or ():
                 if one.kind == v.FUNCTION and one.path == path:
                     found |= self._bound_method(one, receiver)
+                elif one.kind == v.OBJECT and receiver.kind == v.OBJECT:
+                    found |= self._described(one, summary, index, name) or {one}
                 else:
                     found.add(one)
         bindings = self._attribute_bindings(summary, index).get(name, [])
@@ -115,6 +118,29 @@ class Classes:
                 found |= self.inference.bound(binding, path, derived)
         stored = [b for b in bindings if b.kind == kinds.ELEMENT]
         return frozenset(found) | self.inference.stored(stored, path, derived)
+
+    def _described(
+        self, descriptor: ScopeValue, summary: ModuleSummary, index: int, name: str
+    ) -> Values:
+        """Return what a descriptor of the project yields: ``client = lazy(lambda: Client())``.
+
+        All objects of a class are one value. Where a descriptor yields what its factories make, the
+        factory that this attribute is given says which.
+        """
+        if not self.attribute(descriptor, "__get__"):
+            return NOTHING
+        yielded = self.inference.results.method_result(descriptor, "__get__")
+        made: set[Value] = set()
+        for binding in self.inference.definitions.reaching(summary, index, name, END):
+            if binding.value is None or binding.value.tag != tags.CALL:
+                continue
+            place = Place(summary.filename, index, binding.path)
+            arguments = (*binding.value.positional, *(one for _, one in binding.value.keywords))
+            for argument in arguments:
+                for factory in self.inference.infer(argument, place):
+                    if factory.kind in (v.FUNCTION, v.CLASS, v.EXTERNAL, v.PARTIAL):
+                        made |= self.inference.results.called(factory, call_of(None, ()), place)
+        return frozenset(made) & yielded or yielded
 
     def definitions(
         self, value: ScopeValue, name: str
@@ -329,6 +355,32 @@ class Classes:
                     found |= values
                     break
         return frozenset(found)
+
+    def derived_from(self, path: str, index: int) -> Values:
+        """Return the classes of the project that derive from a class."""
+        found = self._all_derived(v.ScopeValue(v.CLASS, path, index))
+        return frozenset(one._replace(kind=v.CLASS) for one in found)
+
+    def made_by(self, path: str, index: int) -> Values:
+        """Return the classes of the project that a metaclass makes."""
+        metaclass = v.ScopeValue(v.CLASS, path, index)
+        found: set[Value] = set()
+        for other in self.inference.modules.mentioning("metaclass", whole=True):
+            summary = self.inference.modules.summary(other)
+            for number, scope in enumerate(summary.scopes if summary is not None else ()):
+                if scope.metaclass is not None and len(found) < _MOST_DERIVED:
+                    place = Place(other, scope.parent, scope.path)
+                    if metaclass in self.inference.infer(scope.metaclass, place):
+                        found |= {v.ScopeValue(v.CLASS, other, number)}
+                        found |= self.derived_from(other, number)
+        return frozenset(found)
+
+    def is_metaclass(self, path: str, index: int) -> bool:
+        """Return whether a class makes classes."""
+        return any(
+            base.kind == v.EXTERNAL and base.symbol in _METACLASSES
+            for base in self.ancestry(path, index)
+        )
 
     def _all_derived(self, base: ScopeValue | SymbolValue) -> list[ScopeValue]:
         """Return the classes of the project that derive from a class, directly or not."""

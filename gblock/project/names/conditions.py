@@ -24,6 +24,8 @@ class Conditions:
     def holds(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
         """Return whether a call's arguments meet a condition for sure."""
         argument = passed(expression, condition.position, condition.keyword)
+        if argument is None and self._is_packed(condition, expression, place):
+            return True
         if argument is None:
             mapped = any(name is None for name, _ in expression.keywords)
             if mapped and condition.written:
@@ -48,12 +50,30 @@ class Conditions:
         return all(
             x.kind == v.LITERAL
             and (
-                any(same(x.value, one) for one in condition.values)
+                _is_any(x.value, condition)
                 or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
                 or _is_short(x.value, condition.max_length)
             )
             for x in found
         )
+
+    def _is_packed(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
+        """Return whether a mapping that ``**`` passes surely has one of the condition's values."""
+        mappings = [one for name, one in expression.keywords if name is None]
+        if len(mappings) != 1 or not condition.keyword or not condition.values:
+            return False
+        packed = self.inference.infer(mappings[0], place)
+        if not packed or not self.inference.certainty.is_complete(mappings[0], place):
+            return False
+        for value in packed:
+            given = v.NOTHING
+            if value.kind == v.MAPPING:
+                given = dict(value.known).get(condition.keyword, v.NOTHING)
+            if not given or not all(
+                one.kind == v.LITERAL and _is_any(one.value, condition) for one in given
+            ):
+                return False
+        return True
 
     def _is_in_mapping(self, keyword: str | None, expression: CallExpr, place: Place) -> bool:
         """Return whether a mapping that ``**`` passes is known to have a key."""
@@ -124,6 +144,11 @@ class Conditions:
 def _has_bit(value: Value, mask: int) -> bool:
     """Return whether a value is an integer with one of some bits."""
     return value.kind == v.LITERAL and isinstance(value.value, int) and bool(value.value & mask)
+
+
+def _is_any(value: object, condition: Condition) -> bool:
+    """Return whether a value is one of those of a condition."""
+    return any(same(value, one) for one in condition.values)
 
 
 def _is_short(value: object, limit: int | None) -> bool:

@@ -79,9 +79,13 @@ class Parameters:
         method = owner is not None and owner.kind == "class" and scope.kind == "function"
         decorators = self.inference.decorators(summary, index) if method else set()
         if method and position == 0:
+            if scope.name == "__init_subclass__":
+                return self.inference.classes.derived_from(path, scope.parent)
             if "builtins.classmethod" in decorators or scope.name == "__new__":
                 return frozenset([self._own(v.CLASS, path, scope.parent, receiver)])
             if "builtins.staticmethod" not in decorators:
+                if self.inference.classes.is_metaclass(path, scope.parent):
+                    return self.inference.classes.made_by(path, scope.parent)
                 return frozenset([self._own(v.OBJECT, path, scope.parent, receiver)])
         if position == 0 and scope.decorators and self.inference.catalog.binds:
             bound = self._bound(summary, index)
@@ -98,7 +102,10 @@ class Parameters:
         if kind == "*":
             return self._collected(calls, position)
         if kind == "**":
-            return self._collected_by_name(calls, {one[0] for one in scope.parameters})
+            packed = self._collected_by_name(calls, {one[0] for one in scope.parameters})
+            if method and scope.name == "__init__" and not v.declares(packed):
+                packed |= self._constructed(path, scope.parent, None, name)
+            return packed
         found = {*declared, *self.inference.infer(default, outside)}
         for call, place, shift in calls:
             found |= self.given(call.expression, position - shift, name, place)
@@ -116,13 +123,13 @@ class Parameters:
             found |= self._decorated(summary, index)
         return frozenset(found)
 
-    def _constructed(self, path: str, owner: int, position: int, name: str) -> Values:
+    def _constructed(self, path: str, owner: int, position: int | None, name: str) -> Values:
         """Return an argument of a constructor that a framework calls: ``View.as_view(...)``.
 
         Args:
             path: The module of the class.
             owner: The class.
-            position: The position of the argument, without the receiver.
+            position: The position of the argument, without the receiver; None for all keywords.
             name: The parameter.
         """
         modules, constructs = self.inference.modules, self.inference.catalog.constructs
@@ -142,12 +149,17 @@ class Parameters:
                     if not self._makes(one, expression, place, v.ScopeValue(v.CLASS, path, owner)):
                         continue
                     if one.args is None and one.kwargs is None:
+                        if position is None:
+                            continue
                         found |= self.given(expression, position + one.skipped, name, place)
                         continue
-                    for value in self.inference.infer(passed(expression, None, one.args), place):
-                        found |= _member(value, position)
+                    if position is not None:
+                        args = self.inference.infer(passed(expression, None, one.args), place)
+                        found |= frozenset().union(*(_member(value, position) for value in args))
                     for value in self.inference.infer(passed(expression, None, one.kwargs), place):
-                        if value.kind == v.MAPPING:
+                        if value.kind == v.MAPPING and position is None:
+                            found.add(value)
+                        elif value.kind == v.MAPPING:
                             found |= dict(value.known).get(name, value.others)
         return frozenset(found)
 

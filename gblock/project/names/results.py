@@ -140,6 +140,10 @@ class Results:
         if symbol == "builtins.object.__new__":
             classes = self.inference.infer(first, place)
             return frozenset(x._replace(kind=v.OBJECT) for x in classes if x.kind == v.CLASS)
+        if symbol in ("builtins.type.__new__", "abc.ABCMeta.__new__"):
+            made_by = self.inference.classes.made_by
+            metaclasses = (x for x in self.inference.infer(first, place) if x.kind == v.CLASS)
+            return frozenset().union(*(made_by(one.path, one.scope) for one in metaclasses))
         if symbol.startswith("builtins."):
             return self._builtin(symbol[9:], positional, place)
         if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":

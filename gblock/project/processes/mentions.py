@@ -102,9 +102,13 @@ class Mentions:
         return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
 
     def _worker(self, path: str) -> tuple[str, int] | None:
+        """Return the worker class that options in a file that mentions gunicorn name."""
+        return self.options(path) if b"gunicorn" in self.modules.data(path) else None
+
+    def options(self, path: str) -> tuple[str, int] | None:
         """Return the worker class that options for gunicorn name, and the row."""
         data = self.modules.data(path)
-        if b"gunicorn" not in data or b"worker_class" not in data or WORKER_CONFIG.search(data):
+        if b"worker_class" not in data or WORKER_CONFIG.search(data):
             return None
         match = next((m for m in _WORKER_CLASS.finditer(data) if not _in_comment(data, m)), None)
         if match is not None:

@@ -181,37 +181,67 @@ class Starts:
         found = []
         for path in self.modules.mentioning("worker_class"):
             worker = self.mentions.of(path).worker
-            if worker is None:
-                continue
-            gevent, why = self.servers.worker(worker[0], path)
-            name = f"gunicorn in {os.path.relpath(path, self.root)}"
-            server = Server(
-                "gunicorn",
-                gevent,
-                why,
-                (path,),
-                name,
-                patches=gevent == YES,
-                before=(path,),
-                main=path,
-            )
-            found.append(Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {}))
+            if worker is not None:
+                found.append(self._embedded(path, path, worker))
         found += self._from_applications()
         return found
 
+    def _embedded(self, main: str, path: str, worker: tuple[str, int]) -> Start:
+        """Return the start of gunicorn by a file, with the worker class that options name.
+
+        Args:
+            main: The file.
+            path: The file with the options.
+            worker: The worker class, and the row.
+        """
+        gevent, why = self.servers.worker(worker[0], path)
+        name = f"gunicorn in {os.path.relpath(main, self.root)}"
+        server = Server(
+            "gunicorn",
+            gevent,
+            why,
+            (main,),
+            name,
+            patches=gevent == YES,
+            before=(main,),
+            main=main,
+        )
+        return Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {})
+
     def _from_applications(self) -> list[Start]:
-        """Return the project's own applications of gunicorn that name no worker class."""
+        """Return the project's own applications of gunicorn that name no worker class.
+
+        The options may be in a module that they import, or in one that imports and starts them.
+        """
         found = []
         for path in self.modules.mentioning("gunicorn"):
             data = self.modules.data(path)
             match = _APPLICATION.search(data) if b"gunicorn.app" in data else None
             if match is None or b"worker_class" in data or self.modules.is_test(path):
                 continue
+            beside = self._options_beside(path)
+            if beside:
+                found += beside
+                continue
             row = data.count(b"\n", 0, match.start()) + 1
             name = f"gunicorn in {os.path.relpath(path, self.root)}"
             why = "worker class sync, gunicorn's own choice"
             server = Server("gunicorn", NO, why, (path,), name, main=path)
             found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+        return found
+
+    def _options_beside(self, path: str) -> list[Start]:
+        """Return the starts of a file's application with options of its neighbours' by import."""
+        found = []
+        imported = {edge.target for edge in self.graph.imports(path)}
+        for other in self.modules.mentioning("worker_class"):
+            if self.mentions.of(other).worker is not None:
+                continue
+            starts = any(edge.target == path for edge in self.graph.imports(other))
+            if starts or other in imported:
+                worker = self.mentions.options(other)
+                if worker is not None:
+                    found.append(self._embedded(other if starts else path, other, worker))
         return found
 
     def _has_locust_user(self, path: str) -> bool:

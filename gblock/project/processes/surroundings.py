@@ -12,6 +12,9 @@ from gblock.project.processes.program import Programs
 from gblock.project.reading.import_graph import Edge, ImportGraph
 from gblock.project.reading.modules import WORDS, Modules
 
+_WORKER = "greenlet"
+"""The word of commands for workers on gevent that do not name it: ``huey_consumer -k greenlet``."""
+
 
 class Surroundings(NamedTuple):
     """The deployment of a project, its launches and its import graph."""
@@ -110,5 +113,5 @@ def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
         word in text
         for command in deployment.commands
         for text in (*command.words, *(value for _, value in command.environment))
-        for word in WORDS
+        for word in (*WORDS, _WORKER)
     )

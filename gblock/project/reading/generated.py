@@ -39,6 +39,15 @@ def is_generated(path: str, data: bytes) -> bool:
 
 def attributes_made_by(makers: Iterable[str]) -> re.Pattern[bytes]:
     """Return a pattern whose group is an attribute that is assigned the result of some calls."""
-    names = "|".join(sorted(map(re.escape, makers)))
-    written = rf"\.(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*[\w.]*\b(?:{names})[ \t]*\("
-    return re.compile(written.encode())
+    return _made_by(makers, rb"\.")
+
+
+def names_made_by(makers: Iterable[str]) -> re.Pattern[bytes]:
+    """Return a pattern whose group is a name or an attribute that is assigned such a result."""
+    return _made_by(makers, rb"\b")
+
+
+def _made_by(makers: Iterable[str], before: bytes) -> re.Pattern[bytes]:
+    names = "|".join(sorted(map(re.escape, makers))).encode()
+    written = rb"(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*[\w.]*\b(?:%s)[ \t]*\(" % names
+    return re.compile(before + written)

@@ -54,7 +54,8 @@ class Scope(NamedTuple):
     yields: list[tuple[Expr, Path]]
     decorators: list[Expr]
     bases: list[Expr]
-    """A class's bases; keywords such as ``metaclass=`` are left out."""
+    """A class's bases."""
+    metaclass: Expr
     annotation: list[Expr]
     """The annotation of what a function returns, if any."""
     branches: dict[Path, str]

@@ -12,7 +12,7 @@ import re
 from functools import cached_property
 
 from gblock.decoding import is_utf_8
-from gblock.project.reading.generated import attributes_made_by
+from gblock.project.reading.generated import names_made_by
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.word_index import SPACED
 from gblock.project.triage.vocabulary import Vocabulary, pattern
@@ -36,6 +36,8 @@ _DOTTED = rb"[\w.]+"
 _OPERATOR = rb"\b(?:with|for)\b"
 _OPERATORS = {"__call__": rb"\(", "__getitem__": rb"\[", "__setitem__": rb"\["}
 """The syntax for methods that are called without their name, if not `_OPERATOR`."""
+_CALLED_RESULT = rb"[\])]\("
+"""A call of what a call or a subscript yields: ``model()(x)``, ``getattr(stub, name)(x)``."""
 _WORTH_COMPILING = 50
 """Below this number of files, their words are checked before patterns are compiled."""
 _MUCH = 5_000_000
@@ -62,7 +64,7 @@ class Triage:
         self._reached: dict[str, frozenset[str]] = {}
         """The files that objects can reach, with the packages of the objects."""
         self._callables: dict[str, set[str]] = {}
-        """By package, the attributes that hold objects which block when called."""
+        """By package, the names and attributes that hold objects which block when called."""
         self._is_big = False
         self._matters: dict[str, bool] = {}
         """True if files matter on their own, according to surveys."""
@@ -370,7 +372,7 @@ class Triage:
         for root in self.roots(importing):
             if self.vocabulary.packages[root].is_callable:
                 found = self._callables.setdefault(root, set())
-                pattern = attributes_made_by(self.vocabulary.makers[root] or {"$"})
+                pattern = names_made_by(self.vocabulary.makers[root] or {"$"})
                 for path in importing:
                     if root in self.imported(path):
                         names = pattern.findall(self.modules.data(path))
@@ -382,10 +384,15 @@ class Triage:
         if any(self.vocabulary.packages[root].whole for root in roots):
             return re.compile(rb"\.\w+")
         names = {name for root in roots for name in self.vocabulary.packages[root].methods}
-        names.update(name for root in roots for name in self._callables.get(root, ()))
-        if not names:
-            return None
-        return re.compile(rb"\.(?:%s)\b" % "|".join(sorted(names)).encode())
+        called = {name for root in roots for name in self._callables.get(root, ())}
+        patterns = []
+        if names or called:
+            patterns.append(rb"\.(?:%s)\b" % "|".join(sorted(names | called)).encode())
+        if called:
+            patterns.append(rb"\b(?:%s)\(" % "|".join(sorted(called)).encode())
+        if any(root in self._callables for root in roots):
+            patterns.append(_CALLED_RESULT)
+        return re.compile(b"|".join(patterns)) if patterns else None
 
     def _connected(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
         """Return the files that imports connect with some files.

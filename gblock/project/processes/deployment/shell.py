@@ -19,6 +19,10 @@ _PLAIN = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+""")
 """Characters that need no quoting."""
 _WORD = re.compile(r"""[^ \t\n;&|()<>\\'"`$]+(?=[ \t\n;&|()<>]|\Z)""")
 """A whole word of such characters."""
+_FACTORY = re.compile(
+    r"""(?<![\w.:'"])([A-Za-z_][\w.]*:[A-Za-z_]\w*)\(([\w=,.]*)\)(?=[ \t\n"']|\Z)(?![ \t\n]*\{)"""
+)
+"""An application's factory: many files that hold commands go to no shell and need no quotes."""
 _QUOTED = re.compile(r"""[^"\\$]+""")
 """Characters that need no quoting between double quotes."""
 _WHOLE_ARRAY = re.compile(r'"\$\{\w+\[[@*]\]\}"')
@@ -85,7 +89,8 @@ class Script:
         arguments: tuple[str, ...] | None = None,
         source: Callable[[str], str | None] | None = None,
     ) -> None:
-        self.text = text.replace("\r\n", "\n")
+        text = text.replace("\r\n", "\n")
+        self.text = _FACTORY.sub(r"\1\(\2\)", text) if ":" in text and "(" in text else text
         self.given = dict(environment or {})
         self.variables = dict(self.given)
         self.exported = set(self.given)

@@ -49,6 +49,7 @@ class ScopeRecorder:
                 yields=[],
                 decorators=[],
                 bases=[],
+                metaclass=None,
                 annotation=[],
                 branches={},
                 tests={},

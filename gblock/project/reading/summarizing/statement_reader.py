@@ -294,11 +294,12 @@ class StatementReader(FactReader):
         self.header(node, node.body)
         decorators = [self.expression(d) for d in node.decorator_list]
         bases = [self.expression(b) for b in node.bases]
-        for keyword in node.keywords:
-            self.expression(keyword.value)
+        keywords = {keyword.arg: self.expression(keyword.value) for keyword in node.keywords}
         index = self._open_scope("class", node.name, (node.lineno, node.end_lineno or node.lineno))
         self._bind(node.name, DEFINED, index, node.lineno)
-        self.scopes[index] = self.scopes[index]._replace(decorators=decorators, bases=bases)
+        self.scopes[index] = self.scopes[index]._replace(
+            decorators=decorators, bases=bases, metaclass=keywords.get("metaclass")
+        )
         scope, path, statement = self.scope, self.path, self.statement
         self.scope = index
         self._block(node.body, ())
