@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness import measured
 
 import gblock
 from gblock import cli
@@ -64,7 +65,7 @@ def run(capsys, *argv):
 
 def python(*argv, stdout=subprocess.PIPE, env=None, **options):
     """Run Python with this gblock, whether it is installed or not."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT)} | (env or {})
+    env = {**measured(), "PYTHONPATH": str(ROOT)} | (env or {})
     return subprocess.run(
         [sys.executable, *argv], stdout=stdout, stderr=subprocess.PIPE, env=env, **options
     )
