@@ -65,7 +65,7 @@ def run(capsys, *argv):
 
 def python(*argv, stdout=subprocess.PIPE, env=None, **options):
     """Run Python with this gblock, whether it is installed or not."""
-    env = {**measured(), "PYTHONPATH": str(ROOT)} | (env or {})
+    env = {**os.environ, "PYTHONPATH": str(ROOT)} | (env or {})
     return subprocess.run(
         [sys.executable, *argv], stdout=stdout, stderr=subprocess.PIPE, env=env, **options
     )
@@ -73,7 +73,8 @@ def python(*argv, stdout=subprocess.PIPE, env=None, **options):
 
 def process(*argv, **options):
     """Run gblock as a process of its own."""
-    return python("-m", "gblock", *argv, **options)
+    env = measured() | options.pop("env", {})
+    return python("-m", "gblock", *argv, env=env, **options)
 
 
 class TestArguments:

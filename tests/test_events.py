@@ -261,13 +261,13 @@ class TestSpans:
     def test_a_block_is_an_event_of_the_open_span_that_it_hit(self, host):
         provider, exporter, sink, works = host
         self.begin(sink)
-        with provider.get_tracer("shop").start_as_current_span("outer"):
-            with provider.get_tracer("shop").start_as_current_span("inner") as inner:
-                base = getattr(inner, events._BASE)
-                sink(block(inner.start_time / 1e9 + 1, 5.0, base=base))
-                sink(block(inner.start_time / 1e9 + 1, 5.0, base=base + 1))
-                for work in works:
-                    work()
+        start_span = provider.get_tracer("shop").start_as_current_span
+        with start_span("outer"), start_span("inner") as inner:
+            base = getattr(inner, events._BASE)
+            sink(block(inner.start_time / 1e9 + 1, 5.0, base=base))
+            sink(block(inner.start_time / 1e9 + 1, 5.0, base=base + 1))
+            for work in works:
+                work()
 
         told = {span.name: [event.name for event in span.events] for span in
                 exporter.get_finished_spans()}  # fmt: skip

@@ -250,8 +250,8 @@ def polled(body, head="while True:"):
             "got = consumer.poll(0)\nif not got:\n    {sleep}\n    continue\nprint(got)",
         ),
         (
-            "got: object = consumer.poll(1)\nif got is None:\n    continue\nprint(got)",
-            "got: object = consumer.poll(0)\nif got is None:\n    {sleep}\n    continue\nprint(got)",
+            "got: str = consumer.poll(1)\nif got is None:\n    continue\nprint(got)",
+            "got: str = consumer.poll(0)\nif got is None:\n    {sleep}\n    continue\nprint(got)",
         ),
         (
             "got = consumer.poll(1)\npass\nif got is not None:\n    print(got)",
@@ -270,8 +270,8 @@ def polled(body, head="while True:"):
         ("consumer.poll()", "consumer.poll(0)\n{sleep}"),
         ("consumer.poll(1)\ngevent.sleep(2)", "consumer.poll(0)\ngevent.sleep(2)"),
         (
-            "got = consumer.poll(1)\nif got is None:\n    gevent.sleep(1)\n    continue\nprint(got)",
-            "got = consumer.poll(0)\nif got is None:\n    gevent.sleep(1)\n    continue\nprint(got)",
+            "got = consumer.poll(1)\nif got is None:\n    time.sleep(1)\n    continue\nprint(got)",
+            "got = consumer.poll(0)\nif got is None:\n    time.sleep(1)\n    continue\nprint(got)",
         ),
         # The answer to another question, or an answer that is not the first thing asked for.
         ("got = consumer.poll(1)\nif got == 1:\n    print(got)", None),

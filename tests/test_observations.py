@@ -622,7 +622,7 @@ class TestSums:
 
         assert POLL["symbol"] == site.symbol
         assert (4, 6.0, 2.5) == (site.times, site.total, site.longest)
-        assert {"waits": 3, "unknown": 1} == dict(site.kinds)
+        assert {"waits": 3} == dict(site.kinds)
         assert "waits" == site.kind
         assert 2 == site.processes
 

@@ -663,7 +663,7 @@ def test_what_only_names_a_server_starts_none(project, command):
         ("pserve app.ini", {}, ("pserve", "no", "none", ())),
         (
             "pserve app.ini",
-            {"app.ini": "[app:main]\nuse = call:app.main:make\n[server:main]\nuse = egg:waitress\n"},
+            {"app.ini": "[app:main]\nuse = call:app.main:make\n[server:main]\nuse = egg:a\n"},
             ("pserve", "no", "none", ("app/main.py",)),
         ),
     ],
