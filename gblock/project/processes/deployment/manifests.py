@@ -167,16 +167,16 @@ class _Reader:
         self.variables = variables
         """Return compose's value for ``$NAME``."""
         self.runs = os.path.basename(filename) in _RUN
-        self.entered: set[int] = set()
+        self.entered: set[object] = set()
         self.notes: dict[Note, None] = {}
 
     def read(self, document: Any) -> list[Fact]:
         return [*self._walk(document, "", 0), *self.notes]
 
     def _walk(self, node: Any, key: str, depth: int) -> Iterator[Command]:
-        if depth > _DEEP or id(node) in self.entered or key in _PROBES:
+        if depth > _DEEP or node in self.entered or key in _PROBES:
             return
-        self.entered.add(id(node))
+        self.entered.add(node)
         if node.id == "sequence":
             for one in node.value:
                 yield from self._walk(one, key, depth + 1)
