@@ -277,7 +277,7 @@ class TestSpans:
         provider, exporter, sink, works = host
         before = provider.get_tracer("shop").start_span("before")
         self.begin(sink)
-        before.end()  # it began when nobody followed
+        before.end()  # it began before the spans were followed
         span = provider.get_tracer("shop").start_span("request")
         base = getattr(span, events._BASE)
         span.end(end_time=span.start_time + 4_000_000_000)

@@ -585,7 +585,7 @@ def test_several_processes_read_the_same_as_one(tmp_path):
         lines = [start(pid=pid + 1, host=f"web-{pid % 2}"), POLL, ACME]
         lines += [block(T + i / 4, 0.25 + pid * i % 7 / 4, 1 + i % 2) for i in range(80)]
         write(tmp_path / f"a-{pid}-1.jsonl", *lines, total(T + 60, 99, 90.5, 8.0), tail=b"x\n")
-    selection = observations.Selection(T + 100)
+    selection = observations.RecordSelection(T + 100)
     found = list(enumerate(sources.sources([str(tmp_path)])))
     parts = [pickle.loads(pickle.dumps(_part(share))) for share in (found[1::2], found[::2])]
 
@@ -594,7 +594,7 @@ def test_several_processes_read_the_same_as_one(tmp_path):
 
 
 def _part(share):
-    return observations.read_part(share, CATALOG, observations.Selection(T + 100))
+    return observations.read_part(share, CATALOG, observations.RecordSelection(T + 100))
 
 
 class TestSums:

@@ -22,7 +22,7 @@ LOOP = "end = time.thread_time() + 0.3\nwhile time.thread_time() < end: pass"
 
 
 def measured(statement, *, threadpool=False, **plan):
-    return trial.trial(trial.Plan(statement, **plan), threadpool=threadpool)
+    return trial.trial(trial.TrialPlan(statement, **plan), threadpool=threadpool)
 
 
 @pytest.mark.live
@@ -168,7 +168,7 @@ def test_a_crash_is_a_verdict(statement, name):
 
     assert (found.verdict, found.typical.signal) == ("crash", name)
     assert found.threadpool.help == "not measured"
-    assert name in trial_text.render(trial.Plan(statement), found, None)
+    assert name in trial_text.render(trial.TrialPlan(statement), found, None)
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_the_median_speaks_for_all_runs_but_for_a_crash():
     assert trial.Trial("x", runs[:2], none).typical.max_gap == 0.01
     assert not trial.Trial("x", runs, none).is_agreed
     assert "uncertain: the runs disagree" in trial_text.render(
-        trial.Plan("x"), trial.Trial("x", runs, none), None
+        trial.TrialPlan("x"), trial.Trial("x", runs, none), None
     )
     crashed = (*runs, figures(signal="SIGABRT"))
     assert trial.Trial("x", crashed, none).verdict == "crash"
@@ -392,7 +392,7 @@ def test_what_the_threadpool_gives(monkeypatch, there, expected):
     monkeypatch.setattr(trial, "_measure", measure)
     made = measured("call()", threadpool=True)
 
-    assert expected in trial_text.render(trial.Plan("call()"), made, None)
+    assert expected in trial_text.render(trial.TrialPlan("call()"), made, None)
     assert measured("call()").threadpool.help == "not measured"
 
 
@@ -410,12 +410,12 @@ def test_what_the_threadpool_gives(monkeypatch, there, expected):
 def test_the_lines_of_the_text(changes, expected):
     made = trial.Trial("call()", (figures(**changes),), trial.Threadpool("not measured"))
 
-    text = trial_text.render(trial.Plan("call()"), made, None)
+    text = trial_text.render(trial.TrialPlan("call()"), made, None)
     assert expected in text
     assert expected not in trial_text.render(
-        trial.Plan("call()"), made._replace(runs=(figures(),)), None
+        trial.TrialPlan("call()"), made._replace(runs=(figures(),)), None
     )
-    assert "against: " in trial_text.render(trial.Plan("call()"), made, made)
+    assert "against: " in trial_text.render(trial.TrialPlan("call()"), made, made)
 
 
 @pytest.mark.parametrize(
