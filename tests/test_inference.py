@@ -413,7 +413,7 @@ NESTED = st.recursive(
 
 
 def _depth(value):
-    """How deep containers nest in a value; an empty one of unknown elements has no depth."""
+    """Return the depth of containers in a value; one of unknown elements has none."""
     if value.kind == v.PARTIAL:
         return 1 + _depth(value.callee)
     if value.kind == v.TAKER:

@@ -598,7 +598,7 @@ def _part(share):
 
 
 class TestSums:
-    """What `gblock report --sql` adds up is read as the records that it was added up from."""
+    """Records of sums, as `gblock report --sql` writes them."""
 
     def line(self, **changes):
         record = {

@@ -7,7 +7,8 @@ here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from types import EllipsisType
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "name"
 ATTRIBUTE: Final = "attribute"
@@ -37,6 +38,9 @@ Expr: TypeAlias = (
     "| None"
 )
 """One of the classes below, distinguished by ``tag``, or ``None`` for an irrelevant expression."""
+
+Constant: TypeAlias = "str | bytes | int | float | complex | EllipsisType | None"
+"""The value of a constant; bools are ints."""
 
 
 class NameExpr(NamedTuple):
@@ -68,7 +72,7 @@ class ConstantExpr(NamedTuple):
     """A ``CONSTANT``; ``1``, ``1.0`` and ``True`` are different expressions."""
 
     tag: Literal["constant"]
-    value: Any
+    value: Constant
     type: str
 
 
@@ -150,7 +154,7 @@ class TextExpr(NamedTuple):
     """True if the first part is a template that ``%`` fills with the second."""
 
 
-def constant(value: object) -> ConstantExpr:
+def constant(value: Constant) -> ConstantExpr:
     """Return the expression of a constant."""
     return ConstantExpr(CONSTANT, value, type(value).__name__)
 
