@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from gblock import fixes
 from gblock.diagnostics import Diagnostic, Location, Repair, Severity
 from gblock.engine import fixing
+from gblock.fixes import imports
 from gblock.fixes.text import applied
+from gblock.fixes.tree import parsed
 
 
 def fixed_text(text, repair, name="called", **facts):
@@ -627,3 +629,33 @@ def test_what_hides_nothing_goes_and_the_rest_of_the_comment_stays(tree, before,
     done = fixing.fixed(request_for(root), unsafe=False)
     now = done.changes[0].after.decode() if done.changes else text
     assert now == f"import os\n\n{before if after is None else after}\n"
+
+
+LINES = st.lists(st.sampled_from(["a = 1", "", "# why", "b(2)"]), min_size=1, max_size=5)
+
+
+@given(LINES, st.data())
+def test_whole_lines_are_added_and_removed_at_either_end_of_a_file(lines, data):
+    text = "\n".join(lines)
+    file = parsed("a.py", text)
+    row = data.draw(st.integers(1, len(lines) + 1))
+    added = [*lines[: row - 1], "c = 3", *lines[row - 1 :]]
+    assert applied(text, [file.inserted(row, "c = 3\n")]).split("\n") == added
+
+    first = data.draw(st.integers(1, len(lines)))
+    last = data.draw(st.integers(first, len(lines)))
+    left = lines[: first - 1] + lines[last:]
+    assert applied(text, [file.removed(first, last)]) == "\n".join(left)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("", 2),
+        ('"""Text."""\n', 3),
+        ('"""Text."""\nfrom __future__ import annotations\n\nrun()\n', 4),
+        ("@route\ndef run(): ...\n", 1),
+    ],
+)
+def test_the_first_statement_is_behind_the_header(text, row):
+    assert imports.after_header(parsed("a.py", text)) == row
