@@ -51,7 +51,7 @@ def _run(argv: list[str]) -> int:
     except OSError as error:
         message = f"the current directory cannot be used: {error.strerror}"
         raise UserError("gblock", message) from None
-    return commands.run(options)
+    return commands.run_command(options)
 
 
 def _missing(error: Exception) -> str | None:

@@ -32,7 +32,7 @@ _INSTALLS = {
 _QUIET = "ignore:Unable to monitor memory usage:RuntimeWarning"
 
 
-class Command(NamedTuple):
+class PreparedCommand(NamedTuple):
     """The command to run, and a note for the user."""
 
     path: str
@@ -46,7 +46,7 @@ def prepared(
     directory: str | None,
     threshold: float | None,
     environment: dict[str, str],
-) -> Command:
+) -> PreparedCommand:
     """Return the command with its environment.
 
     Args:
@@ -79,10 +79,10 @@ def prepared(
         environment["GBLOCK_PROBE_OWNS_MONITOR"] = "1"
     filters = [environment[name] for name in ("PYTHONWARNINGS",) if environment.get(name)]
     environment["PYTHONWARNINGS"] = ",".join([*filters, _QUIET])
-    return Command(path, words, environment, note)
+    return PreparedCommand(path, words, environment, note)
 
 
-def become(command: Command) -> int:
+def become(command: PreparedCommand) -> int:
     """Replace this process with the command, which keeps signals and its own exit code.
 
     Raises:

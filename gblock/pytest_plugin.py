@@ -25,7 +25,7 @@ _EARLY = 0.005
 """Seconds by which the clocks of a test and of its blocks may differ."""
 
 
-class Bound(NamedTuple):
+class Limits(NamedTuple):
     """The limits of a test."""
 
     seconds: float
@@ -36,7 +36,7 @@ class Bound(NamedTuple):
 class HubWatch:
     """The blocks that the probe has seen in one test."""
 
-    def __init__(self, bound: Bound, sites: Mapping[object, Mapping[str, Any]]) -> None:
+    def __init__(self, bound: Limits, sites: Mapping[object, Mapping[str, Any]]) -> None:
         """Create a watch without blocks.
 
         Args:
@@ -247,17 +247,17 @@ def _end(session: _Session, probe: ModuleType, started: float) -> None:
         session.watch = None
 
 
-def _bound(item: pytest.Item) -> Bound | None:
+def _bound(item: pytest.Item) -> Limits | None:
     marker = item.get_closest_marker("gblock")
     everywhere = item.config.getoption("--gblock-max-block", None)
     if marker is not None:
         return _marked(marker.args, marker.kwargs, everywhere or _BOUND)
     if everywhere is not None:
         return _marked((), {"max_block": everywhere}, _BOUND)
-    return Bound(_BOUND) if "hub_watch" in getattr(item, "fixturenames", ()) else None
+    return Limits(_BOUND) if "hub_watch" in getattr(item, "fixturenames", ()) else None
 
 
-def _marked(args: tuple[object, ...], options: Mapping[str, object], default: float) -> Bound:
+def _marked(args: tuple[object, ...], options: Mapping[str, object], default: float) -> Limits:
     unknown = options.keys() - {"max_block", "allow"}
     if args or unknown:
         what = "positional arguments" if args else ", ".join(sorted(unknown))
@@ -268,7 +268,7 @@ def _marked(args: tuple[object, ...], options: Mapping[str, object], default: fl
         pytest.fail(f"max_block is a number of seconds above 0, not {seconds!r}", pytrace=False)
     allow: Any = options.get("allow", ())
     names: Iterable[Any] = [allow] if isinstance(allow, str) else allow
-    return Bound(bound, tuple(str(name) for name in names))
+    return Limits(bound, tuple(str(name) for name in names))
 
 
 def _probe() -> ModuleType:

@@ -138,11 +138,11 @@ class Source:
                 Location(start.line + shift, start.column + 1 + feeds * (start.line == 1)),
                 Location(end.line + shift, end.column + 1 + feeds * (end.line == 1)),
             )
-        if self._quoted_sites:
+        if self._quoted_sites:  # Python below 3.12
             self._match(wrapper.module, first, last)
         return wrapper
 
-    def _match(self, tree: cst.Module, first: int, last: int) -> None:
+    def _match(self, tree: cst.Module, first: int, last: int) -> None:  # Python below 3.12
         """Match the calls in f-strings to their sites by statement, name and order."""
         finder = _InStrings()
         tree.visit(finder)
@@ -169,7 +169,7 @@ class Source:
             kind: ``call``, ``with`` or ``for``.
         """
         quoted = self._matched.get(node)
-        if quoted is not None:
+        if quoted is not None:  # Python below 3.12
             return self._quoted_sites.get(id(quoted))
         where = self._positions.get(node)
         return self._sites.get((*where, kind)) if where else None
@@ -263,7 +263,7 @@ class Source:
     def statement(self, node: cst.CSTNode) -> tuple[int, int]:
         """Return the first and last row of a call's statement, where comments can suppress it."""
         span = self._positions[node]
-        if node in self._matched:
+        if node in self._matched:  # Python below 3.12
             return self._matched[node].statement
         for kind in ("call", "with", "for"):
             call = self._calls.get((*span, kind))
@@ -331,7 +331,7 @@ def _piece(text: str) -> _Piece:
     return _Piece(cst.parse_module(text), is_inner=False, feeds=len(text) - len(bare))
 
 
-class _InStrings(cst.CSTVisitor):
+class _InStrings(cst.CSTVisitor):  # Python below 3.12
     """Finds the calls in f-strings, the inner ones first, as ``summary`` lists them."""
 
     def __init__(self) -> None:
@@ -350,7 +350,7 @@ class _InStrings(cst.CSTVisitor):
             self.found.append(original_node)
 
 
-def _called_name(node: cst.Call) -> str:
+def _called_name(node: cst.Call) -> str:  # Python below 3.12
     """Return the last identifier of the callee, as `last_name` does."""
     if isinstance(node.func, cst.Name):
         return node.func.value

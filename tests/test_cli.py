@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness import measured
 
 import gblock
-from gblock import cli
+from gblock import cli, launch
 from gblock.commandline import argv as short_way
 from gblock.commandline import parser
 from gblock.config import Config
@@ -72,7 +73,8 @@ def python(*argv, stdout=subprocess.PIPE, env=None, **options):
 
 def process(*argv, **options):
     """Run gblock as a process of its own."""
-    return python("-m", "gblock", *argv, **options)
+    env = measured() | options.pop("env", {})
+    return python("-m", "gblock", *argv, env=env, **options)
 
 
 class TestArguments:
@@ -558,3 +560,49 @@ def test_the_defaults_of_the_configuration_are_those_of_an_isolated_run(capsys, 
     tree({})
     run(capsys, "check", "--isolated")
     assert isinstance(engine.request.config, Config)
+
+
+class TestCommands:
+    def test_a_command_is_become_with_its_own_arguments(self, monkeypatch, capsys):
+        become = []
+        monkeypatch.setattr(launch, "become", lambda command: become.append(command) or 7)
+
+        assert cli.main(["run", "--dir", "records", "--", "true", "--dir", "x", "--"]) == 7
+        (command,) = become
+        assert command.words[-4:] == ["true", "--dir", "x", "--"]
+        assert command.environment["GBLOCK_PROBE_DIR"].endswith("records")
+        assert cli.main(["run", "--", "gblock-has-no-such-command"]) == 2
+        assert "gblock-has-no-such-command" in capsys.readouterr().err
+
+    def test_the_schema_of_a_record_is_written(self, capsys):
+        assert cli.main(["report", "--schema"]) == 0
+        assert "block" in json.dumps(json.loads(capsys.readouterr().out))
+
+    @pytest.mark.parametrize("engine", ["duckdb", "clickhouse"])
+    def test_a_query_names_the_records(self, engine, tmp_path, capsys):
+        assert cli.main(["report", "--sql", engine, str(tmp_path)]) == 0
+        of_directory = capsys.readouterr().out
+        assert f"{tmp_path}" in of_directory
+        assert cli.main(["report", "--sql", engine, f"{tmp_path}/a-*.jsonl"]) == 0
+        of_files = capsys.readouterr().out
+        assert f"{tmp_path}/a-*.jsonl" in of_files
+        assert of_files != of_directory
+
+    @pytest.mark.parametrize("paths", [[], ["a", "b"]])
+    def test_a_query_is_of_one_place(self, paths, capsys, monkeypatch):
+        monkeypatch.delenv("GBLOCK_PROBE_DIR", raising=False)
+        assert cli.main(["report", "--sql", "duckdb", *paths]) == 2
+        assert "name one directory" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("argv", "problem"),
+        [
+            (["check", "--jobs", "x"], "expected a whole number from 1 on"),
+            (["check", "--jobs", "0"], "expected a whole number from 1 on"),
+            (["trial", "--timeout", "x", "pass"], "expected seconds, from 0.02 to 3600"),
+            (["trial", "-n", "0", "pass"], "expected a number from 1 to 1000"),
+        ],
+    )
+    def test_a_number_that_cannot_be_is_one_line(self, argv, problem, capsys):
+        assert cli.main(argv) == 2
+        assert problem in capsys.readouterr().err

@@ -62,6 +62,27 @@ def test_a_variable_that_nobody_sets_keeps_its_dollar():
     assert [(1, "gunicorn -k $KIND app")] == simple("gunicorn -k ${KIND} app")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("run ${KIND:+-k} ${NONE:+-x}", "run -k"),
+        ("run ${KIND?is needed} ${NONE:?is needed}", "run gevent $NONE"),
+        ("run ${KIND-sync} ${EMPTY-a} ${EMPTY:-b}", "run gevent b"),
+        ("run ${@:-web}", "run web"),
+        ("run ${!KIND}", "run $"),
+        ("run a\\\nb c\\ d", "run ab c d"),
+        ("run $'a b' 'c'\"d\"", "run a b cd"),
+        ('run "a \\"b\\" \\$KIND \\x"', 'run a "b" $KIND \\x'),
+        ('run "a\\\nb"', "run ab"),
+        ("BLANK=' '\nrun $BLANK x", "run x"),
+        ("MORE=a\nMORE+=b\nrun $MORE", "run ab"),
+        ('CMD=(run)\nCMD+=(-k gevent)\n"${CMD[@]}"', "run -k gevent"),
+    ],
+)
+def test_words_are_what_the_shell_makes_of_them(text, words):
+    assert simple(text, KIND="gevent", EMPTY="")[-1][1] == words
+
+
 def test_a_command_in_a_variable_falls_into_words():
     assert [(2, "gunicorn -k gevent app")] == simple('CMD="gunicorn -k gevent"\n$CMD app\n')
 

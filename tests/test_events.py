@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import types
 
 import pytest
 from probed import SETTLE, Probed, environment
@@ -177,3 +178,114 @@ class TestSink:
 
         with pytest.raises(UserError, match="pager is none of logging, sentry, opentelemetry"):
             events.from_environment(print)
+
+    def test_the_kinds_that_are_asked_for_get_a_block(self, monkeypatch, caplog):
+        crumbs = []
+        scope = types.SimpleNamespace(add_breadcrumb=lambda **crumb: crumbs.append(crumb))
+        sdk = types.SimpleNamespace(get_global_scope=lambda: scope)
+        monkeypatch.setitem(sys.modules, "sentry_sdk", sdk)
+        monkeypatch.setenv("GBLOCK_PROBE_EVENTS", "logging, sentry")
+        sink = events.from_environment(lambda work: work())
+        sink(POLL)
+        sink(block(T, 1.0))
+
+        (line,) = caplog.records
+        text = json.loads(line.getMessage())
+        (crumb,) = crumbs
+        assert line.gblock == crumb["data"] == {k: v for k, v in text.items() if k != "message"}
+        assert text["message"] == crumb["message"]
+        assert text["message"].startswith("the hub was blocked for 1.000 s (waits): ")
+        assert POLL["symbol"] in text["message"]
+
+    def test_a_host_without_sentry_loses_nothing(self, monkeypatch, capfd):
+        monkeypatch.delitem(sys.modules, "sentry_sdk", raising=False)
+        monkeypatch.setenv("GBLOCK_PROBE_EVENTS", "sentry")
+        sink = events.from_environment(lambda work: work())
+        sink(block(T, 1.0))
+
+        assert "" == capfd.readouterr().err
+
+
+class Timer:
+    """A timer of gevent's loop that a test lets run out."""
+
+    def __init__(self):
+        self.callback = None
+
+    def start(self, callback):
+        self.callback = callback
+
+    def stop(self):
+        self.callback = None
+
+
+class TestSpans:
+    @pytest.fixture
+    def host(self, monkeypatch):
+        """A host with a tracer provider, the spans that it finished, and a sink for it."""
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+        exporter, provider = InMemorySpanExporter(), TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+        monkeypatch.setattr(trace, "get_tracer", lambda name: provider.get_tracer(name))
+        monkeypatch.setenv("GBLOCK_PROBE_EVENTS", "opentelemetry")
+        works = []
+        sink = events.from_environment(works.append)
+        return provider, exporter, sink, works
+
+    def begin(self, sink):
+        timer = Timer()
+        loop = types.SimpleNamespace(timer=lambda *_, **__: timer)
+        sink.begin(types.SimpleNamespace(loop=loop))
+        return timer
+
+    def test_a_provider_that_comes_later_is_joined(self, host, monkeypatch):
+        from opentelemetry import trace
+
+        provider, _, sink, _ = host
+        monkeypatch.setattr(trace, "get_tracer_provider", object)
+        timer = self.begin(sink)
+        assert timer.callback is not None
+        timer.callback()
+        assert timer.callback is not None
+
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+        timer.callback()
+        assert timer.callback is None
+        assert None is self.begin(sink).callback
+
+    def test_a_block_is_an_event_of_the_open_span_that_it_hit(self, host):
+        provider, exporter, sink, works = host
+        self.begin(sink)
+        start_span = provider.get_tracer("shop").start_as_current_span
+        with start_span("outer"), start_span("inner") as inner:
+            base = getattr(inner, events._BASE)
+            sink(block(inner.start_time / 1e9 + 1, 5.0, base=base))
+            sink(block(inner.start_time / 1e9 + 1, 5.0, base=base + 1))
+            for work in works:
+                work()
+
+        told = {span.name: [event.name for event in span.events] for span in
+                exporter.get_finished_spans()}  # fmt: skip
+        assert {"gblock.block": [], "inner": ["gblock.block"], "outer": []} == told
+
+    def test_a_block_of_an_ended_span_is_a_span_with_a_link_to_it(self, host):
+        provider, exporter, sink, works = host
+        before = provider.get_tracer("shop").start_span("before")
+        self.begin(sink)
+        before.end()  # it began before the spans were followed
+        span = provider.get_tracer("shop").start_span("request")
+        base = getattr(span, events._BASE)
+        span.end(end_time=span.start_time + 4_000_000_000)
+        sink(block(span.start_time / 1e9 + 1, 2.0, base=base))
+        works[0]()
+
+        told = {one.name: one for one in exporter.get_finished_spans()}
+        made = told["gblock.block"]
+        assert [span.get_span_context()] == [link.context for link in made.links]
+        assert 2.0 == pytest.approx((made.end_time - made.start_time) / 1e9)
+        assert sink.spans.force_flush()

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from gblock import fixes
 from gblock.diagnostics import Diagnostic, Location, Repair, Severity
 from gblock.engine import fixing
+from gblock.fixes import imports
 from gblock.fixes.text import applied
+from gblock.fixes.tree import parsed
 
 
 def fixed_text(text, repair, name="called", **facts):
@@ -225,6 +227,164 @@ def test_an_import_that_is_there_is_used(before, used):
 )
 def test_a_name_that_is_taken_or_comes_too_late_is_not_used(text):
     assert fixed_text(text, Repair("threadpool")) is None
+
+
+# -- loops
+
+POLLING = Repair("poll-loop", position=0, keyword="timeout", bound="seconds")
+
+
+def polled(body, head="while True:"):
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    return f"import gevent\n\n\ndef run(consumer, more):\n    {head}\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        # A branch that asks for a message, in each form.
+        (
+            "got = consumer.poll(1)\nif got:\n    print(got)",
+            "got = consumer.poll(0)\nif got:\n    print(got)\nelse:\n    {sleep}",
+        ),
+        (
+            "got = consumer.poll(1)\nif not got:\n    continue\nprint(got)",
+            "got = consumer.poll(0)\nif not got:\n    {sleep}\n    continue\nprint(got)",
+        ),
+        (
+            "got: str = consumer.poll(1)\nif got is None:\n    continue\nprint(got)",
+            "got: str = consumer.poll(0)\nif got is None:\n    {sleep}\n    continue\nprint(got)",
+        ),
+        (
+            "got = consumer.poll(1)\npass\nif got is not None:\n    print(got)",
+            "got = consumer.poll(0)\npass\nif got is not None:\n    print(got)\nelse:\n    {sleep}",
+        ),
+        (
+            "if consumer.poll(1) is not None:\n    print(1)",
+            "if consumer.poll(0) is not None:\n    print(1)\nelse:\n    {sleep}",
+        ),
+        (
+            "if (got := consumer.poll(1)):\n    print(got)",
+            "if (got := consumer.poll(0)):\n    print(got)\nelse:\n    {sleep}",
+        ),
+        # A loop that does nothing else, or sleeps already.
+        ("consumer.poll(1)", "consumer.poll(0)\n{sleep}"),
+        ("consumer.poll()", "consumer.poll(0)\n{sleep}"),
+        ("consumer.poll(1)\ngevent.sleep(2)", "consumer.poll(0)\ngevent.sleep(2)"),
+        (
+            "got = consumer.poll(1)\nif got is None:\n    time.sleep(1)\n    continue\nprint(got)",
+            "got = consumer.poll(0)\nif got is None:\n    time.sleep(1)\n    continue\nprint(got)",
+        ),
+        # The answer to another question, or an answer that is not the first thing asked for.
+        ("got = consumer.poll(1)\nif got == 1:\n    print(got)", None),
+        ("got = consumer.poll(1)\nif got is more:\n    print(got)", None),
+        ("got = consumer.poll(1)\nif got < None:\n    print(got)", None),
+        ("got = consumer.poll(1)\nif more:\n    print(got)", None),
+        ("got = consumer.poll(1)\ngot = more\nif got:\n    print(got)", None),
+        ("got = consumer.poll(1)\nmore()\nif got:\n    print(got)", None),
+        ("got, last = consumer.poll(1)\nif got:\n    print(got)", None),
+        ("consumer.poll(1, more)\nmore()", None),
+        ("consumer.poll(more=1)", None),
+        ("if consumer.poll(1): print(1)\nmore()", None),
+        # What is around the call may end the turn, or run for each call.
+        ("try:\n    pass\nexcept more:\n    consumer.poll(1)", None),
+        ("try:\n    consumer.poll(1)\nfinally:\n    more()", None),
+        ("with more:\n    consumer.poll(1)", None),
+    ],
+)
+def test_a_loop_that_polls_sleeps_where_nothing_came(body, after):
+    expected = None if after is None else polled(after.format(sleep="gevent.sleep(0.01)"))
+
+    assert fixed_text(polled(body), POLLING, "poll") == expected
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "while next(more):",
+        "while more.pop():",
+        "while (one := more):",
+        "for one in more:",
+        "if more:",
+    ],
+)
+def test_a_loop_whose_condition_counts_its_turns_stays(head):
+    assert fixed_text(polled("consumer.poll(1)", "while more.left():"), POLLING, "poll")
+    assert fixed_text(polled("consumer.poll(1)", head), POLLING, "poll") is None
+
+
+@pytest.mark.parametrize(
+    ("repair", "before", "after"),
+    [
+        (
+            {"bound": "forever"},
+            "producer.flush()",
+            "while len(producer):\n        producer.poll(0)\n        gevent.sleep(0.01)",
+        ),
+        (
+            {"bound": "seconds"},
+            "return producer.flush(5)",
+            "deadline = time.monotonic() + 5\n"
+            "    while len(producer) and time.monotonic() < deadline:\n"
+            "        producer.poll(0)\n        gevent.sleep(0.01)\n    return len(producer)",
+        ),
+        ({}, "producer.flush(wait)", None),
+        ({"bound": "seconds"}, "producer.flush(*wait)", None),
+        ({"bound": "forever"}, "producer().flush()", None),
+        ({"bound": "forever"}, "wait() and producer.flush()", None),
+        ({"bound": "forever"}, "while not producer.flush(): wait()", None),
+        ({"bound": "forever"}, "len = producer.flush()", None),
+    ],
+)
+def test_a_flush_becomes_a_loop_where_its_result_and_limit_stay(repair, before, after):
+    text = "import time\n\nimport gevent\n\n\ndef run(producer, wait):\n    {}\n"
+    expected = None if after is None else text.format(after)
+    wanted = Repair("flush-loop", position=0, keyword="timeout", **repair)
+
+    assert fixed_text(text.format(before), wanted, "flush") == expected
+
+
+# -- names and edges of a file
+
+
+def test_the_names_of_the_green_module_are_imported():
+    text = "from zmq import Context, REP\n\ncontext = Context()\ncontext.recv()\n"
+    facts = {"symbol": "zmq.Context.recv"}
+
+    assert fixed_text(text, Repair("green-import"), "recv", **facts) == text.replace(
+        "from zmq ", "from zmq.green "
+    )
+    for other in ("from zmq import Context, proxy", "from zmq import *", "from zmq.sugar import A"):
+        changed = text.replace("from zmq import Context, REP", other)
+        assert fixed_text(changed, Repair("green-import"), "recv", **facts) is None
+
+
+def test_two_imports_that_are_added_at_one_place_are_sorted():
+    text = "def run(producer):\n    producer.flush(5)\n"
+    wanted = Repair("flush-loop", position=0, keyword="timeout", bound="seconds")
+    after = fixed_text(text, wanted, "flush")
+
+    assert after.startswith("import time\n\nimport gevent\n\ndef run")
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        ("async def run(called):\n    return called(1)\n", None),
+        ("called(1)\n", "startup"),
+    ],
+)
+def test_a_call_that_no_worker_may_make_is_not_handed_over(text, context):
+    assert fixed_text(text.replace("async ", ""), Repair("threadpool"))
+    assert fixed_text(text, Repair("threadpool"), context=context) is None
+
+
+def test_a_decorated_function_keeps_its_decorator_below_the_import():
+    text = '"""Serve."""\n@route\ndef run(called):\n    return called(1)\n'
+    after = fixed_text(text, Repair("threadpool"))
+
+    assert after.index("import gevent") < after.index("@route")
+    assert ast.get_docstring(ast.parse(after)) == "Serve."
 
 
 # -- processes
@@ -469,3 +629,33 @@ def test_what_hides_nothing_goes_and_the_rest_of_the_comment_stays(tree, before,
     done = fixing.fixed(request_for(root), unsafe=False)
     now = done.changes[0].after.decode() if done.changes else text
     assert now == f"import os\n\n{before if after is None else after}\n"
+
+
+LINES = st.lists(st.sampled_from(["a = 1", "", "# why", "b(2)"]), min_size=1, max_size=5)
+
+
+@given(LINES, st.data())
+def test_whole_lines_are_added_and_removed_at_either_end_of_a_file(lines, data):
+    text = "\n".join(lines)
+    file = parsed("a.py", text)
+    row = data.draw(st.integers(1, len(lines) + 1))
+    added = [*lines[: row - 1], "c = 3", *lines[row - 1 :]]
+    assert applied(text, [file.inserted(row, "c = 3\n")]).split("\n") == added
+
+    first = data.draw(st.integers(1, len(lines)))
+    last = data.draw(st.integers(first, len(lines)))
+    left = lines[: first - 1] + lines[last:]
+    assert applied(text, [file.removed(first, last)]) == "\n".join(left)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("", 2),
+        ('"""Text."""\n', 3),
+        ('"""Text."""\nfrom __future__ import annotations\n\nrun()\n', 4),
+        ("@route\ndef run(): ...\n", 1),
+    ],
+)
+def test_the_first_statement_is_behind_the_header(text, row):
+    assert imports.after_header(parsed("a.py", text)) == row

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from harness import measured
 
 from gblock import engine, fixes
 from gblock.cli import main
@@ -92,7 +93,7 @@ def test_a_diff_of_safe_fixes_alone_is_empty_where_there_are_none(tree, capsys):
 def test_standard_input_is_fixed_to_standard_output(tmp_path, options):
     command = [sys.executable, "-m", "gblock", *CHECK, "--fix", "--unsafe-fixes", *options]
     data = UNSAFE.replace("\n", "\r\n").encode()
-    done = subprocess.run(command, input=data, capture_output=True, cwd=tmp_path)
+    done = subprocess.run(command, input=data, capture_output=True, cwd=tmp_path, env=measured())
     assert done.stdout == FIXED.replace("\n", "\r\n").encode()
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())

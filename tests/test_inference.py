@@ -364,10 +364,88 @@ def test_an_object_is_followed(tmp_path, text):
     assert FLUSH in found
 
 
+GIVEN_BY_BUILTINS = [
+    "class A:\n    p = Producer({})\nobject.__new__(A).p.flush()",
+    "max(Producer({}), Producer({'a': 1}), key=str).flush()",
+    "x = {**{'a': Producer({})}}\nx['a'].flush()",
+    "x = {**[Producer({})]}\nx['a'].flush()",
+    "y = {'a': Producer({})}\nx = dict(b=1, **y)\nx['a'].flush()",
+    "import package.one\npackage.one.p.flush()",
+    "import package\npackage.one.p.flush()",
+    "from package import one as other\nother.p.flush()",
+    "def make(**options): return options['p']\nx = {'p': Producer({})}\nmake(**x).flush()",
+    "class B:\n    def __init__(self, p): self.p = p\nclass C(B, dict): pass\nC(Producer({})).p.flush()",  # noqa: E501
+    "class B:\n    def get(self): return self.p\nclass C(B):\n    p = Producer({})\n    def get(self): return super().get()\nC().get().flush()",  # noqa: E501
+]
+
+
+@pytest.mark.parametrize("text", GIVEN_BY_BUILTINS)
+def test_an_object_is_followed_through_builtins_and_packages(tmp_path, text):
+    package = {"package/one.py": HEAD + "p = Producer({})\n"}
+    inference = inferring(tmp_path, {"main.py": HEAD + text, **package})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert FLUSH in found
+
+
+LEAVES = st.sampled_from([v.literal(1), v.external("a.b"), v.function("a.py", 1)])
+
+
+def _sets(values):
+    return st.frozensets(values, max_size=2)
+
+
+def _containers(inner):
+    return st.one_of(
+        st.lists(_sets(inner), max_size=2).map(lambda one: v.TupleValue(v.TUPLE, tuple(one))),
+        _sets(inner).map(lambda one: v.HolderValue(v.ELEMENTS, one)),
+        st.tuples(_sets(inner), _sets(inner)).map(
+            lambda one: v.MappingValue(v.MAPPING, (("a", one[0]),), one[1])
+        ),
+    )
+
+
+NESTED = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        _containers(inner),
+        _containers(inner).map(lambda one: v.TakerValue(v.TAKER, one, "get")),
+        _sets(inner).map(lambda one: v.HolderValue(v.MANAGER, one)),
+        inner.map(lambda one: v.PartialValue(v.PARTIAL, one)),
+    ),
+    max_leaves=12,
+)
+
+
+def _depth(value):
+    """Return the depth of containers in a value; one of unknown elements has none."""
+    if value.kind == v.PARTIAL:
+        return 1 + _depth(value.callee)
+    if value.kind == v.TAKER:
+        return 1 + _depth(value.container)
+    if value.kind not in (v.TUPLE, v.MAPPING, v.ELEMENTS, v.MANAGER):
+        return 0
+    held = v.contents(value)
+    is_unknown = value.kind == v.ELEMENTS and not held
+    return 0 if is_unknown else 1 + max(map(_depth, held), default=0)
+
+
+@given(st.frozensets(NESTED, max_size=3), st.integers(0, 4))
+def test_containers_nest_no_deeper_than_they_may(values, depth):
+    cut = v.bounded(values, depth)
+
+    assert all(_depth(one) <= depth for one in cut)
+    assert {one for one in values if _depth(one) <= depth} <= cut
+    assert cut == v.bounded(cut, depth)
+    assert (cut is values) is all(_depth(one) <= depth for one in values)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "x.flush()",
+        "map(Producer)[0].flush()",
+        "gevent.monkey.get_original(name, 'Producer').flush()",
         "x = unknown()\nx.flush()",
         "for x in {'a': Producer({})}: x.flush()",
         "x = {'a': 1, 'b': Producer({})}\nx['a'].flush()",

@@ -214,6 +214,20 @@ def test_each_command_is_a_module_with_its_name():
     assert names == set(parser.arguments())
 
 
+def test_a_class_of_another_noun_has_another_name():
+    same = {
+        "Store",  # the cache's and the machine code's, each in a directory of its own
+        "Unused",  # a rule names what it needs of an unused comment
+    }
+    found: dict[str, int] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = found.get(node.name, 0) + 1
+
+    assert same == {name for name, number in found.items() if number > 1}
+
+
 def test_nothing_is_called_utils():
     names = {part for path in modules() for part in path.with_suffix("").parts}
     assert set() == names & {"utils", "helpers", "common", "misc"}

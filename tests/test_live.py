@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from harness import CATALOG
@@ -188,6 +189,58 @@ class TestTop:
     def test_a_process_without_records_is_an_error(self, capsys):
         assert 2 == cli.main(["top", str(os.getpid())])
         assert "GBLOCK_PROBE_DIR" in capsys.readouterr().err
+
+
+class TestAnswers:
+    """A process that answers, or does not, by the files that it shares with `gblock top`."""
+
+    @pytest.fixture
+    def probed(self, tmp_path):
+        environment = {**os.environ, "GBLOCK_PROBE_DIR": "r"}
+        (tmp_path / "r").mkdir()
+        process = subprocess.Popen(["sleep", "60"], cwd=tmp_path, env=environment)
+        until(lambda: b"GBLOCK_PROBE_DIR=r\0" in Path(f"/proc/{process.pid}/environ").read_bytes())
+        stem = tmp_path / "r" / f"a-{process.pid}-1"
+        write(stem.with_suffix(".jsonl"), start(pid=process.pid))
+        write(tmp_path / "r" / "b-1-1.jsonl", start(pid=1))
+        yield process.pid, stem
+        process.kill()
+        process.wait()
+
+    @pytest.mark.parametrize("before", ["", "old\n", "a text that is longer than the new one\n"])
+    def test_what_is_new_in_the_answer_is_shown(self, probed, capsys, monkeypatch, before):
+        pid, stem = probed
+        answer = stem.with_suffix(".stacks.txt")
+        if before:
+            answer.write_text(before)
+        kept = before if before == "old\n" else ""
+        pause = time.sleep
+
+        def answered(seconds):
+            assert [one for one in os.listdir(stem.parent) if "stacks" in one] != [answer.name]
+            answer.write_text(f"{kept}30 greenlets\n")
+            pause(0)
+
+        monkeypatch.setattr(live.time, "sleep", answered)
+        assert 0 == cli.main(["top", str(pid), "--stacks"])
+        assert "30 greenlets\n" == capsys.readouterr().out
+
+    def test_a_request_without_an_answer_is_withdrawn(self, probed, capsys, monkeypatch):
+        pid, stem = probed
+        monkeypatch.setattr(live, "_PATIENCE", 0.2)
+
+        assert 2 == cli.main(["top", str(pid), "--stacks"])
+        assert "it needs GBLOCK_PROBE_STACKS=1" in capsys.readouterr().err
+        assert {stem.name + ".jsonl", "b-1-1.jsonl"} == set(os.listdir(stem.parent))
+
+    def test_a_process_that_wrote_no_records_has_no_stacks(self, probed, capsys):
+        pid, stem = probed
+        stem.with_suffix(".jsonl").unlink()
+
+        assert 2 == cli.main(["top", str(pid), "--stacks"])
+        assert "has no records in" in capsys.readouterr().err
+        assert 2 == cli.main(["top", str(stem.parent), "--stacks"])
+        assert "name the number of a process" in capsys.readouterr().err
 
 
 def test_only_records_of_that_process_count_as_its(tmp_path):

@@ -585,7 +585,7 @@ def test_several_processes_read_the_same_as_one(tmp_path):
         lines = [start(pid=pid + 1, host=f"web-{pid % 2}"), POLL, ACME]
         lines += [block(T + i / 4, 0.25 + pid * i % 7 / 4, 1 + i % 2) for i in range(80)]
         write(tmp_path / f"a-{pid}-1.jsonl", *lines, total(T + 60, 99, 90.5, 8.0), tail=b"x\n")
-    selection = observations.Selection(T + 100)
+    selection = observations.RecordSelection(T + 100)
     found = list(enumerate(sources.sources([str(tmp_path)])))
     parts = [pickle.loads(pickle.dumps(_part(share))) for share in (found[1::2], found[::2])]
 
@@ -594,4 +594,69 @@ def test_several_processes_read_the_same_as_one(tmp_path):
 
 
 def _part(share):
-    return observations.read_part(share, CATALOG, observations.Selection(T + 100))
+    return observations.read_part(share, CATALOG, observations.RecordSelection(T + 100))
+
+
+class TestSums:
+    """Records of sums, as `gblock report --sql` writes them."""
+
+    def line(self, **changes):
+        record = {
+            "type": "sum", "classes": {"waits": 3, "unknown": 1}, "seconds": 6.0, "median": 1.5,
+            "p95": 2.0, "max": 2.5, "first": T, "last": T + 60, "symbol": POLL["symbol"],
+            "user": POLL["user"], "stack": POLL["stack"], "exact": 3, "processes": 2,
+            "syscalls": {"futex": 3}, "native": {"librdkafka.so.1": 3}, "unfinished": 1,
+        }  # fmt: skip
+        return record | changes
+
+    def watched(self, **changes):
+        record = {
+            "type": "watched", "started": T, "last": T + 60, "name": "web", "pid": 7,
+            "heartbeat": 60.0, "blocks": 4, "blocked": 6.0,
+        }  # fmt: skip
+        return record | changes
+
+    def test_a_sum_is_a_site_with_its_figures(self, tmp_path):
+        seen = written(tmp_path, self.line(), self.watched())
+        (site,) = seen.sites
+
+        assert POLL["symbol"] == site.symbol
+        assert (4, 6.0, 2.5) == (site.times, site.total, site.longest)
+        assert {"waits": 3} == dict(site.kinds)
+        assert "waits" == site.kind
+        assert 2 == site.processes
+
+    def test_sums_of_one_site_are_added_up(self, tmp_path):
+        more = self.line(seconds=2.0, max=1.0, first=T - 60, median=0.5, classes={"waits": 4})
+        (site,) = written(tmp_path, self.line(), more).sites
+
+        assert (8, 8.0, 2.5) == (site.times, site.total, site.longest)
+        assert T - 60 == site.first
+
+    @pytest.mark.parametrize(
+        ("changes", "state"),
+        [
+            ({}, "running"),
+            ({"reason": "exit"}, "ended"),
+            ({"error": "TypeError"}, "failed"),
+            ({"last": T - 600}, "silent"),
+            ({"last": T - 600, "heartbeat": 600.0}, "running"),
+        ],
+    )
+    def test_a_process_is_in_the_state_that_its_records_tell(self, tmp_path, changes, state):
+        (process,) = written(tmp_path, self.watched(**changes)).processes
+
+        assert state == process.state
+        assert (7, 4, 6.0) == (process.pid, process.blocks, process.blocked)
+
+
+def test_a_line_that_is_too_long_is_skipped_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "LONGEST", 2000)
+    monkeypatch.setattr(sources, "_CHUNK", 512)
+    path = tmp_path / "web-1-71-1763700000.jsonl"
+    for tail in (b"x" * 5000, b"x" * 5000 + b"\n" + json.dumps(block(T, 1.0)).encode() + b"\n"):
+        write(path, start(), POLL, tail=tail)
+        seen = observed(tmp_path)
+
+        assert 1 == seen.unread[0].garbage
+        assert tail.count(b"\n") // 2 == len(seen.sites)

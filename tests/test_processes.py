@@ -640,6 +640,64 @@ def test_what_only_names_a_server_starts_none(project, command):
     assert [] == project({**APP, "Procfile": f"web: {command}\n"}).all()
 
 
+@pytest.mark.parametrize(
+    ("command", "files", "expected"),
+    [
+        ("rq worker high", {}, ("rq worker", "no", "none", ())),
+        ("rq worker -w rq_gevent_worker.GeventWorker", {}, ("rq worker", "yes", "none", ())),
+        ("rqworker", {}, ("rq worker", "no", "none", ())),
+        ("rq info", {}, None),
+        (
+            "DJANGO_SETTINGS_MODULE=app.views django-admin migrate",
+            {},
+            ("django-admin", "no", "none", ("app/views.py",)),
+        ),
+        ("django-admin migrate", {}, None),
+        ("DJANGO_SETTINGS_MODULE=nowhere django-admin migrate", {}, None),
+        ("uwsgi --ini /etc/uwsgi.ini", {}, ("uwsgi", "unknown", "none", ())),
+        ("python -m gevent.monkey /srv/elsewhere.py", {},
+         ("python -m gevent.monkey /srv/elsewhere.py", "yes", "by the server", ())),
+        ("python -m gevent.monkey --verbose", {}, None),
+        ("python -m gevent.monkey pytest", {}, None),
+        ("python tests/test_app.py", {"tests/test_app.py": "import app.main\n"}, None),
+        ("pserve app.ini", {}, ("pserve", "no", "none", ())),
+        (
+            "pserve app.ini",
+            {"app.ini": "[app:main]\nuse = call:app.main:make\n[server:main]\nuse = egg:a\n"},
+            ("pserve", "no", "none", ("app/main.py",)),
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_command_starts(project, command, files, expected):
+    found = project({**APP, **files, "Procfile": f"web: {command}\n"})
+    root = found.modules.root
+    told = [
+        (
+            one.name,
+            one.runs_on_gevent,
+            one.patched,
+            tuple(str(Path(path).relative_to(root)) for path in one.entries),
+        )
+        for one in found.all()
+        if one.kind != "tests"
+    ]
+    assert told == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ({"bin/serve.py": "import app.main\n"}, ["console script"]),
+        ({"bin/serve.py": "#!/bin/sh\nexec true\n"}, ["console script"]),
+        ({}, []),
+    ],
+)
+def test_a_script_that_setup_installs_is_a_process(project, script, expected):
+    setup = 'from setuptools import setup\nsetup(name="app", scripts=["bin/serve.py"])\n'
+    found = project({**APP, **script, "setup.py": setup})
+    assert expected == [one.kind for one in found.all()]
+
+
 def test_socketio_says_that_it_runs_on_gevent(project):
     text = 'socketio = SocketIO(app, async_mode="gevent")\nsocketio.run(app)\n'
     found = project({"serve.py": text, "Procfile": "web: python serve.py\n"})

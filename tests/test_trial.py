@@ -22,7 +22,7 @@ LOOP = "end = time.thread_time() + 0.3\nwhile time.thread_time() < end: pass"
 
 
 def measured(statement, *, threadpool=False, **plan):
-    return trial.trial(trial.Plan(statement, **plan), threadpool=threadpool)
+    return trial.trial(trial.TrialPlan(statement, **plan), threadpool=threadpool)
 
 
 @pytest.mark.live
@@ -125,6 +125,33 @@ def test_what_never_returns_has_a_verdict(statement, verdict, gil):
     assert 0.6 <= found.typical.elapsed < 2
 
 
+def test_what_never_returns_is_ended_and_measured_until_then():
+    found = measured("signal.pause()", setup="import signal", timeout=0.5, threadpool=True)
+
+    assert not found.typical.returned
+    assert 0.4 < found.typical.max_gap <= found.typical.elapsed
+    assert found.typical.cpu < found.typical.elapsed
+    assert found.threadpool.max_gap is not None
+
+
+def test_a_set_up_that_does_not_end_is_one_line(monkeypatch):
+    monkeypatch.setattr(trial, "SETUP_TIMEOUT", 0.5)
+
+    with pytest.raises(UserError) as error:
+        measured("pass", setup="while True: pass", timeout=0.5)
+
+    assert "did not end within 1 s" in error.value.message
+
+
+def test_a_file_that_is_no_program_is_one_line(tmp_path):
+    python = tmp_path / "python"
+    python.write_text("", encoding="utf-8")
+    python.chmod(0o755)
+
+    with pytest.raises(UserError, match="cannot be run: Exec format error"):
+        measured("pass", python=str(python))
+
+
 @pytest.mark.live
 def test_what_never_returns_is_watched_in_the_threadpool():
     found = measured("signal.pause()", setup="import signal", timeout=0.5, threadpool=True)
@@ -132,7 +159,6 @@ def test_what_never_returns_is_watched_in_the_threadpool():
     assert found.threadpool.help == "helps"
 
 
-@pytest.mark.live
 @pytest.mark.parametrize(
     ("statement", "name"),
     [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os.abort()", "SIGABRT")],
@@ -142,10 +168,9 @@ def test_a_crash_is_a_verdict(statement, name):
 
     assert (found.verdict, found.typical.signal) == ("crash", name)
     assert found.threadpool.help == "not measured"
-    assert name in trial_text.render(trial.Plan(statement), found, None)
+    assert name in trial_text.render(trial.TrialPlan(statement), found, None)
 
 
-@pytest.mark.live
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
@@ -167,7 +192,6 @@ def test_what_cannot_be_measured_is_one_line(plan, message):
     assert "\n" not in error.value.message
 
 
-@pytest.mark.live
 def test_a_python_without_gevent_is_named(tmp_path):
     venv.create(tmp_path / "bare", with_pip=False)
     python = str(tmp_path / "bare" / "bin" / "python")
@@ -219,7 +243,6 @@ def test_the_text_for_people(capsys):
     assert text.rstrip().endswith("patched: everything")
 
 
-@pytest.mark.live
 def test_what_the_statement_prints_is_not_in_the_report(capfd):
     assert main(["trial", "--json", "print('x' * 100_000)"]) == 0
 
@@ -343,10 +366,80 @@ def test_the_median_speaks_for_all_runs_but_for_a_crash():
     assert trial.Trial("x", runs[:2], none).typical.max_gap == 0.01
     assert not trial.Trial("x", runs, none).is_agreed
     assert "uncertain: the runs disagree" in trial_text.render(
-        trial.Plan("x"), trial.Trial("x", runs, none), None
+        trial.TrialPlan("x"), trial.Trial("x", runs, none), None
     )
     crashed = (*runs, figures(signal="SIGABRT"))
     assert trial.Trial("x", crashed, none).verdict == "crash"
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        (figures(max_gap=0.04), "helps: the hub's longest gap there was 40 ms"),
+        (figures(max_gap=0.2), "helps in part: the hub's longest gap there was 200 ms"),
+        (figures(max_gap=0.3), "no help: the hub's longest gap there was 300 ms"),
+        (figures(signal="SIGSEGV"), "not measured: there it crashed with SIGSEGV"),
+        (figures(elapsed=0.01), "not measured: there it took 0.010 s only"),
+        (UserError("gblock trial", "it raised"), "not measured: it raised"),
+    ],
+)
+def test_what_the_threadpool_gives(monkeypatch, there, expected):
+    def measure(plan, python, *, threadpool=False):
+        if threadpool and isinstance(there, UserError):
+            raise there
+        return there if threadpool else figures()
+
+    monkeypatch.setattr(trial, "_measure", measure)
+    made = measured("call()", threadpool=True)
+
+    assert expected in trial_text.render(trial.TrialPlan("call()"), made, None)
+    assert measured("call()").threadpool.help == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"signal": "SIGSEGV"}, "crash: SIGSEGV ended the process"),
+        ({"signal": "SIGSEGV"}, "500 ms until it crashed"),
+        ({"cpu": None, "cpu_elsewhere": None, "starved": None}, "not known"),
+        ({"cpu": 0.4, "cpu_elsewhere": 0.2}, "200 ms in other threads"),
+        ({"max_gap": 0.12, "starved": 0.05}, "; uncertain: the machine was busy"),
+        ({"returned": False}, ", then it was ended"),
+    ],
+)
+def test_the_lines_of_the_text(changes, expected):
+    made = trial.Trial("call()", (figures(**changes),), trial.Threadpool("not measured"))
+
+    text = trial_text.render(trial.TrialPlan("call()"), made, None)
+    assert expected in text
+    assert expected not in trial_text.render(
+        trial.TrialPlan("call()"), made._replace(runs=(figures(),)), None
+    )
+    assert "against: " in trial_text.render(trial.TrialPlan("call()"), made, made)
+
+
+@pytest.mark.parametrize(
+    ("run", "code"),
+    [
+        (figures(), 1),
+        (figures(max_gap=0.01), 0),
+        (figures(max_gap=0.12, starved=0.05), 2),
+    ],
+)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_exit_code_is_the_verdict(monkeypatch, capsys, run, code, form):
+    measurements = []
+
+    def measure(plan, python, *, threadpool=False):
+        measurements.append((plan.statement, plan.setup, threadpool))
+        return run
+
+    monkeypatch.setattr(trial, "_measure", measure)
+    remedy = ["--against", "other()", "--against-setup", "import a", "-s", "import b"]
+
+    assert code == main(["trial", *form, *remedy, "call()"])
+    assert measurements[-1] == ("other()", "import a\nimport b", False)
+    assert "call()" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gblock import cli, config, files, units
-from gblock.engine import Check, Request
+from gblock.engine import Check, Request, divided
+from gblock.engine import jobs as engine_jobs
 
 HANDLER = (
     "from flask import Flask\n\nfrom shared.events import send\n\napp = Flask(__name__)\n\n\n"
@@ -72,7 +73,10 @@ def test_a_unit_has_the_shared_code_that_it_imports(repository):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_each_unit_gives_what_it_gives_by_itself(repository, capsys, jobs):
+def test_each_unit_gives_what_it_gives_by_itself(repository, capsys, monkeypatch, jobs):
+    # Other tests may have imported gevent, which has patched nothing here.
+    monkeypatch.setattr(engine_jobs, "may_fork", lambda: True)
+    monkeypatch.setattr(divided, "_TOGETHER", 3)
     _, whole, _ = found(capsys, ".", "--jobs", jobs)
     for unit in UNITS:
         _, alone, _ = found(capsys, unit)

@@ -150,10 +150,15 @@ def _check(parser: _Parser) -> None:
     add("--cache-dir", metavar="DIR", help=kept)
     processes = "number of parallel processes; default: one for each CPU"
     add("-j", "--jobs", type=_number, metavar="N", help=processes)
+    _add_settings(parser)
+    add("-q", "--quiet", action="store_true", help="write diagnostics and errors only")
+
+
+def _add_settings(parser: _Parser) -> None:
+    """Add the options that say which settings hold."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--config", metavar="FILE", help="take the settings of this file")
     group.add_argument("--isolated", action="store_true", help="take no settings from any file")
-    add("-q", "--quiet", action="store_true", help="write diagnostics and errors only")
 
 
 def _report(parser: _Parser) -> None:
@@ -173,9 +178,7 @@ def _report(parser: _Parser) -> None:
     add("--schema", action="store_true", help="write the JSON schema of a record")
     add("--exit-zero", action="store_true", help="exit 0 even if the hub was blocked")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
-    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    _add_settings(parser)
     add("-q", "--quiet", action="store_true", help="write the report and errors only")
 
 
@@ -187,9 +190,7 @@ def _top(parser: _Parser) -> None:
     add("--since", metavar="TIME", default="15m", help="add up blocks since then; default: 15m")
     add("--stacks", action="store_true", help="write the stacks of all greenlets of PID and exit")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
-    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    _add_settings(parser)
 
 
 _RECORDS = "; default: $GBLOCK_PROBE_DIR"
@@ -214,9 +215,7 @@ def _deps(parser: _Parser) -> None:
     add("--json", dest="output_format", action="store_const", const="json", help="as JSON")
     add("--exit-zero", action="store_true", help="exit 0 even if something blocks or is unknown")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
-    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    _add_settings(parser)
     add("-q", "--quiet", action="store_true", help="write the table and errors only")
 
 
@@ -290,9 +289,7 @@ def _server(parser: _Parser) -> None:
     add("--observed", action="append", metavar="DIR", help=seen)
     add("--min-severity", choices=("note", "warning", "error"), help="hide diagnostics below it")
     add("--all-contexts", action="store_true", help="report commands, migrations and tests too")
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--config", metavar="FILE", help="take the settings of this file")
-    group.add_argument("--isolated", action="store_true", help="take no settings from any file")
+    _add_settings(parser)
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[_Parser], None]]] = {

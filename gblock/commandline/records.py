@@ -38,7 +38,7 @@ def recorded(
 
     from gblock import catalog
     from gblock.engine.observing import observed
-    from gblock.observations import Selection
+    from gblock.observations import RecordSelection
 
     for path in paths:
         if not os.path.exists(path):
@@ -48,5 +48,5 @@ def recorded(
     now = time.time()
     begun = moment(since, now) if since else None
     ended = moment(until, now) if until else None
-    selection = Selection(now, begun, ended, draws)
+    selection = RecordSelection(now, begun, ended, draws)
     return observed(paths, catalog.load(config.extend_catalog), selection)

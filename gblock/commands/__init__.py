@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from gblock.commandline.options import Options
 
 
-def run(options: Options) -> int:
+def run_command(options: Options) -> int:
     """Run the command that the options name, and return its exit code.
 
     Raises:

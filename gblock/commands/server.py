@@ -18,11 +18,11 @@ def run(options: Options) -> int:
     here = os.getcwd()
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != here]
     from gblock.server.language import serve
-    from gblock.server.options import Asked
+    from gblock.server.options import ServerOptions
 
     config = os.path.abspath(options.config) if options.config else None
     serve(
-        Asked(
+        ServerOptions(
             config,
             options.isolated,
             options.min_severity,

@@ -17,7 +17,7 @@ def run(options: Options) -> int:
     from gblock import trial
     from gblock.output import trial_json, trial_text
 
-    plan = trial.Plan(
+    plan = trial.TrialPlan(
         statement=options.statement,
         setup="\n".join(options.setup),
         patch=None if options.patch is None else tuple(options.patch),

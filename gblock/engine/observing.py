@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gblock.catalog.lookup import Catalog
-    from gblock.observations import Observations, Selection
+    from gblock.observations import Observations, RecordSelection
     from gblock.observations.sources import RecordSource
 
     Share = list[tuple[int, RecordSource]]
@@ -24,7 +24,7 @@ _WORTH = 4_000_000
 
 
 def observed(
-    paths: Iterable[str], catalog: Catalog, selection: Selection, jobs: int = 0
+    paths: Iterable[str], catalog: Catalog, selection: RecordSelection, jobs: int = 0
 ) -> Observations:
     """Read the records of probes.
 
@@ -46,7 +46,9 @@ def observed(
     return observations.combined(parts, catalog)
 
 
-def _read(share: Share, catalog: Catalog, selection: Selection) -> observations.Part:
+def _read(
+    share: Share, catalog: Catalog, selection: RecordSelection
+) -> observations.ProcessRecords:
     return observations.read_part(share, catalog, selection)
 
 

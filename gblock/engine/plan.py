@@ -45,7 +45,7 @@ _PARSED_ANYWAY = 2_000_000
 """Bytes: at most this much of the dropped files is parsed, to report syntax errors."""
 
 
-class Checked(NamedTuple):
+class Dropped(NamedTuple):
     """The results for files that triage dropped."""
 
     noted: list[str]
@@ -98,7 +98,7 @@ class Plan:
         # It must not use results of the inspection, whose progress at that time is undetermined.
         known = frozenset(self._modules.problems)
 
-        def check() -> Checked:
+        def check() -> Dropped:
             return self._checked(dropped, marked, known)
 
         if is_frugal:
@@ -280,8 +280,8 @@ class Plan:
         return Jobs(self._request.jobs)
 
     def _looked_in_order(
-        self, taken: list[str], marked: set[str], check: Callable[[], Checked] | None
-    ) -> tuple[Inspection | None, list[str], Job[Checked] | None]:
+        self, taken: list[str], marked: set[str], check: Callable[[], Dropped] | None
+    ) -> tuple[Inspection | None, list[str], Job[Dropped] | None]:
         """Inspect connected files, some of which another process summarizes.
 
         Args:
@@ -372,7 +372,7 @@ class Plan:
         with Looking(path):
             return self._modules.summary(path) is not None
 
-    def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Checked:
+    def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Dropped:
         """Check the dropped files for comments and, as far as that is cheap, for syntax errors.
 
         Args:
@@ -380,7 +380,7 @@ class Plan:
             marked: The files in which a rule about processes may report something.
             known: The files that are already known to be unreadable.
         """
-        checked, parsed = Checked([], {}), 0
+        checked, parsed = Dropped([], {}), 0
         modules = self._modules
         for path in dropped:
             data = modules.data(path)

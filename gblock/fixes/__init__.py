@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gblock.diagnostics import Diagnostic, Edit
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _NEVER = frozenset({"hub", "shutdown", "native-thread", "other-process"})
 """Contexts in which a call must not switch to another greenlet, or need not."""
@@ -31,7 +31,7 @@ class Fixes:
 
     def __init__(self, text_of: Callable[[str], str | None]) -> None:
         self._text_of = text_of
-        self._trees: dict[str, Tree | None] = {}
+        self._trees: dict[str, ParsedFile | None] = {}
 
     def of(self, diagnostic: Diagnostic) -> Fix | None:
         """Return the fix of a diagnostic, None where none is known to be right."""
@@ -48,7 +48,7 @@ class Fixes:
             return None
         return Fix(kind.applicability, f"{kind.title}.", tuple(sorted(edits)))
 
-    def tree(self, filename: str) -> Tree | None:
+    def tree(self, filename: str) -> ParsedFile | None:
         """Return a parsed file, None where it cannot be had or parsed."""
         if filename not in self._trees:
             from gblock.fixes import tree

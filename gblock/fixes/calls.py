@@ -6,13 +6,13 @@ import ast
 from typing import NamedTuple
 
 from gblock.diagnostics import Diagnostic, Edit, Repair
-from gblock.fixes.tree import Tree
+from gblock.fixes.tree import ParsedFile
 
 
 class CallInFile(NamedTuple):
     """A call in its file."""
 
-    tree: Tree
+    tree: ParsedFile
     path: list[ast.AST]
     """The nodes from the module down to the call."""
     call: ast.Call
@@ -30,7 +30,7 @@ class CallInFile(NamedTuple):
         return self.path[self.path.index(self.statement) + 1 : -1]
 
 
-def place(diagnostic: Diagnostic, tree: Tree | None) -> CallInFile | None:
+def place(diagnostic: Diagnostic, tree: ParsedFile | None) -> CallInFile | None:
     """Return the call of a diagnostic; None where no plain call stands there, or it is awaited."""
     if tree is None:
         return None

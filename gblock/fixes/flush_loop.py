@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
     from gblock.fixes.calls import CallInFile
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _DEADLINE = "deadline"
 
 
 def edits(
-    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], Tree | None]
+    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], ParsedFile | None]
 ) -> list[Edit] | None:
     """Return the edits, None where the result or the timeout cannot be kept."""
     place = calls.place(diagnostic, tree_of(diagnostic.filename))
@@ -108,13 +108,13 @@ def _is_endless(value: ast.expr) -> bool:
     return isinstance(value.operand, ast.Constant)
 
 
-def _operand(tree: Tree, value: ast.expr) -> str:
+def _operand(tree: ParsedFile, value: ast.expr) -> str:
     """Return a timeout as an operand of a sum."""
     code = tree.code(value)
     return code if isinstance(value, (ast.Constant, ast.Name, ast.Attribute)) else f"({code})"
 
 
-def _free_name(tree: Tree) -> str:
+def _free_name(tree: ParsedFile) -> str:
     text = "\n".join(tree.lines)
     names = [_DEADLINE, *(f"{_DEADLINE}_{number}" for number in range(2, 100))]
     return next(name for name in names if name not in text)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _GREEN = "green"
 """The name of the cooperative module below its package."""
@@ -20,7 +20,7 @@ _MAKER = "Context"
 def edits(
     diagnostic: Diagnostic,
     repair: Repair,
-    tree_of: Callable[[str], Tree | None],
+    tree_of: Callable[[str], ParsedFile | None],
 ) -> list[Edit] | None:
     """Return the edit of the import, None where the file uses what only the package has."""
     tree = tree_of(diagnostic.filename)
@@ -43,7 +43,7 @@ def edits(
     return _names(tree, node, package)
 
 
-def _is_owner(tree: Tree, package: str) -> bool:
+def _is_owner(tree: ParsedFile, package: str) -> bool:
     """Return whether a file makes the objects that it uses, and no classes for other files."""
     makes = False
     for node in ast.walk(tree.module):
@@ -61,7 +61,7 @@ def _is_of(node: ast.Import | ast.ImportFrom, package: str) -> bool:
     return any(one.name.partition(".")[0] == package for one in node.names)
 
 
-def _module(tree: Tree, node: ast.Import, package: str) -> list[Edit] | None:
+def _module(tree: ParsedFile, node: ast.Import, package: str) -> list[Edit] | None:
     aliases = [one for one in node.names if one.name.partition(".")[0] == package]
     if len(aliases) != 1 or aliases[0].name != package or aliases[0].asname:
         return None
@@ -75,7 +75,7 @@ def _module(tree: Tree, node: ast.Import, package: str) -> list[Edit] | None:
     return [tree.replaced(tree.start(alias), tree.end(alias), written)]
 
 
-def _names(tree: Tree, node: ast.ImportFrom, package: str) -> list[Edit] | None:
+def _names(tree: ParsedFile, node: ast.ImportFrom, package: str) -> list[Edit] | None:
     if node.module != package or not all(one.name[:1].isupper() for one in node.names):
         return None
     if any(one.name == "*" for one in node.names):

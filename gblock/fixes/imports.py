@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gblock.diagnostics import Edit
-from gblock.fixes.tree import Tree
+from gblock.fixes.tree import ParsedFile
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _FUTURE, _STANDARD, _OTHER, _RELATIVE = range(4)
@@ -24,7 +24,7 @@ class Imported(NamedTuple):
     """The import, empty where there is one."""
 
 
-def module(tree: Tree, name: str, path: Sequence[ast.AST]) -> Imported | None:
+def module(tree: ParsedFile, name: str, path: Sequence[ast.AST]) -> Imported | None:
     """Return how a top-level module can be used at a place.
 
     Args:
@@ -78,7 +78,7 @@ def joined(edits: Sequence[Edit]) -> list[Edit]:
     return list(found.values())
 
 
-def after_header(tree: Tree) -> int:
+def after_header(tree: ParsedFile) -> int:
     """Return the row of the first statement behind the docstring and the ``__future__`` imports.
 
     Without such a statement, the row behind the last.
@@ -115,7 +115,7 @@ def _written_section(line: str) -> int:
     return _section_of(line.removeprefix("import "))
 
 
-def _place(tree: Tree, name: str) -> tuple[int, str]:
+def _place(tree: ParsedFile, name: str) -> tuple[int, str]:
     """Return the row before which an import is added, and the lines."""
     line = f"import {name}\n"
     run = _run(tree)
@@ -141,7 +141,7 @@ def _place(tree: Tree, name: str) -> tuple[int, str]:
     return _behind(last), above
 
 
-def _run(tree: Tree) -> list[ast.Import | ast.ImportFrom]:
+def _run(tree: ParsedFile) -> list[ast.Import | ast.ImportFrom]:
     """Return the longest run of imports at the top of a file, the last of several."""
     runs: list[list[ast.Import | ast.ImportFrom]] = [[]]
     for node in tree.module.body:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 
 def edits(
     diagnostic: Diagnostic,  # noqa: ARG001 - the same of every kind
     repair: Repair,
-    tree_of: Callable[[str], Tree | None],
+    tree_of: Callable[[str], ParsedFile | None],
 ) -> list[Edit] | None:
     """Return the edits, None where the patch is not a statement of the module by itself."""
     ((filename, row),) = repair.places
@@ -56,7 +56,7 @@ def _is_gevents(source: ast.Import | ast.ImportFrom) -> bool:
     return all(one.name.partition(".")[0] == "gevent" for one in source.names)
 
 
-def _rows(tree: Tree, node: ast.stmt) -> tuple[int, int]:
+def _rows(tree: ParsedFile, node: ast.stmt) -> tuple[int, int]:
     """Return the rows of a statement with the comment above it."""
     first = node.lineno
     while first > 2 and tree.lines[first - 2].startswith("#"):
@@ -66,7 +66,7 @@ def _rows(tree: Tree, node: ast.stmt) -> tuple[int, int]:
     return first, node.end_lineno or node.lineno
 
 
-def _blank_above(tree: Tree, row: int) -> int:
+def _blank_above(tree: ParsedFile, row: int) -> int:
     """Return the number of empty lines above a row."""
     count = 0
     while row - 2 - count >= 0 and not tree.lines[row - 2 - count].strip():
@@ -74,7 +74,7 @@ def _blank_above(tree: Tree, row: int) -> int:
     return count
 
 
-def _removed(tree: Tree, first: int, last: int) -> Edit:
+def _removed(tree: ParsedFile, first: int, last: int) -> Edit:
     """Return the edit that removes rows, and the empty lines that would be too many."""
     above = _blank_above(tree, first)
     below = last

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from gblock.fixes.tree import Tree
+from gblock.fixes.tree import ParsedFile
 
 
-class Patch(NamedTuple):
+class PatchStatement(NamedTuple):
     """A statement that patches, and the import that gives it its name."""
 
     statement: ast.Expr
     source: ast.Import | ast.ImportFrom
 
 
-def at(tree: Tree, row: int) -> Patch | None:
+def at(tree: ParsedFile, row: int) -> PatchStatement | None:
     """Return the patch that begins on a row; None where it is more than a call by itself."""
     body = tree.module.body
     statement = next((node for node in body if node.lineno == row), None)
@@ -37,7 +37,7 @@ def at(tree: Tree, row: int) -> Patch | None:
     source = sources[0]
     if isinstance(source, ast.ImportFrom) and source.level:
         return None
-    return Patch(statement, source)
+    return PatchStatement(statement, source)
 
 
 def _first_name(node: ast.expr) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
     from gblock.fixes.calls import CallInFile
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _SLEEP = "{name}.sleep(0.01)"
 
@@ -36,7 +36,7 @@ class _Missing(NamedTuple):
 
 
 def edits(
-    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], Tree | None]
+    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], ParsedFile | None]
 ) -> list[Edit] | None:
     """Return the edits, None where the loop is not one of those that are understood."""
     place = calls.place(diagnostic, tree_of(diagnostic.filename))
@@ -207,7 +207,7 @@ def _is(node: ast.expr, message: ast.expr) -> bool:
     return node is message
 
 
-def _added(tree: Tree, missing: _Missing, sleep: str) -> list[Edit] | None:
+def _added(tree: ParsedFile, missing: _Missing, sleep: str) -> list[Edit] | None:
     """Return the edit that adds the sleep to the branch."""
     condition, body = missing.condition, missing.body
     outer = tree.indent(condition)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _HOOK = "post_fork"
 _HEAD = f"def {_HOOK}(server, worker):"
@@ -18,7 +18,7 @@ _HEAD = f"def {_HOOK}(server, worker):"
 def edits(
     diagnostic: Diagnostic,  # noqa: ARG001 - the same of every kind
     repair: Repair,
-    tree_of: Callable[[str], Tree | None],
+    tree_of: Callable[[str], ParsedFile | None],
 ) -> list[Edit] | None:
     """Return the edits, None where one of the places cannot take the call."""
     (symbol,) = repair.names
@@ -39,7 +39,7 @@ def _lines(symbol: str, indent: str) -> str:
     return f"{indent}from {module} import {name}\n\n{indent}{name}()\n"
 
 
-def _behind(tree: Tree, row: int, symbol: str) -> Edit | None:
+def _behind(tree: ParsedFile, row: int, symbol: str) -> Edit | None:
     """Return the edit that adds the call behind a statement of the module."""
     statement = next((node for node in tree.module.body if node.lineno == row), None)
     if not isinstance(statement, ast.Expr) or not tree.is_alone(statement):
@@ -49,7 +49,7 @@ def _behind(tree: Tree, row: int, symbol: str) -> Edit | None:
     return tree.inserted(end, f"\n{_lines(symbol, '')}" + ("\n" if following.strip() else ""))
 
 
-def _in_hook(tree: Tree, symbol: str) -> Edit | None:
+def _in_hook(tree: ParsedFile, symbol: str) -> Edit | None:
     """Return the edit that adds the call to gunicorn's hook, which is added where it is missing."""
     body = tree.module.body
     named = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == _HOOK]

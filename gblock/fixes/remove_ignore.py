@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _BRACKET = re.compile(r"(#[ \t]*gblock:[ \t]*ignore[ \t]*\[)([^\]]*)\]", re.IGNORECASE)
 
 
 def edits(
-    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], Tree | None]
+    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], ParsedFile | None]
 ) -> list[Edit] | None:
     """Return the edits; what else the comment says, and other comments, stay."""
     tree = tree_of(diagnostic.filename)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
     from gblock.fixes.calls import CallInFile
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 _APPLY = "{name}.get_hub().threadpool.apply"
 _MODULE = cst.Module(())
@@ -30,7 +30,7 @@ _COMMA = cst.Comma(whitespace_after=_SPACE)
 def edits(
     diagnostic: Diagnostic,
     repair: Repair,  # noqa: ARG001 - the same of every kind
-    tree_of: Callable[[str], Tree | None],
+    tree_of: Callable[[str], ParsedFile | None],
 ) -> list[Edit] | None:
     """Return the edits, None where the call cannot be handed over as it is."""
     if diagnostic.context == "startup":  # a worker that is forked later would have no such thread

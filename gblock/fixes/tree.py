@@ -25,7 +25,7 @@ class StatementBlock(NamedTuple):
     """The index of that one."""
 
 
-class Tree:
+class ParsedFile:
     """A file that can be parsed.
 
     Args:
@@ -182,10 +182,10 @@ class Tree:
         )
 
 
-def parsed(filename: str, text: str) -> Tree | None:
+def parsed(filename: str, text: str) -> ParsedFile | None:
     """Return a file's tree, None where Python cannot parse it."""
     module = parsing.parsed(text)
-    return Tree(filename, text, module) if module is not None else None
+    return ParsedFile(filename, text, module) if module is not None else None
 
 
 def _path(node: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST] | None:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gblock.diagnostics import Diagnostic, Edit, Repair
-    from gblock.fixes.tree import Tree
+    from gblock.fixes.tree import ParsedFile
 
 
 def edits(
-    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], Tree | None]
+    diagnostic: Diagnostic, repair: Repair, tree_of: Callable[[str], ParsedFile | None]
 ) -> list[Edit] | None:
     """Return the edit, None where something else than these arguments leaves parts out."""
     place = calls.place(diagnostic, tree_of(diagnostic.filename))

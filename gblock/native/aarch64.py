@@ -6,7 +6,7 @@ import re
 import struct
 from typing import TypeVar
 
-from gblock.native.code import BRANCH, END, JUMP, SWITCH, Call, Code, Pointer, Turn
+from gblock.native.code import BRANCH, END, JUMP, SWITCH, Code, MachineCall, Pointer, Turn
 from gblock.native.image import page_of
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def scan(image: Image, start: int) -> Code:
     body = image.body(start)
     words = _words(body)
     functions, stubs, relocations = image.functions, image.stubs, image.relocations
-    calls: list[Call] = []
+    calls: list[MachineCall] = []
     data: list[int] = []
     imports: list[str] = []
     pages: dict[int, int] = {}
@@ -46,7 +46,7 @@ def scan(image: Image, start: int) -> Code:
             target = pc + 4 * distance
             is_call = bool(word & 0x80000000)
             if target in stubs or (target in functions and (is_call or target != start)):
-                calls.append(Call(stubs.get(target, target), is_call, pc))
+                calls.append(MachineCall(stubs.get(target, target), is_call, pc))
             if is_call:
                 for changed in range(18):
                     pages.pop(changed, None)
@@ -89,15 +89,17 @@ def scan(image: Image, start: int) -> Code:
             called = word >> 5 & 31
             returns = bool(word & 0x200000)
             if called in slots and slots[called] in relocations:
-                calls.append(Call(relocations[slots[called]], returns, pc))
+                calls.append(MachineCall(relocations[slots[called]], returns, pc))
             elif called in slots:
-                calls.append(Call(Pointer(None, None, slots[called]), returns, pc))
+                calls.append(MachineCall(Pointer(None, None, slots[called]), returns, pc))
             elif called in loads:
                 table, slot = loads[called]
                 pointer = Pointer(None, slot, -table) if table < -1 else Pointer(table, slot)
-                calls.append(Call(pointer if table != -1 else Pointer(None, slot), returns, pc))
+                calls.append(
+                    MachineCall(pointer if table != -1 else Pointer(None, slot), returns, pc)
+                )
             elif returns:
-                calls.append(Call(Pointer(None, None), True, pc))
+                calls.append(MachineCall(Pointer(None, None), True, pc))
         elif word & 0xFFE0FFE0 == 0xAA0003E0:  # mov register, other
             other = word >> 16 & 31
             _copied(pages, register, other)

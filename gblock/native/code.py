@@ -16,7 +16,7 @@ class Pointer(NamedTuple):
     """The address of the variable with the table's address, 0 for an object."""
 
 
-class Call(NamedTuple):
+class MachineCall(NamedTuple):
     """One call, or one jump into another function."""
 
     target: int | str | Pointer
@@ -30,7 +30,7 @@ class Call(NamedTuple):
 class Code(NamedTuple):
     """The relevant operations of one function."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[MachineCall, ...]
     data: tuple[int, ...]
     """The addresses that it takes: of strings, of tables, of functions that it passes on."""
     imports: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from gblock.native import waits
-from gblock.native.linking import Invocation, Node, Program, Target
+from gblock.native.linking import Invocation, LinkedModule, Node, Target
 
 HELD, RELEASED, TAKEN = "held", "released", "taken"
 """`TAKEN`: held again inside a part that had released it (`PyGILState_Ensure`)."""
@@ -53,7 +53,7 @@ class Gil:
         program: The module and its libraries.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: LinkedModule) -> None:
         self._program = program
         self._reaches: dict[Node, Reach] = {}
         self._effects: dict[tuple[Node, str], Effect] = {}

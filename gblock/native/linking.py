@@ -77,7 +77,7 @@ class Invocation(NamedTuple):
     """The functions that the caller passes, if the callee calls its arguments."""
 
 
-class Program:
+class LinkedModule:
     """A module and its libraries.
 
     Args:

@@ -35,7 +35,7 @@ class Module(NamedTuple):
     """Each name once; of several functions with the name, the one of the surest tier."""
 
 
-class Package(NamedTuple):
+class NativePackage(NamedTuple):
     """One distribution."""
 
     name: str
@@ -64,7 +64,9 @@ class Asked(NamedTuple):
     """Its compiled modules, relative to `base`."""
 
 
-def read(asked: Sequence[Asked], store: Store | None, share: Share | None = None) -> list[Package]:
+def read(
+    asked: Sequence[Asked], store: Store | None, share: Share | None = None
+) -> list[NativePackage]:
     """Return the results for some distributions, in their order.
 
     Args:
@@ -77,7 +79,7 @@ def read(asked: Sequence[Asked], store: Store | None, share: Share | None = None
     ]
     readings = iter(read_all(paths, store, share))
     return [
-        Package(
+        NativePackage(
             one.name,
             one.version,
             tuple(_module(file, next(readings)) for file in one.files if _is_module(file)),

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from gblock.native import scanning, waits
 from gblock.native.gil import HELD, RELEASED, TAKEN, Effect, Gil
 from gblock.native.image import LARGEST, NotReadError
-from gblock.native.linking import Node, Program
+from gblock.native.linking import LinkedModule, Node
 from gblock.native.methods import Method, Tables
 from gblock.native.names import is_wrapper, readable
 
@@ -101,14 +101,14 @@ def read(path: str, read_file: Callable[[str], bytes] = file_bytes) -> ModuleRea
         read_file: Returns the bytes of a file; raises OSError or `NotReadError`.
     """
     try:
-        return _read(Program(path, read_file), path)
+        return _read(LinkedModule(path, read_file), path)
     except NotReadError as error:
         return ModuleReading((), str(error))
     except (RecursionError, MemoryError, struct.error, IndexError, OverflowError) as error:
         return ModuleReading((), f"damaged: {type(error).__name__}")
 
 
-def _read(program: Program, path: str) -> ModuleReading:
+def _read(program: LinkedModule, path: str) -> ModuleReading:
     image = program.images[0]
     tables = Tables(image)
     found = tables.methods()
@@ -131,7 +131,7 @@ def _read(program: Program, path: str) -> ModuleReading:
     return ModuleReading(methods, why, tuple(program.paths[1:]), tuple(program.absent))
 
 
-def _reading(program: Program, gil: Gil, method: Method) -> Reading:
+def _reading(program: LinkedModule, gil: Gil, method: Method) -> Reading:
     root = program.node(0, method.address)
     effects = [(root, _effect(gil, root))] if isinstance(root, Node) else []
     if method.is_rust:
@@ -160,7 +160,7 @@ def _effect(gil: Gil, node: Node) -> Effect:
 
 
 def _described(
-    program: Program, gil: Gil, method: Method, tier: str, node: Node, state: str, mask: int
+    program: LinkedModule, gil: Gil, method: Method, tier: str, node: Node, state: str, mask: int
 ) -> Reading:
     first = next(name for name in waits.NAMES if mask & waits.BIT[name])
     path = gil.chain(node, state, waits.BIT[first])
@@ -193,7 +193,7 @@ class SharedLibrary:
     """
 
     def __init__(self, path: str, read_file: Callable[[str], bytes] = file_bytes) -> None:
-        self._program = Program(path, read_file)
+        self._program = LinkedModule(path, read_file)
         self._gil = Gil(self._program)
 
     def function(self, name: str) -> Reading | None:

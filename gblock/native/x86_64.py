@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from struct import Struct
 
-from gblock.native.code import BRANCH, END, JUMP, SWITCH, Call, Code, Pointer, Turn
+from gblock.native.code import BRANCH, END, JUMP, SWITCH, Code, MachineCall, Pointer, Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def scan(image: Image, start: int) -> Code:
     body = image.body(start)
     end = start + len(body)
     functions, stubs, relocations = image.functions, image.stubs, image.relocations
-    calls: list[Call] = []
+    calls: list[MachineCall] = []
     data: list[int] = []
     imports: list[str] = []
     loaded: dict[int, int] = {}
@@ -54,16 +54,16 @@ def scan(image: Image, start: int) -> Code:
                 break
             target = start + at + 5 + _INT(body, at + 1)[0]
             if target in stubs or (target in functions and (first == 0xE8 or target != start)):
-                calls.append(Call(stubs.get(target, target), first == 0xE8, start + at))
+                calls.append(MachineCall(stubs.get(target, target), first == 0xE8, start + at))
         elif first == 0x0F:
             if at + 2 <= last:
                 target = start + at + 6 + _INT(body, at + 2)[0]
                 if target in functions and not start <= target < end:
-                    calls.append(Call(target, False, start + at))
+                    calls.append(MachineCall(target, False, start + at))
         elif first == 0xFF:
             called = _through(image, body, start, at, loaded)
             if called is not None:
-                calls.append(Call(called, not body[at + 1] & 0x20, start + at))
+                calls.append(MachineCall(called, not body[at + 1] & 0x20, start + at))
         elif at + 3 <= last:
             target = start + at + 7 + _INT(body, at + 3)[0]
             register = body[at + 2] >> 3 & 7 | (8 if first == 0x4C else 0)

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-class Selection(NamedTuple):
+class RecordSelection(NamedTuple):
     """The records to read, and how."""
 
     now: float
@@ -46,7 +46,7 @@ class Selection(NamedTuple):
     """True if to keep blocks for a time line."""
 
 
-class Part(NamedTuple):
+class ProcessRecords(NamedTuple):
     """The records of some processes."""
 
     gatherer: Gatherer
@@ -72,17 +72,17 @@ def read(
     Args:
         paths: Files, and directories of them.
         catalog: The catalog.
-        now: See `Selection`, as for the other arguments.
+        now: See `RecordSelection`, as for the other arguments.
         since: As above.
         until: As above.
     """
     numbered = list(enumerate(sources.sources(paths)))
-    return combined([read_part(numbered, catalog, Selection(now, since, until))], catalog)
+    return combined([read_part(numbered, catalog, RecordSelection(now, since, until))], catalog)
 
 
 def read_part(
-    numbered: Iterable[tuple[int, RecordSource]], catalog: Catalog, selection: Selection
-) -> Part:
+    numbered: Iterable[tuple[int, RecordSource]], catalog: Catalog, selection: RecordSelection
+) -> ProcessRecords:
     """Read some sources.
 
     Args:
@@ -90,7 +90,7 @@ def read_part(
         catalog: The catalog.
         selection: What to read.
     """
-    part = Part(Gatherer(catalog, draws=selection.draws), [], 0, [])
+    part = ProcessRecords(Gatherer(catalog, draws=selection.draws), [], 0, [])
     files = 0
     for number, source in numbered:
         story = Story(
@@ -109,7 +109,7 @@ def read_part(
     return part._replace(files=files)
 
 
-def combined(parts: Sequence[Part], catalog: Catalog) -> Observations:
+def combined(parts: Sequence[ProcessRecords], catalog: Catalog) -> Observations:
     """Return the observations of all parts.
 
     Args:

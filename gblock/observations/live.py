@@ -72,7 +72,7 @@ def observed(target: Target, catalog: Catalog, now: float, since: float) -> Obse
     for source in sources.sources([target.directory]):
         if _is_of(source, target) and source.changed >= min(since, now - _MARGIN):
             found.append(source)
-    selection = observations.Selection(now, since)
+    selection = observations.RecordSelection(now, since)
     part = observations.read_part(enumerate(found), catalog, selection)
     return observations.combined([part], catalog)
 

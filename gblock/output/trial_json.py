@@ -6,10 +6,10 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.trial import Measurement, Plan, Trial
+    from gblock.trial import Measurement, Trial, TrialPlan
 
 
-def render(plan: Plan, measured: Trial, against: Trial | None) -> str:
+def render(plan: TrialPlan, measured: Trial, against: Trial | None) -> str:
     """Return one JSON object and a line feed; times are seconds."""
     typical = measured.typical
     page = {

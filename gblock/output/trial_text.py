@@ -7,7 +7,7 @@ from gblock.output.seconds import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.trial import Measurement, Plan, Trial
+    from gblock.trial import Measurement, Trial, TrialPlan
 
 _MEANING = {
     "blocks": "it waits, and no other greenlet runs meanwhile",
@@ -28,7 +28,7 @@ _GIL = {
 }
 
 
-def render(plan: Plan, measured: Trial, against: Trial | None) -> str:
+def render(plan: TrialPlan, measured: Trial, against: Trial | None) -> str:
     """Return both trials, one after the other."""
     lines = _trial(measured, "")
     if against is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gblock.distribution import normalized
 from gblock.errors import UserError
 from gblock.native import packages
-from gblock.native.packages import Asked, Package
+from gblock.native.packages import Asked, NativePackage
 from gblock.native.reading import TIERS, Reading
 from gblock.packages import wrappers
 from gblock.packages.verdicts import Verdicts
@@ -110,14 +110,16 @@ def of(distribution: Distribution, known: Catalog, store: Store | None = None) -
 
 
 def _beside(
-    distribution: Distribution, package: Package, verdicts: Verdicts, store: Store | None
+    distribution: Distribution, package: NativePackage, verdicts: Verdicts, store: Store | None
 ) -> MachineCode:
     verdict = verdicts.of(distribution)
     blockers = (*verdict.blockers, *verdict.others)
     return told(package, _wrappers(distribution, package, store), verdict.kind, blockers)
 
 
-def _wrappers(distribution: Distribution, package: Package, store: Store | None) -> list[Wrapper]:
+def _wrappers(
+    distribution: Distribution, package: NativePackage, store: Store | None
+) -> list[Wrapper]:
     """Return the package's Python functions, from the cache unless a file of it has changed."""
 
     def read() -> list[Wrapper]:
@@ -143,7 +145,7 @@ def _wrappers(distribution: Distribution, package: Package, store: Store | None)
 
 
 def told(
-    package: Package,
+    package: NativePackage,
     above: Iterable[Wrapper],
     kind: str = "unknown",
     blockers: Sequence[Blocker] = (),
@@ -210,7 +212,7 @@ class Named:
         return (kind if is_type else "", name)
 
 
-def types_of(package: Package) -> frozenset[str]:
+def types_of(package: NativePackage) -> frozenset[str]:
     """Return the names of a package's native types."""
     return frozenset(
         found.symbol.split(".")[-2] for found in package.methods if found.reading.in_class

@@ -8,7 +8,7 @@ from gblock.diagnostics import Severity
 from gblock.project.processes.patching import PATCHED
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
-from gblock.rule import ProcessRule, Wording
+from gblock.rule import RUNS_ON_GEVENT, ProcessRule, Wording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class MissingMonkeyPatch(ProcessRule):
 
     name = "missing-monkey-patch"
     since = "0.1.0"
-    marks = re.compile(rb"(?:from|import)[ \t]+gevent\b|\basync_mode\b")
+    marks = RUNS_ON_GEVENT
     scattered = True
 
     VALID = {

@@ -21,7 +21,7 @@ else:
     from gblock.lean import NamedTuple
 
 
-class Original(NamedTuple):
+class CalledOriginal(NamedTuple):
     """A call of an original."""
 
     code: str
@@ -122,14 +122,14 @@ class OriginalCall(ProcessRule):
             for site in sites:
                 code, span = written(modules.data(path), site)
                 yield Remark(
-                    path, span, Original(code, site.found[0]), site.call.statement, site.place
+                    path, span, CalledOriginal(code, site.found[0]), site.call.statement, site.place
                 )
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003
         """Return the message for one call."""
         facts = remark.facts
-        assert isinstance(facts, Original)
+        assert isinstance(facts, CalledOriginal)
         found = facts.found
         name = found.symbol.removeprefix(ORIGINALS)
         return Wording(

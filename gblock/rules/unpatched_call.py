@@ -8,7 +8,7 @@ from gblock.diagnostics import Location, Related, Severity
 from gblock.project.processes.patching import PATCHED
 from gblock.project.remarks.places import written
 from gblock.project.remarks.remark import Remark
-from gblock.rule import ProcessRule, Wording, effect
+from gblock.rule import RUNS_ON_GEVENT, ProcessRule, Wording, effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class UnpatchedCall(ProcessRule):
 
     name = "unpatched-call"
     since = "0.1.0"
-    marks = re.compile(rb"(?:from|import)[ \t]+gevent\b|\basync_mode\b")
+    marks = RUNS_ON_GEVENT
     scattered = True
     """A process that runs on gevent, and that no server patches, imports it somewhere."""
 

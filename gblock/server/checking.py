@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.observations import Observations
     from gblock.project.reading.modules import Kept
-    from gblock.server.options import Asked
+    from gblock.server.options import ServerOptions
 
 _INVALID = "invalid-syntax"
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
@@ -80,7 +80,7 @@ class Checking:
     """
 
     def __init__(
-        self, root: str, asked: Asked, observed: Callable[[Config], Observations | None]
+        self, root: str, asked: ServerOptions, observed: Callable[[Config], Observations | None]
     ) -> None:
         self.root = root
         self._asked = asked

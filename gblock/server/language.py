@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gblock.server.documents import Document
-    from gblock.server.options import Asked
+    from gblock.server.options import ServerOptions
 
 _STACK = 64 << 20
 """Bytes for the stack of each thread: files nest as deep as in a check by the command line."""
@@ -34,14 +34,14 @@ _CALLS = 10_000
 _PATTERN = "**/*"
 
 
-class Server(LanguageServer):
+class EditorServer(LanguageServer):
     """The server of one editor.
 
     Args:
         asked: The options of the command line.
     """
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ServerOptions) -> None:
         super().__init__(
             "gblock", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full
         )
@@ -200,7 +200,7 @@ class Server(LanguageServer):
         return hover(found, folder.lines(document.path), params.position)
 
 
-def serve(asked: Asked) -> None:
+def serve(asked: ServerOptions) -> None:
     """Serve one editor over standard input and output, until it ends.
 
     Args:
@@ -212,9 +212,9 @@ def serve(asked: Asked) -> None:
     server(asked).start_io()
 
 
-def server(asked: Asked) -> Server:
+def server(asked: ServerOptions) -> EditorServer:
     """Return a server with all its features."""
-    ls = Server(asked)
+    ls = EditorServer(asked)
 
     @ls.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Asked(NamedTuple):
+class ServerOptions(NamedTuple):
     """The options of ``gblock server``; nothing of a workspace can change them."""
 
     config: str | None = None

@@ -34,7 +34,7 @@ class Records:
             return None
         from gblock import catalog
         from gblock.engine.observing import observed
-        from gblock.observations import Selection
+        from gblock.observations import RecordSelection
 
         for path in self._paths:
             if not os.path.exists(path):
@@ -42,7 +42,9 @@ class Records:
         state = (config.extend_catalog, *map(_state, self._paths))
         if self._known is None or self._known[0] != state:
             known = catalog.load(config.extend_catalog)
-            found = observed(self._paths, known, Selection(time.time(), None, None, False), jobs=1)
+            found = observed(
+                self._paths, known, RecordSelection(time.time(), None, None, False), jobs=1
+            )
             self._known = state, found
         return self._known[1]
 

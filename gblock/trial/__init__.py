@@ -53,7 +53,7 @@ POOL_TIMEOUT = 2.0
 _LOOK = 0.05
 
 
-class Plan(NamedTuple):
+class TrialPlan(NamedTuple):
     """A statement to measure, and the options."""
 
     statement: str
@@ -183,7 +183,7 @@ def remedies(gap: float, left: float) -> bool:
     return left <= max(LEFT, SHARE * gap)
 
 
-def trial(plan: Plan, *, threadpool: bool = True) -> Trial:
+def trial(plan: TrialPlan, *, threadpool: bool = True) -> Trial:
     """Measure a statement and, if it blocks, the same in the hub's threadpool.
 
     Raises:
@@ -214,7 +214,7 @@ def interpreter(python: str) -> str:
     return path
 
 
-def _in_threadpool(plan: Plan, python: str, alone: Measurement) -> Threadpool:
+def _in_threadpool(plan: TrialPlan, python: str, alone: Measurement) -> Threadpool:
     if not alone.returned:
         plan = plan._replace(timeout=min(plan.timeout, POOL_TIMEOUT))
     try:
@@ -231,7 +231,7 @@ def _in_threadpool(plan: Plan, python: str, alone: Measurement) -> Threadpool:
     return Threadpool("helps in part" if run.max_gap <= gap / 2 else "no help", run.max_gap)
 
 
-def _measure(plan: Plan, python: str, *, threadpool: bool = False) -> Measurement:
+def _measure(plan: TrialPlan, python: str, *, threadpool: bool = False) -> Measurement:
     """Run one process and return its measurement.
 
     Raises:
@@ -244,7 +244,7 @@ def _measure(plan: Plan, python: str, *, threadpool: bool = False) -> Measuremen
 class _Process:
     """One running process."""
 
-    def __init__(self, plan: Plan, python: str, directory: str, *, threadpool: bool) -> None:
+    def __init__(self, plan: TrialPlan, python: str, directory: str, *, threadpool: bool) -> None:
         self.plan, self.python, self.directory = plan, python, directory
         spec = {
             "setup": plan.setup,

@@ -115,7 +115,7 @@ def measured(scenario, subject, environment, *, repeat=1):
 
 
 def _run(scenario, subject, environment, found, directory, repeat):
-    plan = trial.Plan(
+    plan = trial.TrialPlan(
         statement=scenario.call,
         setup=f"{prelude(found)}\n{scenario.setup}",
         patch=scenario.patch,

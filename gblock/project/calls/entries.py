@@ -52,7 +52,7 @@ class Entries:
         self._files = files
         self._mentioned: dict[str, bool] = {}
         self._applied: dict[tuple[str, int], list[Entry]] = {}
-        self._objects: dict[int, set[tuple[str, int]]] = {}
+        self._objects: dict[Entry, set[tuple[str, int]]] = {}
         self._labels = Labels(inference)
 
     @cached_property
@@ -150,7 +150,7 @@ class Entries:
         ``def view(route): return framework_view(route, audit=True)`` is such a decorator, and so
         is a class whose ``__call__`` applies the framework's decorator to its inner function.
         """
-        found: dict[int, Entry] = {}
+        found: dict[Entry, None] = {}
         for value in self.inference.infer(callee, place):
             inner = unwrapped(value)
             if inner.kind not in (v.FUNCTION, v.CLASS):
@@ -159,8 +159,8 @@ class Entries:
             if key not in self._applied:
                 self._applied[key] = []  # A decorator that applies itself.
                 self._applied[key] = self._applied_in(*key)
-            found.update((id(entry), entry) for entry in self._applied[key])
-        return list(found.values())
+            found.update(dict.fromkeys(self._applied[key]))
+        return list(found)
 
     def _applied_in(self, path: str, index: int) -> list[Entry]:
         """Return the entries of the decorators that a function or class calls or applies."""
@@ -268,9 +268,9 @@ class Entries:
 
     def _given_objects(self, entry: Entry) -> set[tuple[str, int]]:
         """Return the classes of the project whose objects a framework is given, with bases."""
-        found = self._objects.get(id(entry))
+        found = self._objects.get(entry)
         if found is None:
-            found = self._objects[id(entry)] = {
+            found = self._objects[entry] = {
                 (base.path, base.scope)
                 for argument in entry.objects
                 for value in self._given_to(argument)

@@ -15,7 +15,7 @@ _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "is": "is"}
 _FALSY = (None, False, 0, 0.0, "", b"")
 
 
-class Fact(NamedTuple):
+class CallFact(NamedTuple):
     """An expression that is true, or false, at a call."""
 
     expression: Expr
@@ -26,7 +26,7 @@ class Fact(NamedTuple):
     """The block in which it holds; the first statement there may invalidate it."""
 
 
-def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Iterator[Fact]:
+def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Iterator[CallFact]:
     """Yield the tests with a known outcome at a call, the nearest first.
 
     Args:
@@ -36,19 +36,19 @@ def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Itera
     """
     for expression, holds in reversed(call.guards):
         for atom, is_true in atoms(expression, holds):
-            yield Fact(atom, is_true, call.path, call.path)
+            yield CallFact(atom, is_true, call.path, call.path)
     scope, path = summary.scopes[frame(summary, call.scope)], call.path
     for depth in range(len(path) - (len(path) % 2 == 0), 0, -2):
         block = path[: depth - 1]
         for index in range(path[depth - 1] - 1, -1, -1):
             for expression, holds in _left_over((*block, index), scope):
                 for atom, is_true in atoms(expression, holds):
-                    yield Fact(atom, is_true, (*block, index), block)
+                    yield CallFact(atom, is_true, (*block, index), block)
         if depth > 2:
             statement, number = path[: depth - 2], path[depth - 2]
             test = scope.tests.get(statement)
             for atom, is_true in atoms(test, number == 0):
-                yield Fact(atom, is_true, statement, block)
+                yield CallFact(atom, is_true, statement, block)
             if not lasting and scope.branches.get(statement) in LOOPS:
                 return  # earlier iterations may have changed it
 

@@ -13,13 +13,15 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import Expr, last_name
+from gblock.project.reading.expressions import Expr, last_name, members
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
 _FILES = 12
 """A container, or a function, that more files mention is not followed."""
+_MAKERS = ("dict", "OrderedDict", "MappingProxyType")
+"""The functions that make a mapping of their arguments."""
 _CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
 """The callees that may be an element of a container: ``table[key]()``, ``handler()``."""
 
@@ -125,7 +127,7 @@ class Keeping:
                 given: list[tuple[int | str, Expr]] = [*enumerate(call.expression.positional)]
                 given += [(name, one) for name, one in call.expression.keywords if name]
                 for position, argument in given:
-                    for part in _parts(argument) if _is_display(argument) else ():
+                    for part in members(argument, makers=_MAKERS) if _is_display(argument) else ():
                         found.setdefault(_key(part), []).append((call, position))
         return found
 
@@ -176,7 +178,7 @@ class Keeping:
                     for binding in bindings:
                         is_display = binding.kind == kinds.ASSIGNED and _is_display(binding.value)
                         if is_display or binding.kind == kinds.ELEMENT:
-                            for part in _parts(binding.value):
+                            for part in members(binding.value, makers=_MAKERS):
                                 found.setdefault(_key(part), []).append((binding, word))
         return found
 
@@ -252,25 +254,8 @@ def _is_display(value: Expr) -> bool:
     if value is None:
         return False
     if value.tag == tags.CALL:
-        return last_name(value.callee) in ("dict", "OrderedDict", "MappingProxyType")
+        return last_name(value.callee) in _MAKERS
     return value.tag in (tags.MAPPING, tags.SEQUENCE, tags.TUPLE)
-
-
-def _parts(value: Expr) -> Iterator[Expr]:
-    """Yield the members of displays in an expression, or the expression itself."""
-    if value is None:
-        return
-    if value.tag in (tags.SEQUENCE, tags.TUPLE):
-        for one in value.elements:
-            yield from _parts(one)
-    elif value.tag == tags.MAPPING:
-        for _, one in value.items:
-            yield from _parts(one)
-    elif value.tag == tags.CALL and _is_display(value):
-        for one in (*value.positional, *(given for _, given in value.keywords)):
-            yield from _parts(one)
-    else:
-        yield value
 
 
 def _wraps(value: Expr, name: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gblock.catalog.blockers import Assigned, Blocker, Called
-from gblock.project.calls.facts import Fact, atoms, facts, frame
+from gblock.project.calls.facts import CallFact, atoms, facts, frame
 from gblock.project.calls.refusals import Refusals
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
@@ -275,7 +275,7 @@ class Readiness:
         return self._is_awaited(call, receivers, place, summary)
 
     def _shows(
-        self, fact: Fact, blocker: Blocker, receivers: list[Expr], place: Place, depth: int = 0
+        self, fact: CallFact, blocker: Blocker, receivers: list[Expr], place: Place, depth: int = 0
     ) -> bool:
         """Return whether a fact implies that one of some objects is ready."""
         expression, holds = fact.expression, fact.holds
@@ -355,7 +355,7 @@ class Readiness:
         followed = (kinds.ASSIGNED, kinds.UNPACKED, kinds.LOOPED)
         return found if all(one.kind in followed for one in found) else []
 
-    def _is_used_up(self, fact: Fact, call: Call, home: int, summary: ModuleSummary) -> bool:
+    def _is_used_up(self, fact: CallFact, call: Call, home: int, summary: ModuleSummary) -> bool:
         """Return whether the same call is made before, under the same fact."""
         return any(
             other.expression.callee == call.expression.callee
@@ -426,7 +426,7 @@ class Readiness:
             )
             & self.inference.catalog.awaiting
             and not self._is_used_up(
-                Fact(other.expression, True, other.path, other.path[:-1]),
+                CallFact(other.expression, True, other.path, other.path[:-1]),
                 call,
                 frame(summary, call.scope),
                 summary,

@@ -27,6 +27,7 @@ from gblock.project.reading.expressions import (
     constant,
     functions_named,
     last_name,
+    members,
     passed,
     read_dotted,
 )
@@ -214,7 +215,7 @@ class Registrations:
     def _contains(self, given: Expr, place: Place, what: tuple[str, int], name: str) -> bool:
         return any(
             v.comes_from(inner, *what)
-            for part in _parts(given)
+            for part in members(given, with_keys=True)
             if name in _named(part)
             for inner in map(unwrapped, self.inference.infer(part, place))
             if inner.kind in (v.FUNCTION, v.OBJECT)
@@ -337,21 +338,6 @@ def _written(name: str) -> re.Pattern[bytes]:
     return re.compile(rb"""["']([A-Za-z_][\w.]*)[.:]%s["']""" % re.escape(name.encode()))
 
 
-def _parts(expression: Expr) -> Iterator[Expr]:
-    """Yield the members of displays in an expression, or the expression itself."""
-    if expression is None:
-        return
-    if expression.tag in (tags.SEQUENCE, tags.TUPLE):
-        for one in expression.elements:
-            yield from _parts(one)
-    elif expression.tag == tags.MAPPING:
-        for key, value in expression.items:
-            yield from _parts(key)
-            yield from _parts(value)
-    else:
-        yield expression
-
-
 def _named(expression: Expr) -> set[str]:
     """Return the names of the functions, and of the class, that an expression can be made of."""
     found = functions_named(expression)
@@ -362,6 +348,6 @@ def _named(expression: Expr) -> set[str]:
 
 def _texts(expression: Expr) -> Iterator[str]:
     """Yield the strings in an expression."""
-    for part in _parts(expression):
+    for part in members(expression, with_keys=True):
         if part is not None and part.tag == tags.CONSTANT and isinstance(part.value, str):
             yield part.value

@@ -83,13 +83,16 @@ def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
 
 def targets(scope: Scope) -> list[Binding]:
     """Return the targets of a scope's loops or comprehension, each once."""
-    found = {
-        (one.path, id(one.value)): one
-        for bindings in scope.bindings.values()
-        for one in bindings
-        if one.kind == kinds.LOOPED
-    }
-    return list(found.values())
+    found: dict[Path, list[Binding]] = {}
+    for bindings in scope.bindings.values():
+        for one in bindings:
+            if one.kind == kinds.LOOPED:
+                # Names of one target share its value; equal values may be those of two loops.
+                there = found.setdefault(one.path, [])
+                values = (number for number, two in enumerate(there) if two.value is one.value)
+                number = next(values, len(there))
+                there[number : number + 1] = [one]
+    return [one for there in found.values() for one in there]
 
 
 def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:

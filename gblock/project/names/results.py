@@ -181,7 +181,7 @@ class Results:
         if module is None or names is None or module.tag != tags.CONSTANT:
             return NOTHING
         if names.tag == tags.CONSTANT:
-            return frozenset([v.external(f"gevent.monkey.saved.{module.value}.{names.value}")])
+            return frozenset([v.external(f"gevent.monkey.saved.{module.value!s}.{names.value!s}")])
         if names.tag in (tags.SEQUENCE, tags.TUPLE):
             members = tuple(self._originals(module, e) for e in names.elements)
             return frozenset([v.TupleValue(v.TUPLE, members)])

@@ -6,7 +6,9 @@ A set of them is the answer of ``inference``; the empty set means that nothing i
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from gblock.project.reading.expressions import Constant
 
 Value: TypeAlias = (
     "FileValue | SymbolValue | ScopeValue | FunctionValue | LiteralValue | TupleValue | HolderValue"
@@ -78,7 +80,7 @@ class LiteralValue(NamedTuple):
 
     kind: Literal["literal"]
     type: str
-    value: Any
+    value: Constant
 
 
 class TupleValue(NamedTuple):
@@ -130,7 +132,7 @@ _NESTING = (TUPLE, ELEMENTS, MANAGER, MAPPING, TAKER, PARTIAL)
 NONE = LiteralValue(LITERAL, "NoneType", None)
 
 
-def literal(value: object) -> LiteralValue:
+def literal(value: Constant) -> LiteralValue:
     """Return a constant as a value."""
     return LiteralValue(LITERAL, type(value).__name__, value)
 

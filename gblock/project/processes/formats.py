@@ -24,7 +24,7 @@ _TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", 
 """Endings that make a file a template of another."""
 
 
-class Format(NamedTuple):
+class DeploymentFormat(NamedTuple):
     """A format of files, and the module that reads them."""
 
     reader: str
@@ -44,10 +44,12 @@ SHELL = "shell_script"
 """The format of files that commands in other files can name."""
 
 FORMATS = (
-    Format("procfile", r"procfile.*"),
-    Format("dockerfile", r"(?:(?:docker|container)file(?:[._-].+)?|.+\.(?:docker|container)file)"),
-    Format("makefile", r"(?:(?:gnu)?makefile|.+\.mk|\.?justfile)"),
-    Format(
+    DeploymentFormat("procfile", r"procfile.*"),
+    DeploymentFormat(
+        "dockerfile", r"(?:(?:docker|container)file(?:[._-].+)?|.+\.(?:docker|container)file)"
+    ),
+    DeploymentFormat("makefile", r"(?:(?:gnu)?makefile|.+\.mk|\.?justfile)"),
+    DeploymentFormat(
         "manifests",
         r"(?:.+\.ya?ml|(?:app|package|railway|.*uwsgi.*|.*task.?def.*)\.json)",
         rb"""["']?(?:command|args|entrypoint|cmd|startCommand|start_command|build|uwsgi|"""
@@ -55,17 +57,19 @@ FORMATS = (
         largest=200_000,
         most=2000,
     ),
-    Format(SHELL, r".+\.(?:sh|bash)"),
-    Format(SHELL, r"[^.]+", rb"\A#![^\n]*\b(?:ba|da|k|z|a)?sh\b"),
-    Format("packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway|nixpacks)\.toml|pipfile)"),
-    Format("locust_conf", r"\.?locust\.conf"),
-    Format(
+    DeploymentFormat(SHELL, r".+\.(?:sh|bash)"),
+    DeploymentFormat(SHELL, r"[^.]+", rb"\A#![^\n]*\b(?:ba|da|k|z|a)?sh\b"),
+    DeploymentFormat(
+        "packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway|nixpacks)\.toml|pipfile)"
+    ),
+    DeploymentFormat("locust_conf", r"\.?locust\.conf"),
+    DeploymentFormat(
         "units",
         r".+\.(?:conf|ini|service|cfg|supervisor)",
         rb"^[ \t]*\[(?:program:|fcgi-program:|eventlistener:|watcher:|uwsgi\b|Service\b)",
     ),
-    Format("paste", r".+\.ini", rb"^[ \t]*use[ \t]*=[ \t]*egg:gunicorn\b"),
-    Format("uwsgi_xml", r".*uwsgi.*\.xml"),
+    DeploymentFormat("paste", r".+\.ini", rb"^[ \t]*use[ \t]*=[ \t]*egg:gunicorn\b"),
+    DeploymentFormat("uwsgi_xml", r".*uwsgi.*\.xml"),
 )
 """Every format. A file is read in the first one that its name and its content fit."""
 
@@ -91,7 +95,7 @@ def candidates(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield path, bare
 
 
-def of(name: str, data: bytes) -> Format | None:
+def of(name: str, data: bytes) -> DeploymentFormat | None:
     """Return the format of a file, None if it has none.
 
     Args:

@@ -2,8 +2,9 @@
 
 From the text of a file to a process: a `Command` is a line of a deployment file; a `Launch` is a
 command that the project's own code starts; a `Program` is what a command runs once ``exec``,
-``env`` and scripts are followed; a `Server` has its arguments and settings interpreted; a `Start`
-is a server with the place that starts it; a `Process` adds its modules' imports and patches.
+``env`` and scripts are followed; a `Server` has its arguments and settings interpreted; a
+`ServerStart` is a server with the place that starts it; a `Process` adds its modules' imports and
+patches.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gblock.project.processes.deployment import Note
 from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
 from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
-from gblock.project.processes.starts import Evidence, Start, Starts
+from gblock.project.processes.starts import ProcessEvidence, ServerStart, Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.testcode import is_stand_in
@@ -66,14 +67,14 @@ _WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
 class Process(NamedTuple):
     """A process that the project starts: on gevent or not, with its patches and modules.
 
-    A process has one or more `Start` values with the same entry files.
+    A process has one or more `ServerStart` values with the same entry files.
     """
 
     name: str
     kind: str
     """``gunicorn``, ``celery``, ``uwsgi``, ``locust``, ``script``, ``console script``,
     ``management command``, ``rq``, ``server`` or ``tests``."""
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[ProcessEvidence, ...]
     runs_on_gevent: str
     """``yes``, ``no`` or ``unknown``."""
     why: str
@@ -370,7 +371,7 @@ class Processes:
     # -- all processes
 
     @cached_property
-    def _starts(self) -> list[Start]:
+    def _starts(self) -> list[ServerStart]:
         return Starts(self.modules, self._around, self.servers, self.graph, self.mentions).all()
 
     @cached_property
@@ -440,12 +441,12 @@ class Processes:
             return True
         return process.patched == NONE and not _SERVES.search(self.modules.data(process.main))
 
-    def _unclaimed(self, processes: list[Process]) -> list[Start]:
+    def _unclaimed(self, processes: list[Process]) -> list[ServerStart]:
         """Yield modules that patch, directly or by import, and that nothing imports or starts."""
         reached = frozenset[str]().union(
             *(self.modules_of(process) for process in processes if process.kind != "tests")
         )
-        found: dict[str, Start] = {}
+        found: dict[str, ServerStart] = {}
         for path in self.modules.serving:
             if path in reached or not self.patching.mentions(path):
                 continue
@@ -456,12 +457,12 @@ class Processes:
                 tops = [one for one in leading if not self.graph.importers.get(one, set()) - {one}]
                 for top in tops or [path]:  # a cycle of imports has no top
                     name = f"python {os.path.relpath(top, self.root)}"
-                    evidence = Evidence(patch.path, patch.row, patch.text)
+                    evidence = ProcessEvidence(patch.path, patch.row, patch.text)
                     server = Server("script", BY_CODE, "", (top,), name, main=top, as_file=True)
-                    found.setdefault(top, Start(server, evidence, {}))
+                    found.setdefault(top, ServerStart(server, evidence, {}))
         return list(found.values())
 
-    def _process(self, start: Start) -> Process:
+    def _process(self, start: ServerStart) -> Process:
         server = start.server
         if server.kind == "script" and self._runs_tests(server.main):
             server = server._replace(kind="tests")
@@ -521,8 +522,8 @@ class Processes:
         """Return whether a script does nothing but to run tests."""
         return self.modules.is_module(path) and bool(_RUNS_TESTS.search(self.modules.data(path)))
 
-    def _evidence(self, patches: list[Patch]) -> Iterable[Evidence]:
-        return (Evidence(p.path, p.row, p.text) for p in patches)
+    def _evidence(self, patches: list[Patch]) -> Iterable[ProcessEvidence]:
+        return (ProcessEvidence(p.path, p.row, p.text) for p in patches)
 
     def _with_settings(
         self, entries: tuple[str, ...], variables: dict[str, str]

@@ -51,7 +51,7 @@ _SPAWNS = re.compile(
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
-class Evidence(NamedTuple):
+class ProcessEvidence(NamedTuple):
     """One place that starts, configures or patches a process."""
 
     path: str
@@ -59,11 +59,11 @@ class Evidence(NamedTuple):
     text: str
 
 
-class Start(NamedTuple):
+class ServerStart(NamedTuple):
     """A `Server` and the place that starts it; `Processes` analyses the code that it runs."""
 
     server: Server
-    evidence: Evidence
+    evidence: ProcessEvidence
     variables: dict[str, str]
 
 
@@ -104,7 +104,7 @@ class Starts:
         self._pasted: set[str] = set()
         """PasteDeploy's settings files that some command names."""
 
-    def all(self) -> list[Start]:
+    def all(self) -> list[ServerStart]:
         """Yield all starts, those by commands first."""
         found = self._from_commands()
         found += self._from_points()
@@ -114,8 +114,8 @@ class Starts:
         found += self._from_scripts({path for start in found for path in start.server.entries})
         return found
 
-    def _from_commands(self) -> list[Start]:
-        found: dict[tuple[object, ...], Start] = {}
+    def _from_commands(self) -> list[ServerStart]:
+        found: dict[tuple[object, ...], ServerStart] = {}
         told = [(program, False) for program in self._programs.all if not self._is_own(program)]
         launched = [
             (program, launch.inside)
@@ -136,12 +136,12 @@ class Starts:
                 server = server._replace(
                     name=name, entries=entries, patches=False, open=False, main=command.filename
                 )
-            evidence = Evidence(command.filename, command.row, command.text)
+            evidence = ProcessEvidence(command.filename, command.row, command.text)
             key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
-            found.setdefault(key, Start(server, evidence, command.variables))
+            found.setdefault(key, ServerStart(server, evidence, command.variables))
             for path, row in server.evidence:
-                more = Evidence(path, row, self.line(path, row))
-                found.setdefault((*key, path), Start(server, more, command.variables))
+                more = ProcessEvidence(path, row, self.line(path, row))
+                found.setdefault((*key, path), ServerStart(server, more, command.variables))
         return list(found.values())
 
     def _is_own(self, program: Program) -> bool:
@@ -150,16 +150,18 @@ class Starts:
         own = ("gunicorn", "--paste", os.path.basename(command.filename))
         return program.name == "gunicorn" and command.words == own
 
-    def _from_points(self) -> list[Start]:
+    def _from_points(self) -> list[ServerStart]:
         found = []
         for point in self.deployment.points:
             server = self._point(point)
             if server is not None:
-                evidence = Evidence(point.filename, point.row, self.line(point.filename, point.row))
-                found.append(Start(server, evidence, {}))
+                evidence = ProcessEvidence(
+                    point.filename, point.row, self.line(point.filename, point.row)
+                )
+                found.append(ServerStart(server, evidence, {}))
         return found
 
-    def _from_configs(self) -> list[Start]:
+    def _from_configs(self) -> list[ServerStart]:
         """Yield the settings files of gunicorn that no command names."""
         found = []
         for path in self.modules.mentioning("worker_class"):
@@ -172,11 +174,11 @@ class Starts:
             program = Program("gunicorn", (), Command(("gunicorn", "-c", name), path, 1))
             server = self.servers.gunicorn(program, path)
             for where, row in server.evidence or ((path, 1),):
-                evidence = Evidence(where, row, self.line(where, row))
-                found.append(Start(server._replace(name=f"gunicorn -c {name}"), evidence, {}))
+                evidence = ProcessEvidence(where, row, self.line(where, row))
+                found.append(ServerStart(server._replace(name=f"gunicorn -c {name}"), evidence, {}))
         return found
 
-    def _from_embedded(self) -> list[Start]:
+    def _from_embedded(self) -> list[ServerStart]:
         """Yield the starts of gunicorn by the project's own code, with options in a dictionary."""
         found = []
         for path in self.modules.mentioning("worker_class"):
@@ -186,7 +188,7 @@ class Starts:
         found += self._from_applications()
         return found
 
-    def _embedded(self, main: str, path: str, worker: tuple[str, int]) -> Start:
+    def _embedded(self, main: str, path: str, worker: tuple[str, int]) -> ServerStart:
         """Return the start of gunicorn by a file, with the worker class that options name.
 
         Args:
@@ -206,9 +208,9 @@ class Starts:
             before=(main,),
             main=main,
         )
-        return Start(server, Evidence(path, worker[1], self.line(path, worker[1])), {})
+        return ServerStart(server, ProcessEvidence(path, worker[1], self.line(path, worker[1])), {})
 
-    def _from_applications(self) -> list[Start]:
+    def _from_applications(self) -> list[ServerStart]:
         """Return the project's own applications of gunicorn that name no worker class.
 
         The options may be in a module that they import, or in one that imports and starts them.
@@ -227,10 +229,10 @@ class Starts:
             name = f"gunicorn in {os.path.relpath(path, self.root)}"
             why = "worker class sync, gunicorn's own choice"
             server = Server("gunicorn", NO, why, (path,), name, main=path)
-            found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+            found.append(ServerStart(server, ProcessEvidence(path, row, self.line(path, row)), {}))
         return found
 
-    def _options_beside(self, path: str) -> list[Start]:
+    def _options_beside(self, path: str) -> list[ServerStart]:
         """Return the starts of a file's application with options of its neighbours' by import."""
         found = []
         imported = {edge.target for edge in self.graph.imports(path)}
@@ -259,7 +261,7 @@ class Starts:
             re.search(rb"^class[ \t]+\w+[ \t]*\([^)]*\b(?:%s)\b" % names, data, re.MULTILINE)
         )
 
-    def _from_locust(self, started: set[str]) -> list[Start]:
+    def _from_locust(self, started: set[str]) -> list[ServerStart]:
         """Yield the load tests: locust patches when it is imported."""
         found = []
         for path in self.modules.mentioning("locust", tests=True):
@@ -268,12 +270,14 @@ class Starts:
                 row = self.modules.data(path).count(b"\n", 0, match.start()) + 1
                 name = f"locust -f {os.path.relpath(path, self.root)}"
                 server = Server("locust", YES, "imports locust", (path,), name, patches=True)
-                found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+                found.append(
+                    ServerStart(server, ProcessEvidence(path, row, self.line(path, row)), {})
+                )
         return found
 
-    def _from_scripts(self, started: set[str]) -> list[Start]:
+    def _from_scripts(self, started: set[str]) -> list[ServerStart]:
         """Yield the scripts, the management commands and the tests."""
-        found: list[Start] = []
+        found: list[ServerStart] = []
         tests: list[str] = []
         for path in self.modules.files:
             data = self.modules.data(path)
@@ -289,19 +293,23 @@ class Starts:
             elif os.path.basename(path) == "__main__.py":
                 name = f"python -m {self._package(path)}"
                 server = Server("script", BY_CODE, "", (path,), name, main=path)
-                found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
+                found.append(ServerStart(server, ProcessEvidence(path, 1, self.line(path, 1)), {}))
             elif (guard := MAIN_GUARD.search(data)) or "." not in os.path.basename(path):
                 row = data.count(b"\n", 0, guard.start()) + 1 if guard is not None else 1
                 server = _script(path, f"python {name}")
-                found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+                found.append(
+                    ServerStart(server, ProcessEvidence(path, row, self.line(path, row)), {})
+                )
             elif (spawning := self._spawning(path, data)) is not None:
                 row = data.count(b"\n", 0, spawning.start()) + 1
                 server = _script(path, f"python {name}")
-                found.append(Start(server, Evidence(path, row, self.line(path, row)), {}))
+                found.append(
+                    ServerStart(server, ProcessEvidence(path, row, self.line(path, row)), {})
+                )
         if tests:
             path = tests[0]
             server = Server("tests", BY_CODE, "", tuple(tests), "tests")
-            found.append(Start(server, Evidence(path, 1, self.line(path, 1)), {}))
+            found.append(ServerStart(server, ProcessEvidence(path, 1, self.line(path, 1)), {}))
         return found
 
     def _spawning(self, path: str, data: bytes) -> re.Match[bytes] | None:
@@ -594,7 +602,7 @@ class Starts:
         first = (self.deployment.text(path) or "").partition("\n")[0]
         return path.endswith(".py") or (first.startswith("#!") and "python" in first)
 
-    def _management(self, path: str, row: int, name: str) -> Start:
+    def _management(self, path: str, row: int, name: str) -> ServerStart:
         """Return the start of ``manage.py``: all management commands are one kind of process."""
         directory = os.path.dirname(path)
         commands = [
@@ -605,4 +613,4 @@ class Starts:
         ]
         entries = (path, *commands)
         server = Server("management command", BY_CODE, "", entries, name, main=path, as_file=True)
-        return Start(server, Evidence(path, row, self.line(path, row)), {})
+        return ServerStart(server, ProcessEvidence(path, row, self.line(path, row)), {})

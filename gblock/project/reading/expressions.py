@@ -6,7 +6,9 @@ here.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterable, Iterator
+from types import EllipsisType
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "name"
 ATTRIBUTE: Final = "attribute"
@@ -36,6 +38,9 @@ Expr: TypeAlias = (
     "| None"
 )
 """One of the classes below, distinguished by ``tag``, or ``None`` for an irrelevant expression."""
+
+Constant: TypeAlias = "str | bytes | int | float | complex | EllipsisType | None"
+"""The value of a constant; bools are ints."""
 
 
 class NameExpr(NamedTuple):
@@ -67,7 +72,7 @@ class ConstantExpr(NamedTuple):
     """A ``CONSTANT``; ``1``, ``1.0`` and ``True`` are different expressions."""
 
     tag: Literal["constant"]
-    value: Any
+    value: Constant
     type: str
 
 
@@ -149,7 +154,7 @@ class TextExpr(NamedTuple):
     """True if the first part is a template that ``%`` fills with the second."""
 
 
-def constant(value: object) -> ConstantExpr:
+def constant(value: Constant) -> ConstantExpr:
     """Return the expression of a constant."""
     return ConstantExpr(CONSTANT, value, type(value).__name__)
 
@@ -245,6 +250,32 @@ def as_keywords(mapping: MappingExpr) -> tuple[tuple[str | None, Expr], ...]:
         (str(key.value) if key is not None and key.tag == CONSTANT else None, value)
         for key, value in mapping.items
     )
+
+
+def members(
+    expression: Expr, *, with_keys: bool = False, makers: Collection[str] = ()
+) -> Iterator[Expr]:
+    """Yield the members of displays in an expression, however nested, or the expression itself.
+
+    Args:
+        expression: The expression.
+        with_keys: Whether the keys of a mapping are members, too.
+        makers: The last names of functions that make a container of their arguments.
+    """
+    if expression is None:
+        return
+    inner: Iterable[Expr]
+    if expression.tag in (SEQUENCE, TUPLE):
+        inner = expression.elements
+    elif expression.tag == MAPPING:
+        inner = (one for item in expression.items for one in item[not with_keys :])
+    elif expression.tag == CALL and last_name(expression.callee) in makers:
+        inner = (*expression.positional, *(value for _, value in expression.keywords))
+    else:
+        yield expression
+        return
+    for one in inner:
+        yield from members(one, with_keys=with_keys, makers=makers)
 
 
 def functions_named(argument: Expr) -> set[str]:

@@ -26,7 +26,7 @@ from gblock.project.processes.deployment.command import (
     UnreadableError,
     Variables,
 )
-from gblock.project.processes.deployment.repository import Image, Repository, Values
+from gblock.project.processes.deployment.repository import Repository, Stage, Values
 from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import LARGEST, Tree
 
@@ -173,7 +173,7 @@ class Deployment(Repository):
         path = self.tree.find(written, os.path.dirname(filename)) if written else None
         return self.text(path) if path is not None and path != filename else None
 
-    def image(self, directory: str, name: str) -> Image | None:
+    def image(self, directory: str, name: str) -> Stage | None:
         """Return the image of the last stage of a Dockerfile in this repository.
 
         Args:

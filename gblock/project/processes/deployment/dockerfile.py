@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from gblock.project.processes.deployment.command import UNCLOSED, Command, Fact, Note
-from gblock.project.processes.deployment.repository import NONE, Image, Repository
+from gblock.project.processes.deployment.repository import NONE, Repository, Stage
 from gblock.project.processes.deployment.shell import Script
 
 EXAMPLE = (
@@ -58,11 +58,11 @@ def _commands(text: str, filename: str) -> list[Command]:
     ]
 
 
-def images(text: str) -> list[Image]:
+def images(text: str) -> list[Stage]:
     """Return the image of each stage; a stage inherits the commands of its base."""
-    stages: dict[str, Image] = {}
-    found: list[Image] = []
-    now = Image((), (), {}, 1, "")
+    stages: dict[str, Stage] = {}
+    found: list[Stage] = []
+    now = Stage((), (), {}, 1, "")
     arguments: dict[str, str] = {}
     for line in lines(text):
         if line.name == "FROM":
@@ -73,7 +73,7 @@ def images(text: str) -> list[Image]:
             if base is not None:
                 now = base._replace(stage=stage, environment=dict(base.environment))
             else:
-                now = Image((), (), {}, line.row, stage)
+                now = Stage((), (), {}, line.row, stage)
             found.append(now)
         elif line.name in ("ENV", "ARG"):
             values = _pairs(line.text, {**arguments, **now.environment})
@@ -93,7 +93,7 @@ def images(text: str) -> list[Image]:
         if now.stage:
             stages[now.stage.lower()] = now
     # A stage that only inherits its commands adds nothing.
-    kept: dict[tuple[object, ...], Image] = {}
+    kept: dict[tuple[object, ...], Stage] = {}
     for image in found:
         kept[image.entrypoint, image.command, image.row] = image
     return list(kept.values())

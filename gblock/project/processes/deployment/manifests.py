@@ -17,9 +17,9 @@ from gblock.project.processes.deployment.command import (
     UnreadableError,
     Variables,
 )
-from gblock.project.processes.deployment.repository import NONE, Image, Repository, Values
+from gblock.project.processes.deployment.repository import NONE, Repository, Stage, Values
 from gblock.project.processes.deployment.shell import Script
-from gblock.project.processes.deployment.units import Section, Setting, uwsgi
+from gblock.project.processes.deployment.units import Section, UnitSetting, uwsgi
 
 EXAMPLE = (
     "compose.yml",
@@ -167,16 +167,16 @@ class _Reader:
         self.variables = variables
         """Return compose's value for ``$NAME``."""
         self.runs = os.path.basename(filename) in _RUN
-        self.entered: set[int] = set()
+        self.entered: set[object] = set()
         self.notes: dict[Note, None] = {}
 
     def read(self, document: Any) -> list[Fact]:
         return [*self._walk(document, "", 0), *self.notes]
 
     def _walk(self, node: Any, key: str, depth: int) -> Iterator[Command]:
-        if depth > _DEEP or id(node) in self.entered or key in _PROBES:
+        if depth > _DEEP or node in self.entered or key in _PROBES:
             return
-        self.entered.add(id(node))
+        self.entered.add(node)
         if node.id == "sequence":
             for one in node.value:
                 yield from self._walk(one, key, depth + 1)
@@ -199,7 +199,7 @@ class _Reader:
 
     def _uwsgi(self, node: Any) -> list[Command]:
         settings = [
-            Setting(str(name.value), str(one.value), one.start_mark.line + 1)
+            UnitSetting(str(name.value), str(one.value), one.start_mark.line + 1)
             for name, value in node.value
             for one in (value.value if value.id == "sequence" else [value])
             if one.id == "scalar"
@@ -304,18 +304,18 @@ class _Reader:
         where, _ = _built(build)
         return os.path.normpath(os.path.join(os.path.dirname(self.filename), where))
 
-    def _image(self, build: Any) -> Image | None:
+    def _image(self, build: Any) -> Stage | None:
         if build is None:
             return None
         _, name = _built(build)
         return self.repository.image(self._context(build), name)
 
 
-_IMAGES = {"locustio/locust": Image(("locust",), (), {}, 0, "")}
+_IMAGES = {"locustio/locust": Stage(("locust",), (), {}, 0, "")}
 """Public images that run a program with the arguments they are given."""
 
 
-def _known_image(items: dict[str, Any]) -> Image | None:
+def _known_image(items: dict[str, Any]) -> Stage | None:
     """Return the command of the public image that a service names."""
     return _IMAGES.get(_text(items.get("image")).rpartition("/docker.io/")[2].partition(":")[0])
 

@@ -9,7 +9,7 @@ Values = Mapping[str, Any]
 """The settings of a Helm chart."""
 
 
-class Image(NamedTuple):
+class Stage(NamedTuple):
     """The commands of one stage of a Dockerfile."""
 
     entrypoint: tuple[str, ...]
@@ -49,7 +49,7 @@ class Repository:
         """
         return None
 
-    def image(self, directory: str, name: str) -> Image | None:  # noqa: ARG002
+    def image(self, directory: str, name: str) -> Stage | None:  # noqa: ARG002
         """Return the image of a Dockerfile, None if the file does not exist.
 
         Args:

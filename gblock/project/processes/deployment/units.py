@@ -31,7 +31,7 @@ _OWN = re.compile(r"%\((\w[\w-]*)\)")
 """uWSGI's placeholders."""
 
 
-class Setting(NamedTuple):
+class UnitSetting(NamedTuple):
     """One setting, its continuation lines joined."""
 
     key: str
@@ -44,13 +44,13 @@ class Section(NamedTuple):
 
     name: str
     row: int
-    settings: list[Setting]
+    settings: list[UnitSetting]
 
     def get(self, key: str) -> str:
         """Return the last value of a key, an empty string if it is not set."""
         return next((s.value for s in reversed(self.settings) if s.key == key), "")
 
-    def all(self, key: str) -> list[Setting]:
+    def all(self, key: str) -> list[UnitSetting]:
         """Return every setting of a key."""
         return [setting for setting in self.settings if setting.key == key]
 
@@ -107,9 +107,9 @@ def sections(text: str) -> list[Section]:
             joined = f"{last.value.removesuffix(_BACKSLASH)}\n{stripped}"
             settings[-1] = last._replace(value=joined)
         elif setting is not None and found:
-            settings.append(Setting(setting[1], setting[2], row))
+            settings.append(UnitSetting(setting[1], setting[2], row))
         elif found and _BARE.fullmatch(stripped):
-            settings.append(Setting(stripped, "true", row))
+            settings.append(UnitSetting(stripped, "true", row))
         elif not template:
             raise UnreadableError("neither a section nor a setting", row)
         continued = stripped.endswith("\\")

@@ -368,7 +368,9 @@ class ExpressionReader(ScopeRecorder):
         self.path = (0,)
         self.scopes[self.scope].returns.append((self.expression(value), self.path))
 
-    def _comprehension(self, node: Any) -> Expr:
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> Expr:
         rows = (node.lineno, node.end_lineno or node.lineno)
         first = self.expression(node.generators[0].iter)
         index = self._open_scope("comprehension", "", rows)
@@ -429,23 +431,25 @@ class ExpressionReader(ScopeRecorder):
     }
 
 
-def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | None:
+def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | complex | None:
     """Return the result of arithmetic with two numbers, if it is small: ``60 * 60``."""
     if left is None or right is None or left.tag != CONSTANT or right.tag != CONSTANT:
         return None
     one, other = left.value, right.value
-    if type(one) not in (int, float) or type(other) not in (int, float):
+    if not isinstance(one, (int, float)) or not isinstance(other, (int, float)):
+        return None
+    if isinstance(one, bool) or isinstance(other, bool):
         return None
     if isinstance(operator, ast.Mult):
-        return one * other  # type: ignore[no-any-return]
+        return one * other
     if isinstance(operator, ast.Add):
-        return one + other  # type: ignore[no-any-return]
+        return one + other
     if isinstance(operator, ast.Sub):
-        return one - other  # type: ignore[no-any-return]
+        return one - other
     if isinstance(operator, ast.Div) and other:
-        return one / other  # type: ignore[no-any-return]
+        return one / other
     if isinstance(operator, ast.Pow) and 0 <= other <= _LARGEST and abs(one) <= _LARGEST:
-        return one**other  # type: ignore[no-any-return]
+        return one**other
     return None
 
 

@@ -229,7 +229,7 @@ class StatementReader(FactReader):
         if value is not None:
             self._note_call(node, value, kind, node.lineno)
 
-    def _try(self, node: Any) -> None:
+    def _try(self, node: ast.Try) -> None:
         path = self.path
         self.scopes[self.scope].branches[path] = "try"
         self.scopes[self.scope].tries[path] = len(node.handlers) + 2
@@ -249,7 +249,7 @@ class StatementReader(FactReader):
         self._block(node.finalbody, (*path, len(node.handlers) + 2))
         self.path = path
 
-    def _match(self, node: Any) -> None:
+    def _match(self, node: ast.Match) -> None:
         self.header(node, node.cases[0].body)
         subject = self.expression(node.subject)
         path = self.path
