@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 
 from gblock import measurements, rules
-from gblock.catalog.blockers import Belief, Blocker, Evidence, Timeout
+from gblock.catalog.blockers import Belief, Blocker, Condition, Evidence, Timeout
 from gblock.catalog.drivers import Driver
 from gblock.catalog.lookup import Catalog
 from gblock.diagnostics import RulePage
@@ -176,15 +176,27 @@ def driver_page(driver: Driver, known: Catalog) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _matching(condition: Condition) -> str:
+    """Return what a condition demands of an argument."""
+    values = [*map(repr, condition.values), *condition.flags]
+    values += [f"{prefix}…" for prefix in condition.prefixes]
+    demands = [f"is {' or '.join(f'`{value}`' for value in values)}"] if values else []
+    if condition.types:
+        demands.append(f"is of the type {' or '.join(f'`{one}`' for one in condition.types)}")
+    if condition.max_length is not None:
+        demands.append(f"has at most {condition.max_length} characters")
+    if condition.given:
+        demands.append("is given")
+    return " or ".join(demands)
+
+
 def _facts(blocker: Blocker) -> list[str]:
     facts = []
     if blocker.timeout is not None:
         facts.append(_bound(blocker.timeout))
     for condition in blocker.unless:
         which = _argument(condition.position, condition.keyword)
-        values = [*map(repr, condition.values), *condition.flags]
-        values += [f"{prefix}…" for prefix in condition.prefixes]
-        facts.append(f"It does not block where {which} is {' or '.join(f'`{v}`' for v in values)}.")
+        facts.append(f"It does not block where {which} {_matching(condition)}.")
     if blocker.patched_by:
         facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")
     if blocker.captured:

@@ -114,6 +114,8 @@ def test_every_blocker_is_explained():
         assert page.startswith(f"# {blocker.id}\n")
         assert blocker.remedy() in page
         assert "Measured with" in page or "Not measured." in page
+        assert " is .\n" not in page
+        assert "` .\n" not in page
 
 
 @pytest.mark.parametrize("belief", CATALOG.beliefs, ids=lambda belief: belief.id)

@@ -278,7 +278,10 @@ class Catalog:
             return found
         owner, _, name = symbol.rpartition(".")
         for base in self.lineage(owner):
-            found = self.by_symbol.get(f"{base}.{name}") or self.by_symbol.get(f"{base}.*")
+            method = f"{base}.{name}"
+            if method in self.immediate and method not in self.by_symbol:
+                return ()
+            found = self.by_symbol.get(method) or self.by_symbol.get(f"{base}.*")
             if found:
                 return found
         return self._lookup_whole(symbol) if self._whole else ()
