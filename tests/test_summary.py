@@ -299,6 +299,23 @@ def test_other_arithmetic_is_not(text):
     assert call.expression.positional[0] is None
 
 
+NUMBERS = st.sampled_from(["0", "1", "-3", "0.5", "1e308", "100 ** 100", "100.0 ** 100"])
+ARITHMETIC = st.recursive(
+    NUMBERS,
+    lambda inner: st.builds(
+        "({} {} {})".format, inner, st.sampled_from("+ - * / **".split()), inner
+    ),
+)
+
+
+@given(ARITHMETIC)
+def test_any_arithmetic_can_be_summarized(text):
+    (call,) = summarize("a.py", f"f({text})").calls
+
+    argument = call.expression.positional[0]
+    assert argument is None or argument.tag == tags.CONSTANT
+
+
 def test_calls_know_the_conditions_around_them_in_their_statement():
     text = "a() if b else c()\nd and e() or f()\n[g() for h in i if not j < 1]"
     guards = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from gblock.project.reading.bindings import ANNOTATED, ASSIGNED, LOOPED, OPAQUE, PARAMETER, UNPACKED
@@ -440,16 +441,17 @@ def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | 
         return None
     if isinstance(one, bool) or isinstance(other, bool):
         return None
-    if isinstance(operator, ast.Mult):
-        return one * other
-    if isinstance(operator, ast.Add):
-        return one + other
-    if isinstance(operator, ast.Sub):
-        return one - other
-    if isinstance(operator, ast.Div) and other:
-        return one / other
-    if isinstance(operator, ast.Pow) and 0 <= other <= _LARGEST and abs(one) <= _LARGEST:
-        return one**other
+    with suppress(OverflowError):  # an integer and a float
+        if isinstance(operator, ast.Mult):
+            return one * other
+        if isinstance(operator, ast.Add):
+            return one + other
+        if isinstance(operator, ast.Sub):
+            return one - other
+        if isinstance(operator, ast.Div) and other:
+            return one / other
+        if isinstance(operator, ast.Pow) and 0 <= other <= _LARGEST and abs(one) <= _LARGEST:
+            return one**other
     return None
 
 
