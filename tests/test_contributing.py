@@ -343,7 +343,7 @@ def test_a_deployment_format(copy):
     folder = "gblock/project/processes/deployment"
     text = (ROOT / folder / "procfile.py").read_text(encoding="utf-8")
     tree.edit(f"{folder}/shopfile.py", lambda _: text.replace("Procfile", "Shopfile"))
-    line = '    Format("shopfile", r"shopfile"),\n'
+    line = '    DeploymentFormat("shopfile", r"shopfile"),\n'
     tree.put("gblock/project/processes/formats.py", r"(?<=FORMATS = \(\n)", line)
     tree.proven()
 
