@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from gblock.probing import verdict
+from gblock.probing import stacks, verdict
+from gblock.probing.record import CallSite
 from gblock.probing.verdict import Measured, Seen
 
 HALF_A_SECOND = Measured(
@@ -186,3 +187,36 @@ def test_every_measurement_has_a_class_and_a_process_that_was_stopped_keeps_no_g
             assert kind != "gc"
             if waits == 1 and late == 0.45:
                 assert "gil" not in (kind, verdict.overslept(measured))
+
+
+@pytest.mark.parametrize(
+    ("agreeing", "contrary", "is_proof"),
+    [
+        (0, 0, False),
+        (1, 0, False),  # once it may be the host
+        (4, 0, False),
+        (5, 0, True),
+        (5, 1, False),
+        (9, 1, True),
+        (18, 2, True),
+        (18, 3, False),
+        (0, 20, False),
+    ],
+)
+def test_only_indications_that_repeat_are_a_proof(agreeing, contrary, is_proof):
+    counted = verdict.Indications()
+    for answer in [True] * agreeing + [None] * 3 + [False] * contrary:
+        counted.add(answer)
+
+    assert is_proof is counted.is_proof
+
+
+def test_a_loop_of_short_calls_that_release_the_gil_is_never_a_long_call():
+    """The thread is seen inside the same call at each sample, and stops at the GIL mostly."""
+    spot = stacks.Spot(CallSite(), is_call=True)
+    spot.worked = 1.0
+    for sample in range(100):
+        spot.went_on.add(sample % 5 == 0)
+        spot.undisturbed.add(sample % 3 == 0)
+
+    assert 0.0 == spot.free

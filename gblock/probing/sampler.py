@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 import sys
 from bisect import bisect_left
-from typing import NamedTuple
 
 from gblock.probing import clocks, frames, kernel, patched, stacks, verdict
-from gblock.probing.clocks import Mark, perf_counter
+from gblock.probing.clocks import perf_counter
+from gblock.probing.counters import LATE, Counters
 from gblock.probing.frameless import Frameless
+from gblock.probing.incident import Incident
+from gblock.probing.sight import Sight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +28,8 @@ if TYPE_CHECKING:
     from gblock.probing.clocks import Collections
     from gblock.probing.record import Recorder
     from gblock.probing.settings import Settings
+    from gblock.probing.sight import Clocks
     from gblock.probing.stacks import Spot, Stack, UserCode
-
-    # Seconds: CPU time of the hub's thread, of all threads, and time of garbage collection.
-    Clocks = tuple[float, float, float]
 
 LAGS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 """Seconds: the upper bounds of the histogram of the hub's lag at each sample."""
@@ -37,18 +37,6 @@ _ERRORS = 10
 _TURNING = 8
 """Iterations that may follow a block at once, in addition to the usual number between two
 samples: after more, the loop cannot have been blocked all the time."""
-_COUNT_EVERY, _COUNT_IDLE = 0.1, 1.0
-"""Seconds between two readings of the kernel's counters of the hub's thread."""
-_LATE = 0.02
-"""Seconds: a sample that is later than this was delayed from outside."""
-_DELAYED = 0.002
-"""Seconds of delays after which the kernel's counters are read again."""
-_WAKES = 3
-"""The most times a thread gets a CPU in one wait: for its end, and by the loop."""
-_IN_A_ROW = 5
-"""Samples in a row at one call, with the GIL free and no other waiting thread in between."""
-_LONG_ENOUGH = 0.00003
-"""Seconds for which the sampler must hold the GIL to see that the thread runs without it."""
 _WORKED = 0.005
 """Seconds of CPU time; a loop that only wakes up needs less."""
 _POLLS = {
@@ -57,105 +45,6 @@ _POLLS = {
     "select": ("select", "pselect6"),
 }
 """The system call in which each of libev's backends waits; any other is a waiting callback."""
-
-
-class _Sight(NamedTuple):
-    """The data of one sample."""
-
-    now: float
-    wall: float
-    since: float
-    """The start of the previous sample."""
-    late: float
-    waits: int | None
-    """The waits of this thread since the previous sample, with its sleep; None if unknown."""
-    others_waits: int | None
-    """The same for all other threads of the process."""
-    stamp: float
-    """The loop's cached time."""
-    turn: int | None
-    turns: int
-    clocks: Clocks
-    frames: list[types.FrameType]
-    """The frames of the hub's thread, the innermost first, without gblock's own."""
-    stopped: float
-    """The part of the delay for which the process may have been stopped."""
-    is_idle: bool
-    is_turned: bool
-    has_company: bool
-
-    @property
-    def is_clean(self) -> bool:
-        """Return whether the GIL was free when this thread woke."""
-        return self.waits is not None and self.waits <= 1
-
-
-class _Count(NamedTuple):
-    """The kernel's counters of the hub's thread at one time."""
-
-    at: float
-    schedule: kernel.Schedule | None
-
-
-class _Incident:
-    """An iteration of the loop that lasts."""
-
-    def __init__(
-        self, began: float, before: Clocks, opened: float, base: _Count, *, in_poll: bool
-    ) -> None:
-        self.base = base
-        """The kernel's counters at the previous sample."""
-        self.began = began
-        self.cpu, self.process, self.collected = before
-        self.opened = opened
-        self.in_poll = in_poll
-        """True if the thread seems to wait for events; only the loop's answer decides."""
-        self.mark = Mark()
-        self.stacks: dict[object, Stack] = {}
-        self.last: Stack | None = None
-        self.spot: Spot | None = None
-        """The place of the thread at the last sample."""
-        self.was_clean = False
-        self.late = 0.0
-        self.waits: int | None = 0
-        """The waits of the sampler's thread during delays."""
-        self.others_waits: int | None = 0
-        """The same for all other threads of the process."""
-        self.stopped = 0.0
-        """The time for which the process may have been stopped."""
-        self.just_stopped = 0.0
-        """The same before the last sample alone."""
-        self.next_state = 0.0
-        self.asleep = 0
-        self.running = 0
-        self.syscall: str | None = None
-        self.progress = 0.0
-        self.first: kernel.Schedule | None = None
-        """The kernel's counters when the incident was opened."""
-        self.schedule: kernel.Schedule | None = None
-        """The same at the last sample."""
-        self.is_waiting = False
-        self.last_cpu = self.cpu
-        """The thread's CPU time at the last sample."""
-        self.has_company = True
-        self.asked = 0.0
-        """The thread's CPU time when the loop was asked."""
-        self.idle = 0.0
-
-    def delay(self, sight: _Sight) -> None:
-        """Count a delayed sample."""
-        self.late += sight.late
-        self.stopped += sight.stopped
-        self.just_stopped = sight.stopped
-        if sight.late > _LATE:
-            if self.waits is None or sight.waits is None:
-                self.waits = None
-            else:
-                self.waits += sight.waits
-            if self.others_waits is None or sight.others_waits is None:
-                self.others_waits = None
-            else:
-                self.others_waits += sight.others_waits
 
 
 class Sampler:
@@ -211,11 +100,7 @@ class Sampler:
         self._pace = self._period
         self._sleep = max(first, self._pace)
         self.pid = os.getpid()
-        self._kernel = kernel.Thread(self.native)
-        self._clock = clocks.clock_of(self.ident)
-        self._own: kernel.Thread | None = None  # set by the monitor thread
-        self._own_waiting: float | None = None
-        self._delayed = 0.0
+        self._counters = Counters(self.ident, self.native, now)
         self._left = now
         self._turn: int | None = None
         self._turns = 0.0
@@ -229,11 +114,10 @@ class Sampler:
         self._before = self._last
         self._polls = self._still = 0.0
         self._still_before = self._last
-        self._incident: _Incident | None = None
+        self._incident: Incident | None = None
         self._is_blind = False
         """True while no frame may be read; see `frames.of_thread`."""
         self._beat = now
-        self._count = _Count(now, self._kernel.schedule())
         self._state = "idle"
 
     def look(self, hub: Any) -> None:
@@ -257,9 +141,9 @@ class Sampler:
             self._left, self._sleep = perf_counter(), self._pace
             self._waits = clocks.waits()
             self._others_waits = _less(clocks.all_waits(), self._waits)
-            if self._left - self._since >= _LATE:
+            if self._left - self._since >= LATE:
                 # The delay happened in here and counts like a late sample, but its cause is gone.
-                self._left, self._waits = self._since + _LATE, None
+                self._left, self._waits = self._since + LATE, None
 
     def finish(self, *, is_over: bool = False) -> None:
         """Write unfinished blocks and the last heartbeat; runs at the end, in any thread.
@@ -321,21 +205,21 @@ class Sampler:
             self.busy += 1
             self.lags[bisect_left(LAGS, sight.now - self._began)] += 1
         self._turn, self._stamp, self._last = sight.turn, sight.stamp, sight.clocks
-        self._count_all(sight)
+        self._counters.read(sight, is_open=self._incident is not None)
         if self._incident is None:
             if sight.now - self._beat >= self.settings.heartbeat:
                 self._beat = sight.now
                 self._heartbeat()
                 self.lag = 0.0
 
-    def _sight(self, loop: Any) -> _Sight:
+    def _sight(self, loop: Any) -> Sight:
         """Read everything that changes on its own; nothing here releases the GIL."""
         now, wall = perf_counter(), clocks.wall()
         waits, all_waits = clocks.waits(), clocks.all_waits()
         own_waits = _less(waits, self._waits)
         since, self._since = self._since, now
         late = max(0.0, now - self._left - self._sleep)
-        queued = self._queued() if kernel.KEEPS_GIL and late > _LATE else None
+        queued = self._counters.queued() if kernel.KEEPS_GIL and late > LATE else None
         stamp: float = loop.now()
         turn = _turn(loop)
         times = self._clocks()
@@ -350,7 +234,7 @@ class Sampler:
         is_idle = is_idle or self._is_blind
         self.samples += 1
         self._state = "idle" if is_idle else "running"
-        return _Sight(
+        return Sight(
             now=now,
             wall=wall,
             since=since,
@@ -368,7 +252,7 @@ class Sampler:
             has_company=threads > 2 or self._is_blind,
         )
 
-    def _follow(self, sight: _Sight, hub: Any) -> float:
+    def _follow(self, sight: Sight, hub: Any) -> float:
         """Continue the open incident; return the seconds that nothing explains yet."""
         incident = self._incident
         if incident is None:
@@ -395,7 +279,7 @@ class Sampler:
                 self._close(incident, incident.idle, sight.clocks[0])
         return 0.0
 
-    def _begin_after(self, incident: _Incident, sight: _Sight) -> None:
+    def _begin_after(self, incident: Incident, sight: Sight) -> None:
         """Use the end of an incident as the earliest start of the next one."""
         if incident.in_poll:
             # Only the mark has woken the loop, so it waits for events again.
@@ -406,16 +290,16 @@ class Sampler:
             self._began = incident.mark.at
             self._before = (incident.mark.cpu, *sight.clocks[1:])
 
-    def _miss(self, sight: _Sight, unseen: float) -> None:
+    def _miss(self, sight: Sight, unseen: float) -> None:
         """Record a time without samples, if nothing that runs now explains it."""
         if unseen >= self._threshold and 0 <= sight.turns <= _TURNING + 2 * self._turns:
             explained = 0.0 if sight.is_idle else sight.now - self._pass(sight)
             if explained < unseen / 2:
                 self._overslept(unseen, sight)
-        elif sight.late < _LATE:
+        elif sight.late < LATE:
             self._turns = max(sight.turns, self._turns * 0.9)
 
-    def _at_rest(self, sight: _Sight, loop: Any) -> None:
+    def _at_rest(self, sight: Sight, loop: Any) -> None:
         """Handle a sample of a hub that seems to wait for events."""
         self._busy = False
         if not self._asks or self._incident is not None:
@@ -425,7 +309,7 @@ class Sampler:
         elif sight.stamp != self._polls and sight.now - self._still >= self._in_doubt:
             self._suspect(loop, sight.now)
 
-    def _at_work(self, sight: _Sight, hub: Any) -> None:
+    def _at_work(self, sight: Sight, hub: Any) -> None:
         """Handle a sample of a busy hub."""
         if not self._busy or sight.is_turned:
             self._began = self._pass(sight)
@@ -438,7 +322,9 @@ class Sampler:
             if elapsed < self._suspicious:
                 return
             is_new = True
-            incident = _Incident(self._began, self._before, sight.now, self._count, in_poll=False)
+            incident = Incident(
+                self._began, self._before, sight.now, self._counters.count, in_poll=False
+            )
             self._incident = incident
             incident.delay(sight)
             incident.has_company = sight.has_company
@@ -456,42 +342,27 @@ class Sampler:
         if is_new:
             incident.first = incident.schedule
 
-    def _count_all(self, sight: _Sight) -> None:
-        """Read how long this thread and the hub's have waited for a CPU.
-
-        If reading releases the GIL, the hub's activity meanwhile is not seen. In that case the
-        counters are read while the hub is idle, and the delays since are added.
-        """
-        self._delayed += sight.late
-        if self._own is None:
-            self._own = kernel.Thread(clocks.native_id())
-        if kernel.KEEPS_GIL or (sight.is_idle and self._delayed >= _DELAYED):
-            schedule = self._own.schedule()
-            self._own_waiting, self._delayed = None if schedule is None else schedule.waiting, 0.0
-        age = sight.now - self._count.at
-        is_due = self._incident is None and age >= (_COUNT_EVERY if sight.is_idle else _COUNT_IDLE)
-        if kernel.KEEPS_GIL or is_due:
-            self._count = _Count(sight.now, self._kernel.schedule())
-
     def _suspect(self, loop: Any, now: float) -> None:
         """Ask a loop that stands still to call back: it waits for events, or for a callback in C.
 
         A frame does not distinguish the two. The loop's time changes in neither, so one answer is
         valid until it does.
         """
-        incident = _Incident(self._still, self._still_before, now, self._count, in_poll=True)
-        incident.asked = clocks.read(self._clock)
+        incident = Incident(
+            self._still, self._still_before, now, self._counters.count, in_poll=True
+        )
+        incident.asked = self._counters.cpu()
         self._incident = incident
         loop.run_callback_threadsafe(incident.mark)
-        incident.first = self._kernel.schedule()
+        incident.first = self._counters.hub.schedule()
 
-    def _question(self, incident: _Incident, hub: Any, sight: _Sight) -> None:
+    def _question(self, incident: Incident, hub: Any, sight: Sight) -> None:
         """Find out why a loop that seems to wait for events does not call back."""
         now = sight.now
         if incident.last is None:
-            state = self._kernel.state()
+            state = self._counters.hub.state()
             if state in ("S", "D"):
-                name, _ = self._kernel.syscall()
+                name, _ = self._counters.hub.syscall()
                 # It may wait for the GIL, which is a futex, too, but never for long.
                 unclear = name is None or name == "futex"
                 if name in self._polls_by or (
@@ -502,7 +373,7 @@ class Sampler:
                 return  # it has no CPU
         self._watch(incident, self._frameless_stack(incident, hub, now - incident.began), sight)
 
-    def _frameless_stack(self, incident: _Incident, hub: Any, elapsed: float) -> Stack | None:
+    def _frameless_stack(self, incident: Incident, hub: Any, elapsed: float) -> Stack | None:
         """Return the C function that runs without a frame; naming it takes a millisecond."""
         stack = incident.stacks.get(incident.in_poll)
         if stack is None and elapsed >= self._threshold / 2:
@@ -517,7 +388,7 @@ class Sampler:
         return stack
 
     @staticmethod
-    def _pass(sight: _Sight) -> float:
+    def _pass(sight: Sight) -> float:
         """Return when the current iteration of the loop started."""
         # libev's time is the wall clock's, libuv's the monotonic clock's in milliseconds.
         age = sight.wall - sight.stamp
@@ -526,56 +397,15 @@ class Sampler:
         # Not before the last sample, unless that sample saw the same iteration.
         return min(sight.now, max(sight.now - age, sight.since))
 
-    def _watch(self, incident: _Incident, stack: Stack | None, sight: _Sight) -> None:
-        """Add the time since the last sample to what runs now, with its proofs."""
+    def _watch(self, incident: Incident, stack: Stack | None, sight: Sight) -> None:
+        """Add one sample to an incident, and write progress when it is due."""
         if stack is None:
             return
-        now = sight.now
-        since = incident.began if incident.last is None else max(self._left, incident.began)
-        gap = now - since
-        stack.add(gap)
-        spot = stack.now
-        if not sight.is_clean:
-            held = min(gap, self._held(sight))
-            spot.held += held
-            spot.busy += self._kept_busy(incident, sight) if held else 0.0
-        elif not spot.has_lasted:
-            spot.has_lasted = self._runs_without_gil(sight)
-        is_same, before, proven = incident.spot is spot, incident.schedule, gap
-        if incident.in_poll and incident.last is None:
-            # The callback started before the loop was asked.
-            is_same, before, proven = True, incident.first, now - incident.opened
-        # Only for a sleeping thread: asking the kernel releases the GIL.
-        ran = sight.clocks[0] - self._last[0]
-        asks = kernel.KEEPS_GIL or ran < gap / 2
-        schedule = self._kernel.schedule() if asks else None
-        incident.is_waiting = (
-            schedule is not None
-            and before is not None
-            and verdict.is_waiting(
-                proven,
-                schedule.ran - before.ran,
-                schedule.waiting - before.waiting,
-                schedule.turns - before.turns,
-                sys.getswitchinterval(),
-            )
-            and self._kernel.state() in ("S", "D")
-        )
-        if is_same and incident.is_waiting and (sight.is_clean or sight.late < _LATE):
-            spot.slept += max(0.0, proven - sight.stopped)
-        elif is_same and sight.is_clean and incident.was_clean:
-            spot.worked += proven
-            # A thread that needs the GIL would have waited for it during one of these samples.
-            spot.in_a_row = spot.in_a_row + 1 if sight.others_waits == 0 else 0
-            spot.has_lasted = spot.has_lasted or spot.in_a_row >= _IN_A_ROW
-        else:
-            spot.in_a_row = 0
-        incident.schedule, incident.last_cpu = schedule, sight.clocks[0]
-        incident.last, incident.spot, incident.was_clean = stack, spot, sight.is_clean
-        elapsed = now - incident.began
+        spot = incident.watch(stack, sight, self._counters, self._left, self._last[0])
+        elapsed = sight.now - incident.began
         if elapsed >= incident.next_state:
             incident.next_state = max(elapsed * 2, self._threshold)
-            if ran >= gap / 2:
+            if incident.is_working:
                 incident.running += 1
             elif not self._ask_kernel(incident, spot, elapsed):
                 return
@@ -584,39 +414,11 @@ class Sampler:
             sure = verdict.confidence("waits", elapsed, spot.seen)
             self.recorder.progress(elapsed, self.recorder.site(spot.site_of(sure)))
 
-    def _runs_without_gil(self, sight: _Sight) -> bool:
-        """Return whether the hub's thread runs while this one has held the GIL since the sample.
-
-        Then it is inside one C call that has released the GIL, and has been for that long.
-        """
-        elapsed = perf_counter() - sight.now
-        ran = clocks.read(self._clock) - sight.clocks[0]
-        return elapsed >= _LONG_ENOUGH and ran >= elapsed / 2
-
-    def _kept_busy(self, incident: _Incident, sight: _Sight) -> float:
-        """Return how long the hub's thread was at most on a CPU or in the run queue."""
-        ran = sight.clocks[0] - self._last[0]
-        now, base = self._kernel.schedule(), incident.schedule or incident.base.schedule
-        return ran + now.waiting - base.waiting if now is not None and base is not None else ran
-
-    def _held(self, sight: _Sight) -> float:
-        """Return how long the GIL is proven to have been held until this sample."""
-        if sight.late < _LATE:
-            return 0.0
-        return verdict.held(sight.late, sight.waits, self._queued(), sys.getswitchinterval())
-
-    def _queued(self) -> float | None:
-        """Return how long this thread waited for a CPU since the last sample, None if unknown."""
-        schedule = self._own.schedule() if self._own is not None else None
-        if schedule is None or self._own_waiting is None:
-            return None
-        return max(0.0, schedule.waiting - self._own_waiting - self._delayed)
-
-    def _ask_kernel(self, incident: _Incident, spot: Spot, elapsed: float) -> bool:
+    def _ask_kernel(self, incident: Incident, spot: Spot, elapsed: float) -> bool:
         """Read the state of the hub's thread; return whether the block still lasts."""
-        state = self._kernel.state()
+        state = self._counters.hub.state()
         is_asleep = state in ("S", "D")
-        name, pointer = self._kernel.syscall() if is_asleep else (None, 0)
+        name, pointer = self._counters.hub.syscall() if is_asleep else (None, 0)
         if incident.mark.at:
             return False  # asking the kernel releases the GIL, and the block ended meanwhile
         incident.asleep += is_asleep
@@ -627,16 +429,24 @@ class Sampler:
                 spot.site.native = kernel.native_modules(pointer)
         return True
 
-    def _close(self, incident: _Incident, end: float, cpu: float) -> None:
+    def _close(self, incident: Incident, end: float, cpu: float) -> None:
         if incident.in_poll and incident.last is None:
             incident.began = incident.opened  # before that it may have waited for events
         duration = end - incident.began
         self.lag = max(self.lag, duration)
         if duration < self._threshold:
             return
-        self._count_end(incident, end)
+        incident.end(end, self._counters, self._left)
         stack, spot = stacks.chosen(incident.stacks, duration)
-        measured = self._measured(incident, duration, cpu - incident.cpu, spot)
+        measured = incident.measured(
+            duration,
+            cpu - incident.cpu,
+            spot,
+            self._threshold,
+            self._counters,
+            left=self._left,
+            collected=self._collections.seconds,
+        )
         kind = verdict.kind(measured)
         if incident.in_poll and stack is None and kind == "waits":
             kind = "starved"
@@ -654,60 +464,10 @@ class Sampler:
             names=stacks.candidates(incident.stacks) if sure == verdict.NEAR else [],
         )
 
-    def _count_end(self, incident: _Incident, end: float) -> None:
-        """Add the time without samples at the end, for a thread that slept through it."""
-        before, spot = incident.schedule, incident.spot
-        schedule = self._kernel.schedule() if incident.is_waiting else None
-        if before is None or spot is None or schedule is None:
-            return
-        places = [each for stack in incident.stacks.values() for each in stack.spots.values()]
-        waited = incident.others_waits
-        if len(places) == 1 and waited is not None and waited <= _WAKES:
-            # Since the sample before the block, all other threads have waited once or twice.
-            ran = incident.last_cpu - incident.cpu
-            slept = end - incident.began - ran - incident.stopped
-            spot.slept = max(spot.slept, slept)
-        # It woke for the end of its wait, and the loop once or twice since.
-        if schedule.turns - before.turns <= _WAKES:
-            spot.slept += max(0.0, end - self._left - incident.just_stopped)
-
-    def _measured(
-        self, incident: _Incident, duration: float, cpu: float, spot: Spot | None
-    ) -> verdict.Measured:
-        now, base = self._kernel.schedule(), incident.base
-        first, since = base.schedule, base.at
-        if self._left - incident.opened >= self._threshold / 2 and incident.first is not None:
-            first, since = incident.first, incident.opened
-        share, queued = 0.0, 0.0
-        if now is not None and base.schedule is not None:
-            queued = now.waiting - base.schedule.waiting
-        if now is not None and first is not None:
-            share = (now.waiting - first.waiting) / max(perf_counter() - since, 0.001)
-        return verdict.Measured(
-            duration=duration,
-            threshold=self._threshold,
-            interval=sys.getswitchinterval(),
-            cpu=cpu,
-            others=clocks.process_time() - incident.process - cpu,
-            collected=self._collections.seconds - incident.collected,
-            late=incident.late,
-            waits=incident.waits,
-            asleep=incident.asleep,
-            running=incident.running,
-            in_poll=incident.in_poll,
-            is_named=spot is not None and spot.is_call and bool(spot.site.callable),
-            queued=queued,
-            queued_share=share,
-            others_waits=incident.others_waits,
-            kept=spot.held if spot is not None else 0.0,
-            slept=spot.slept if spot is not None else 0.0,
-            has_company=incident.has_company,
-        )
-
-    def _overslept(self, late: float, sight: _Sight) -> None:
+    def _overslept(self, late: float, sight: Sight) -> None:
         """Record that nothing of the process ran, or only another thread."""
         cpu, process, collected = (a - b for a, b in zip(sight.clocks, self._last, strict=True))
-        now, base = self._kernel.schedule(), self._count
+        now, base = self._counters.hub.schedule(), self._counters.count
         share = 0.0
         if now is not None and base.schedule is not None:
             waited = now.waiting - base.schedule.waiting
@@ -765,7 +525,7 @@ class Sampler:
         )
 
     def _clocks(self) -> Clocks:
-        return clocks.read(self._clock), clocks.process_time(), self._collections.seconds
+        return self._counters.cpu(), clocks.process_time(), self._collections.seconds
 
 
 def _told(error: BaseException) -> str:

@@ -37,14 +37,14 @@ class Spot:
     __slots__ = (
         "begins",
         "busy",
-        "has_lasted",
         "held",
-        "in_a_row",
         "is_call",
         "seconds",
         "site",
         "slept",
         "suspicion",
+        "undisturbed",
+        "went_on",
         "worked",
     )  # fmt: skip
 
@@ -59,10 +59,10 @@ class Spot:
         """The time for which the thread was proven to wait here."""
         self.worked = 0.0
         """The time for which it was seen here, in both samples with the GIL free."""
-        self.in_a_row = 0
-        """Samples in a row at this place, where it can only have run without the GIL."""
-        self.has_lasted = False
-        """True if it was seen to run here while another thread held the GIL."""
+        self.went_on = verdict.Indications()
+        """The samples at which it ran on here, or not, while the sampler held the GIL."""
+        self.undisturbed = verdict.Indications()
+        """The samples before which no thread waited for the GIL, or one did."""
         self.held = 0.0
         """The time for which the GIL was proven to be held until the thread was seen here."""
         self.busy = 0.0
@@ -71,7 +71,8 @@ class Spot:
     @property
     def free(self) -> float:
         """The time for which the thread was proven to be inside a call that released the GIL."""
-        return self.slept + (self.worked if self.has_lasted else 0.0)
+        has_lasted = self.went_on.is_proof or self.undisturbed.is_proof
+        return self.slept + (self.worked if has_lasted else 0.0)
 
     @property
     def seen(self) -> verdict.Seen:

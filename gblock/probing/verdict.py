@@ -21,10 +21,38 @@ _ASLEEP = 0.8
 _SLACK, _EXPLAINED, _LINE = 1.15, 0.6, 0.01
 """The factor by which a wait for the GIL exceeds a switch interval, the share of a time that waits
 must explain, and the seconds that a thread may spend in the run queue unnoticed."""
+_OFTEN, _AS_A_RULE = 5, 0.9
+"""The number of observations that prove something, and the share of them that must agree."""
 _STOP = 0.02
 """Seconds: a shorter delay of the sampler is not taken for a stop of the process."""
 _KNOWN = 8
 """Switch intervals: below this time the number of waits is not significant."""
+
+
+class Indications:
+    """Repeated signs of the same thing, none of which proves it alone.
+
+    A host that takes a CPU away at the wrong time makes a short call look like a long one, once.
+    """
+
+    __slots__ = ("agreeing", "contrary")
+
+    def __init__(self, agreeing: int = 0, contrary: int = 0) -> None:
+        """Start with so many for it, and against it."""
+        self.agreeing = agreeing
+        self.contrary = contrary
+
+    def add(self, agrees: bool | None) -> None:
+        """Count one; None says nothing."""
+        if agrees is not None:
+            self.agreeing += agrees
+            self.contrary += not agrees
+
+    @property
+    def is_proof(self) -> bool:
+        """Return whether there are enough, and nearly all agree."""
+        count = self.agreeing + self.contrary
+        return self.agreeing >= _OFTEN and self.agreeing >= _AS_A_RULE * count
 
 
 class Measured(NamedTuple):
