@@ -274,3 +274,21 @@ def test_a_call_that_returns_at_once_is_none_of_all_methods(symbol):
     found = BUILT_IN.lookup(symbol)
 
     assert all(symbol in map(BUILT_IN.canonical, blocker.symbols) for blocker in found)
+
+
+def test_a_pattern_of_a_base_says_which_methods_return_at_once():
+    library = Library(
+        distribution="shop",
+        bases={"google.cloud.dlp.DlpServiceClient": ("google.api_core.gapic_v1.Client",)},
+        immediate=(
+            "google.api_core.gapic_v1.Client.*_path",
+            "google.api_core.gapic_v1.Client.close",
+        ),
+    )
+    blocker = BUILT_IN.by_id["google-cloud-dlp-client"]
+    client, known = "google.cloud.dlp.DlpServiceClient", Catalog((blocker,), (library,))
+
+    assert known.lookup(f"{client}.inspect_content") == (blocker,)
+    assert known.lookup(f"{client}.path_of") == (blocker,)
+    assert known.lookup(f"{client}.dlp_job_path") == ()
+    assert known.lookup(f"{client}.close") == ()

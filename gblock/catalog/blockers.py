@@ -9,7 +9,7 @@ import msgspec
 from gblock.catalog.tables import Table
 from gblock.repairs import KINDS
 
-Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"]
+Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "switches", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 if TYPE_CHECKING:
@@ -172,6 +172,9 @@ class Blocker(Table, frozen=True):
     blocker's own if empty."""
     fix_unless: tuple[str, ...] = ()
     """Names that show, in the file of a call, that the fix would change more."""
+    common: bool = False
+    """True if its methods' names are common: a call on an object of unknown type is not counted as
+    unresolved."""
     serves: bool = False
     """True if its symbols make a handler of requests, are one or name a table of them: what blocks
     is each request that the handler serves."""

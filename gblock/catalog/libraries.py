@@ -49,6 +49,22 @@ class Construct(ClassArgument, frozen=True):
     """The keyword argument that holds the constructor's keyword arguments."""
 
 
+class PassedOn(ClassArgument, frozen=True):
+    """The result that a call makes of one of its arguments."""
+
+    gives: Literal[
+        "itself", "callable", "container", "elements", "factory", "field", "named", "promise",
+        "result", "results",
+    ] = "itself"  # fmt: skip
+    """``callable``: a function that calls it; ``container``: one that holds it; ``factory``: one
+    that returns it; ``elements``: an iterable of its elements; ``result``: what it returns when
+    called; ``results``: an iterable of that; ``promise``: an object whose ``get()`` returns that;
+    ``field``: the default of a class's field; ``named``: what the string names:
+    ``package.module:name``."""
+    factory: str | None = None
+    """The keyword argument that makes a field's default."""
+
+
 class Library(Table, frozen=True):
     """The meaning of a package's names, for packages whose source cannot be read."""
 
@@ -76,6 +92,8 @@ class Library(Table, frozen=True):
     """Classes whose subclasses name a model in ``Meta.model``: forms and serializers."""
     constructs: dict[str, Construct] = msgspec.field(default_factory=dict)
     """Calls that make objects of a class, later and with arguments that they are given."""
+    passes: dict[str, PassedOn] = msgspec.field(default_factory=dict)
+    """Calls whose result is made of an argument."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
     readiness: tuple[str, ...] = ()

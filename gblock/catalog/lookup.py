@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from gblock.catalog.libraries import (
     Library,
     Modelled,
     Offload,
+    PassedOn,
     Variant,
 )
 from gblock.catalog.patching import Import, Original, Waiter
@@ -177,6 +179,23 @@ class Catalog:
         }
 
     @cached_property
+    def _passes(self) -> dict[str, PassedOn]:
+        return {
+            self.canonical(symbol): one
+            for library in self.libraries
+            for symbol, one in library.passes.items()
+        }
+
+    def passed_on(self, symbol: str) -> PassedOn | None:
+        """Return what a call of a function or method makes of an argument, if anything."""
+        found = self._passes.get(symbol)
+        if found is None and self._passes:
+            owner, _, name = symbol.rpartition(".")
+            bases = self.lineage(owner)
+            found = next(filter(None, (self._passes.get(f"{b}.{name}") for b in bases)), None)
+        return found
+
+    @cached_property
     def attributes(self) -> dict[str, str]:
         """The type of each instance attribute."""
         return self._merged("attributes")
@@ -277,14 +296,33 @@ class Catalog:
         if found:
             return found
         owner, _, name = symbol.rpartition(".")
-        for base in self.lineage(owner):
+        lineage = self.lineage(owner)
+        for base in lineage:
             method = f"{base}.{name}"
             if method in self.immediate and method not in self.by_symbol:
                 return ()
-            found = self.by_symbol.get(method) or self.by_symbol.get(f"{base}.*")
+            found = self.by_symbol.get(method)
+            if not found and not self._is_spared(lineage, name):
+                found = self.by_symbol.get(f"{base}.*")
             if found:
                 return found
         return self._lookup_whole(symbol) if self._whole else ()
+
+    def _is_spared(self, lineage: Iterable[str], name: str) -> bool:
+        """Return whether a class or a base of it says that a method returns at once."""
+        return any(
+            fnmatchcase(name, pattern)
+            for base in lineage
+            for pattern in self._immediate_methods.get(base, ())
+        )
+
+    @cached_property
+    def _immediate_methods(self) -> dict[str, list[str]]:
+        """Methods that return at once, or patterns of them such as ``*_path``, by class."""
+        found: dict[str, list[str]] = {}
+        for owner, _, name in (symbol.rpartition(".") for symbol in self.immediate):
+            found.setdefault(owner, []).append(name)
+        return found
 
     @cached_property
     def _whole(self) -> dict[str, tuple[Blocker, ...]]:
