@@ -23,7 +23,8 @@ ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry", "wait
 _SHOWN = frozenset({"belief"})
 """Kinds that only pages show: no check depends on them."""
 _NAMED = ("blocker", "driver")
-_PASSING = (b"\n[library.constructs]", b"\nchosen = ")
+_PASSES = b"\n[library.passes]"
+_PASSING = (b"\n[library.constructs]", b"\nchosen = ", _PASSES)
 """The keys of a library that has no blockers and matters for those of other packages."""
 _PAIR = r"""(?:"([^"]*)"|([\w-]+))\s*=\s*(\[[^\]]*\]|"[^"]*")"""
 """A quoted or bare key, and a string or a list of strings."""
@@ -71,6 +72,11 @@ class Chunk:
     def passes_on(self) -> bool:
         """Return whether a library makes objects of classes that it is given, of any package."""
         return self.kind == "library" and any(key in self._block for key in _PASSING)
+
+    @property
+    def shares_nothing(self) -> bool:
+        """Return whether a library's block is about functions of unrelated packages."""
+        return _PASSES in self._block
 
     @property
     def unpatched(self) -> bool:
@@ -168,14 +174,19 @@ class Outline:
         """
         shared = set(roots)
         for chunk in self.chunks:
-            if chunk.kind == "library" and chunk.roots & roots:
+            if chunk.kind == "library" and chunk.roots & roots and not chunk.shares_nothing:
                 shared |= chunk.roots
         left_out = ON_DEMAND | _SHOWN
+        # Objects of blockers are kept by frameworks that have no blocker, such as Flask.
+        blocking = {
+            root for chunk in self.chunks if chunk.kind == "blocker" for root in chunk.roots
+        }
         return [
             chunk
             for chunk in self.chunks
             if chunk.kind in _ALWAYS
             or chunk.passes_on
+            or (chunk.kind == "library" and chunk.roots.isdisjoint(blocking))
             or (
                 chunk.kind not in left_out
                 and chunk.roots & shared

@@ -10,7 +10,7 @@ from gblock import catalog, rules
 from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
-from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, REQUEST, STARTUP, Contexts
+from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, STARTUP, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites, Unresolved
@@ -48,6 +48,8 @@ _SUNDRY = frozenset({"os", "builtins"})
 """Modules of the standard library whose functions have nothing to do with one another."""
 _LARGE = 20
 """Modules: in a project of as many, a function that nothing names is taken for unused."""
+_LASTING = ("spawns", "switches")
+"""Kinds of blockers whose effect outlasts the call."""
 _FUNCTIONS = 200
 """At most this many functions with queries are searched for their contexts."""
 
@@ -228,11 +230,12 @@ class Inspection:
             return self._with_calls(diagnostic, candidate) if candidate.calls else diagnostic
         if self._serves(diagnostic):
             way = (Related(diagnostic.filename, diagnostic.location, "request"),)
-            return diagnostic._replace(context=REQUEST, path=way, paths=(way,) * self._show_paths)
+            context = self._contexts.of_handler(candidate.place.path)
+            return diagnostic._replace(context=context, path=way, paths=(way,) * self._show_paths)
         reached = self._contexts.of(candidate.place, candidate.files)
         severity = diagnostic.severity
-        if reached.context == STARTUP and self._is_of_kind(diagnostic, "spawns"):
-            pass  # what it starts runs beside every request
+        if reached.context == STARTUP and self._is_of_kind(diagnostic, *_LASTING):
+            pass  # what it starts, or switches on, is there in every request
         elif (
             reached.context in NOTED
             or self._is_unused(reached)
@@ -303,6 +306,11 @@ class Inspection:
             for process in self.processes.all()
         )
 
+    @cached_property
+    def _is_served(self) -> bool:
+        """True if something starts a server of the project whose application is known."""
+        return any(p.is_deployed and p.is_known_server for p in self.processes.all())
+
     def _is_computing(self, diagnostic: Diagnostic, reached: Reached) -> bool:
         """Return whether a call computes where no request or greenlet is known to make it.
 
@@ -315,17 +323,18 @@ class Inspection:
         if self._is_of_kind(diagnostic, "costly"):
             return not reached.is_proven
         is_unknown = reached.context not in PROVEN
-        return is_unknown and self._is_of_kind(diagnostic, "cpu") and self._is_deployed
+        is_started = self._is_deployed or self._is_served
+        return is_unknown and self._is_of_kind(diagnostic, "cpu") and is_started
 
     def _serves(self, diagnostic: Diagnostic) -> bool:
         """Return whether a diagnostic is about a handler, which runs in a request."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
         return blocker is not None and blocker.serves
 
-    def _is_of_kind(self, diagnostic: Diagnostic, kind: str) -> bool:
-        """Return whether a diagnostic is about a blocker of a kind."""
+    def _is_of_kind(self, diagnostic: Diagnostic, *kinds: str) -> bool:
+        """Return whether a diagnostic is about a blocker of one of some kinds."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        return blocker is not None and blocker.kind == kind
+        return blocker is not None and blocker.kind in kinds
 
     def _cause(self, diagnostic: Diagnostic) -> str:
         """Return the cause that one change fixes: a missing recipe, or a package in one file."""
@@ -478,7 +487,7 @@ class Inspection:
         unresolved = self._sites.unresolved[before:]
         if unresolved:
             self._unresolved[path] = [_unresolved(call) for call in unresolved]
-        if summary is None or not any(finder.can_be_reported(s, summary) for s in sites):
+        if not any(finder.can_be_reported(s, summary) for s in sites):
             return []
         return sites
 
@@ -490,7 +499,7 @@ class Inspection:
         from gblock.source import Source
 
         summary, text = self.modules.summary(path), self.modules.text(path)
-        if summary is None or text is None:
+        if text is None or not self.modules.parses(path):
             return []
         if self._rules is None:
             self._rules = [r for r in rules.load_call_rules() if self.selection.runs(r)]

@@ -370,7 +370,7 @@ class Plan:
             problems[path] = _too_large(data)
             return False
         with Looking(path):
-            return self._modules.summary(path) is not None
+            return self._modules.parses(path)
 
     def _checked(self, dropped: list[str], marked: set[str], known: frozenset[str]) -> Dropped:
         """Check the dropped files for comments and, as far as that is cheap, for syntax errors.

@@ -233,8 +233,7 @@ class _Reached:
         """Return the functions that reach a blocker, the shortest paths first."""
         ways: dict[Function, _BlockerPath] = {}
         for path in self._chosen:
-            summary = self._modules.summary(path)
-            for site in self._sites.of(path, self._triage.names(path)) if summary else ():
+            for site in self._sites.of(path, self._triage.names(path)):
                 function = self._enclosing(path, site.call.scope)
                 found = self._reported(site)
                 if function is not None and found is not None:
@@ -284,7 +283,7 @@ class _Reached:
     def _enclosing(self, path: str, scope: int) -> Function | None:
         """Return the function around a call: None for a module, a lambda or a coroutine."""
         summary = self._modules.summary(path)
-        while summary is not None and scope > 0:
+        while scope > 0:
             one = summary.scopes[scope]
             if one.kind == "function":
                 is_inner = summary.scopes[one.parent].kind not in ("module", "class")
@@ -306,7 +305,7 @@ class _Reached:
         mentioning = self._modules.mentioning
         for path in sorted({file for name in names for file in mentioning(name, whole=True)}):
             summary = self._modules.summary(path)
-            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+            for index, scope in enumerate(summary.scopes):
                 if scope.kind == "function" and scope.returns and not scope.name.startswith("__"):
                     made = self._inference.results.result(v.function(path, index))
                     found = {classes.get((one[1], one[2])) for one in made if one.kind == v.OBJECT}

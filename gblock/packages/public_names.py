@@ -96,7 +96,7 @@ class PublicNames:
     def _bound(self, path: str, name: str, function: Function) -> list[str]:
         """Return the names that a module binds to a function or class of another."""
         summary = self._modules.summary(path)
-        bindings = summary.scopes[0].bindings if summary is not None else {}
+        bindings = summary.scopes[0].bindings
         names = [
             bound
             for bound, ones in bindings.items()
@@ -126,7 +126,6 @@ class PublicNames:
 
     def _scope(self, function: Function) -> Scope:
         summary = self._modules.summary(function[0])
-        assert summary is not None
         return summary.scopes[function[1]]
 
 

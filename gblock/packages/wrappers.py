@@ -182,7 +182,7 @@ class _Graph:
         """Store the native function of each function of a stub."""
         by_symbol = {found.symbol: found for found in module.methods}
         summary = self._modules.summary(path)
-        for index, scope in enumerate(summary.scopes if summary is not None else ()):
+        for index, scope in enumerate(summary.scopes):
             if scope.kind == "class":
                 self._types.setdefault(scope.name, []).append(v.ScopeValue(v.CLASS, path, index))
             elif scope.kind == "function":
@@ -193,9 +193,8 @@ class _Graph:
     def wrappers(self) -> list[Wrapper]:
         """Return all functions that reach a native method, and classes that inherit one."""
         calls: dict[_Function, list[_Function]] = {}
-        for path in list(self._modules.files):
-            summary = self._modules.summary(path) if path not in self._stubs else None
-            for call in summary.calls if summary is not None else ():
+        for path in [path for path in self._modules.files if path not in self._stubs]:
+            for call in self._modules.summary(path).calls:
                 caller = self._enclosing(path, call.scope)
                 if caller is not None:
                     for callee in self._callees(call, Place(path, call.scope, call.path)):
@@ -257,7 +256,7 @@ class _Graph:
         """Return a method of a class, its own or inherited."""
         for base in self._ancestry(owner.path, owner.scope):
             summary = self._modules.summary(base.path)
-            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+            for index, scope in enumerate(summary.scopes):
                 if scope.parent == base.scope and scope.kind == "function" and scope.name == name:
                     return [(base.path, index)]
         return []
@@ -277,8 +276,6 @@ class _Graph:
         A package that selects its compiled part at import time uses a table of names.
         """
         summary = self._modules.summary(owner.path)
-        if summary is None:
-            return []
         scope = summary.scopes[owner.scope]
         place = Place(owner.path, scope.parent, scope.path)
         found: list[v.ScopeValue] = []
@@ -296,7 +293,7 @@ class _Graph:
         """Return the bases, known only by name, of the class around a place."""
         summary = self._modules.summary(place.path)
         scope = place.scope
-        while summary is not None and scope > 0:
+        while scope > 0:
             if summary.scopes[scope].kind == "class":
                 return self._named_bases(v.ScopeValue(v.CLASS, place.path, scope))
             scope = summary.scopes[scope].parent
@@ -307,7 +304,6 @@ class _Graph:
     def _enclosing(self, path: str, scope: int) -> _Function | None:
         """Return the function that a scope belongs to; nested functions count as run by it."""
         summary = self._modules.summary(path)
-        assert summary is not None
         found = None
         while scope > 0:
             one = summary.scopes[scope]
@@ -320,7 +316,6 @@ class _Graph:
 
     def _names(self, path: str, scope: int) -> list[str]:
         summary = self._modules.summary(path)
-        assert summary is not None
         names: list[str] = []
         while scope > 0:
             names.insert(0, summary.scopes[scope].name)
@@ -339,8 +334,9 @@ class _Graph:
         """Yield the methods that classes of the package inherit."""
         by_class = self._methods(ways)
         for path in self._modules.files:
-            summary = self._modules.summary(path) if path not in self._stubs else None
-            for index, scope in enumerate(summary.scopes if summary is not None else ()):
+            if path in self._stubs:
+                continue
+            for index, scope in enumerate(self._modules.summary(path).scopes):
                 if scope.kind == "class" and scope.bases:
                     own = self._symbol((path, index))
                     order = self._ancestry(path, index)
@@ -350,10 +346,9 @@ class _Graph:
         """Yield the functions that a package imports from its modules and exports."""
         by_class = self._methods(ways)
         for path in self._modules.files:
-            is_package = os.path.basename(path) == "__init__.py" and path not in self._stubs
-            summary = self._modules.summary(path) if is_package else None
-            bindings = summary.scopes[0].bindings if summary is not None else {}
-            for name, bound in bindings.items():
+            if os.path.basename(path) != "__init__.py" or path in self._stubs:
+                continue
+            for name, bound in self._modules.summary(path).scopes[0].bindings.items():
                 if not any(one.kind == kinds.IMPORTED for one in bound):
                     continue
                 own = f"{self._symbol((path, 0))}.{name}"
@@ -373,7 +368,6 @@ class _Graph:
             if function[1] == _LOADED:
                 continue
             summary = self._modules.summary(function[0])
-            assert summary is not None
             scope = summary.scopes[function[1]]
             if summary.scopes[scope.parent].kind == "class":
                 found.setdefault((function[0], scope.parent), []).append((scope.name, function))
@@ -393,7 +387,7 @@ class _Graph:
                 if name not in bound:
                     yield self._wrapper(f"{own}.{name}", function, ways)
             inner = self._modules.summary(base.path)
-            bound |= set(inner.scopes[base.scope].bindings) if inner is not None else set()
+            bound |= set(inner.scopes[base.scope].bindings)
 
     def _wrapper(
         self, symbol: str, function: _Function, ways: Mapping[_Function, _NativePath]

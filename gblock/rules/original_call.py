@@ -116,10 +116,10 @@ class OriginalCall(ProcessRule):
         if unpatched is None or not marked:
             return
         near = set(marked).union(*map(processes.graph.leading_to, marked))
-        for path, sites in unpatched.originals([path for path in paths if path in near]).items():
-            if processes.only_without_gevent(path):
+        for path in paths:
+            if path not in near or processes.only_without_gevent(path):
                 continue
-            for site in sites:
+            for site in unpatched.originals(path):
                 code, span = written(modules.data(path), site)
                 yield Remark(
                     path, span, CalledOriginal(code, site.found[0]), site.call.statement, site.place

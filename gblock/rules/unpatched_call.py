@@ -210,7 +210,7 @@ def _is_meant(process: Process, path: str, site: Site, processes: Processes) -> 
     second time in the code that the process can run.
     """
     summary = processes.modules.summary(path)
-    if summary is None or processes.is_casual(process):
+    if processes.is_casual(process):
         return False
     scope, name = site.call.scope, b""
     while scope > 0:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from gblock.project.calls.dispatch import Dispatch, Dispatched
 from gblock.project.calls.keeping import Keeping
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
-from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import Expr, last_name, without_arguments
+from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _FILES = 12
@@ -32,7 +32,6 @@ _COMPOSED = re.compile(
     rb"""getattr\(\s*(?:self|cls)\s*,\s*[fF]?["']([A-Za-z]\w*_)(?:["']\s*(?:[+%]|\.format)|\{|%s)"""
 )
 """``getattr(self, "on_" + name)``, with the beginning of the names."""
-_PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
 """Patterns of reads of an attribute, and of assignments to it."""
 _MAKING = frozenset(
@@ -68,6 +67,10 @@ class Caller(NamedTuple):
     """True if inferred; if not, only the names match."""
     is_exact: bool = False
     """True if inferred to run this very function, and not only a method that it overrides."""
+    expression: CallExpr | None = None
+    """The call, if it is one."""
+    only: Dispatched | None = None
+    """The calls of the caller that lead on, if not all do."""
     is_lasting: bool = False
     """True if an object is made here whose method runs whenever something uses the object."""
 
@@ -83,7 +86,7 @@ class Callers:
         self.inference = inference
         self.modules = inference.modules
         self.keeping = Keeping(inference)
-        self._protocols: dict[str, list[dict[str, int]]] = {}
+        self.dispatch = Dispatch(inference)
         self._found: dict[tuple[str, int], list[Caller]] = {}
 
     def of(self, path: str, index: int) -> list[Caller]:
@@ -92,7 +95,7 @@ class Callers:
         found = self._found.get(key)
         if found is None:
             summary = self.modules.summary(path)
-            found = self._find(summary, index) if summary is not None else []
+            found = self._find(summary, index)
             self._found[key] = found
         return found
 
@@ -123,11 +126,13 @@ class Callers:
         """Return the calls of a function that a container keeps: ``TABLE[name]()``."""
         words = self.keeping.containers(summary, index)
         calls = self.keeping.callers(words, summary.filename, index) if words else ()
-        return [
-            Caller(path, call.scope, call.path, call.row, is_certain=True, is_exact=True)
-            for path, call in islice(calls, _EDGES)
-            if path != summary.filename or not _is_inside(summary, call.scope, index)
-        ]
+        found = []
+        for path, call in islice(calls, _EDGES):
+            if path != summary.filename or not _is_inside(summary, call.scope, index):
+                taken, place = call.expression.callee, Place(path, call.scope, call.path)
+                only = self.dispatch.of((summary.filename, index), taken, place)
+                found.append(Caller(path, call.scope, call.path, call.row, True, True, only=only))
+        return found
 
     def _of_special(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the callers of a special method, such as ``__init__`` or ``__enter__``.
@@ -160,7 +165,7 @@ class Callers:
         found: list[Caller] = []
         for path in self.keeping.naming_objects(summary, scope.parent):
             other = self.modules.summary(path)
-            for call in other.calls if other is not None else ():
+            for call in other.calls:
                 place = Place(path, call.scope, call.path)
                 if not any(
                     (v.CLASS, value.path, value.scope) in targets
@@ -181,55 +186,9 @@ class Callers:
 
         A call through a base class may run it.
         """
-        scope = summary.scopes[index]
         found: set[_Target] = {(v.FUNCTION, summary.filename, index)}
-        for value in self.inference.classes.ancestry(summary.filename, scope.parent)[1:]:
-            if value.kind == v.CLASS:
-                base = self.modules.summary(value.path)
-                for binding in (
-                    base.scopes[value.scope].bindings.get(scope.name, ()) if base else ()
-                ):
-                    if binding.kind == kinds.DEFINED:
-                        found.add((v.FUNCTION, value.path, binding.value))
-        if scope.name[:1] != "_":
-            found |= self._of_protocols(summary, scope.parent, scope.name)
-        return found
-
-    def _of_protocols(self, summary: ModuleSummary, index: int, name: str) -> set[_Target]:
-        """Return the methods of a name in the protocols that a class fulfils without naming them.
-
-        A protocol is a base of no class: an object fits if it has all the methods.
-        """
-        found: set[_Target] = set()
-        made = v.ScopeValue(v.OBJECT, summary.filename, index)
-        for path in self.modules.mentioning("Protocol", whole=True)[: 2 * _FILES]:
-            for methods in self._protocols_in(path):
-                if name in methods and all(
-                    self.inference.classes.attribute(made, one) for one in methods
-                ):
-                    found.add((v.FUNCTION, path, methods[name]))
-        return found
-
-    def _protocols_in(self, path: str) -> list[dict[str, int]]:
-        """Return the protocols of a module: for each its methods, with their scopes."""
-        found = self._protocols.get(path)
-        if found is None:
-            found = self._protocols[path] = []
-            summary = self.modules.summary(path)
-            for index, scope in enumerate(summary.scopes if summary is not None else ()):
-                if scope.kind == "class" and any(
-                    base.kind == v.EXTERNAL and base.symbol in _PROTOCOLS
-                    for base in self.inference.classes.bases(path, index)
-                ):
-                    methods = {
-                        name: binding.value
-                        for name, bindings in scope.bindings.items()
-                        for binding in bindings
-                        if binding.kind == kinds.DEFINED
-                    }
-                    if methods:
-                        found.append(methods)
-        return found
+        overridden = self.inference.protocols.overridden(summary.filename, index)
+        return found | {(v.FUNCTION, *one) for one in overridden}
 
     def _calls(
         self,
@@ -273,7 +232,17 @@ class Callers:
                 if path == summary.filename and _is_inside(summary, call.scope, recursing):
                     continue
                 is_exact = own in meant
-                found.append(Caller(path, call.scope, call.path, call.row, is_certain, is_exact))
+                found.append(
+                    Caller(
+                        path,
+                        call.scope,
+                        call.path,
+                        call.row,
+                        is_certain,
+                        is_exact,
+                        expression=call.expression,
+                    )
+                )
                 if len(found) >= _EDGES:
                     return found
         return found
@@ -292,10 +261,10 @@ class Callers:
         for path in files if len(files) <= _FILES else [summary.filename]:
             reader = self.modules.summary(path)
             data = self.modules.data(path)
-            proven = self._reading(reader, summary, index) if how == _READ and reader else set()
+            proven = self._reading(reader, summary, index) if how == _READ else set()
             for match in pattern.finditer(data):
                 row = data.count(b"\n", 0, match.start()) + 1
-                inner = _scope_at(reader, row) if reader is not None else 0
+                inner = _scope_at(reader, row)
                 if (path, inner) != (summary.filename, index):
                     found.append(Caller(path, inner, (), row, is_certain=row in proven))
                 if len(found) >= _EDGES:
@@ -339,7 +308,7 @@ class Callers:
                     continue
                 reader = self.modules.summary(path)
                 row = data.count(b"\n", 0, match.start()) + 1
-                inner = _scope_at(reader, row) if reader is not None else 0
+                inner = _scope_at(reader, row)
                 if (path, inner) != (summary.filename, index):
                     found.append(Caller(path, inner, (), row, is_certain=True))
         return found
@@ -362,7 +331,7 @@ class Callers:
         target = (v.FUNCTION, summary.filename, outer)
         for path in self._naming(summary.filename, decorator.name)[: _FILES + 1]:
             other = self.modules.summary(path)
-            for number, one in enumerate(other.scopes if other is not None else ()):
+            for number, one in enumerate(other.scopes):
                 place = Place(path, one.parent, one.path)
                 for written in one.decorators:
                     callee = without_arguments(written)

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gblock.diagnostics import CONTEXTS
-from gblock.project.calls.callers import Callers
+from gblock.project.calls.callers import Caller, Callers
+from gblock.project.calls.dispatch import Dispatched
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Offloading
 from gblock.project.names import values as v
@@ -123,6 +124,8 @@ class _Node(NamedTuple):
     beside: bool
     """True if other greenlets may run at the time of the call even at start-up: a ``while`` loop
     repeats it, or greenlets were started before, in any function of the path so far."""
+    only: Dispatched | None = None
+    """The calls of the function that lead on, if not all do."""
     is_kept: bool = False
     """True if a function is followed that this one defines and that something runs later."""
     is_lasting: bool = False
@@ -184,15 +187,13 @@ class Contexts:
 
     def _search(self, place: Place) -> Reached:
         summary = self.modules.summary(place.path)
-        if summary is None:
-            return Reached(UNKNOWN, ())
         with self.inference.budget.limited(_FILES_READ):
             ways = self._ways(summary, place)
         if any(way.context not in (UNKNOWN, NATIVE) for way in ways):
             # A plain function without callers is dead, or is called from outside.
             ways = [way for way in ways if not way.is_dead]
         order = {context: number for number, context in enumerate(CONTEXTS)}
-        ways = [self._not_of_tests(way) for way in ways]
+        ways = [self._not_elsewhere(self._not_of_tests(way)) for way in ways]
         ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
         if not ways:
             return Reached(UNKNOWN, ())
@@ -202,6 +203,17 @@ class Contexts:
         """Return a way, in the context of tests where nothing else is known to import its file."""
         if way.context == UNKNOWN and way.steps and self._is_of_tests(way.steps[0].path):
             return way._replace(context=TEST, is_dead=False)
+        return way
+
+    def _not_elsewhere(self, way: Way) -> Way:
+        """Return a way, in the context of another process if one without gevent makes a step."""
+        processes = self._processes
+        if processes is None or not processes.has_gevent:
+            return way
+        if way.context in IDLE or way.context == NATIVE:
+            return way
+        if any(processes.only_without_gevent(path) for path in {step.path for step in way.steps}):
+            return way._replace(context=OTHER)
         return way
 
     def _is_of_tests(self, path: str) -> bool:
@@ -228,7 +240,8 @@ class Contexts:
         """Return every path to a place, found breadth first."""
         index = _function_around(summary, place.scope)
         first = _Node(place.path, index, place.at, (), True, False)
-        queue, seen = deque([first]), {(place.path, index)}
+        queue = deque([first])
+        seen: set[tuple[str, int, Dispatched | None]] = {(place.path, index, None)}
         ways: list[Way] = []
         while queue and len(seen) < _NODES:
             node = queue.popleft()
@@ -241,7 +254,7 @@ class Contexts:
                     is_kept=caller.is_kept or node.is_kept,
                     is_lasting=caller.is_lasting or node.is_lasting,
                 )
-                key = (caller.path, caller.scope)
+                key = (caller.path, caller.scope, caller.only)
                 if key not in seen:
                     seen.add(key)
                     queue.append(caller)
@@ -250,8 +263,6 @@ class Contexts:
     def _expanded(self, node: _Node) -> tuple[list[Way], list[_Node]]:
         """Return the paths that begin in a function, and the places that run it."""
         summary = self.modules.summary(node.path)
-        if summary is None:
-            return [], []
         beside = node.beside or self._runs_beside(summary, node.scope, node.at)
         if node.scope == 0:
             return list(self._from_module(summary, node, beside)), []
@@ -268,8 +279,9 @@ class Contexts:
         callers, handed = self._callers.of(node.path, node.scope), False
         more = [
             _Node(c.path, self._function(c.path, c.scope), c.at, steps,
-                  node.is_certain and c.is_certain, beside, is_lasting=c.is_lasting)
+                  node.is_certain and c.is_certain, beside, c.only, is_lasting=c.is_lasting)
             for c in callers
+            if node.only is None or self._is_allowed(node.only, c)
         ]  # fmt: skip
         for way, onward in self._handed(node, here, beside):
             handed = True
@@ -277,12 +289,47 @@ class Contexts:
                 ways.append(way)
             if onward is not None:
                 more.append(onward)
+        if node.only is not None and callers and not more:
+            return ways, []  # all calls select something else
         if not ways and not more and not handed:
             if summary.scopes[scope.parent].kind == "function":
                 more.append(self._defining(summary, node, steps))
             else:
                 ways.append(self._nothing_found(summary, node, here, beside))
         return ways, more
+
+    def _is_allowed(self, only: Dispatched, caller: Caller) -> bool:
+        place = Place(caller.path, caller.scope, caller.at)
+        return caller.expression is None or only.allows(caller.expression, place, self.inference)
+
+    def _is_field(self, call: Call, place: Place) -> bool:
+        """Return whether a call describes a field: what it takes runs where an object is made."""
+        summary = self.modules.summary(place.path)
+        if summary.scopes[place.scope].kind != "class":
+            return False
+        catalog = self.inference.catalog
+        return any(
+            (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
+            for symbol in self.inference.callee_symbols(call.expression.callee, place)
+        )
+
+    def _is_dispatched(self, only: Dispatched, place: Place) -> bool:
+        """Return whether some call of the function around a place selects the handler."""
+        callers = self._callers.of(place.path, self._function(place.path, place.scope))
+        return not callers or any(self._is_allowed(only, one) for one in callers)
+
+    def _kept_handovers(self, node: _Node) -> Iterator[tuple[Call, Place, int]]:
+        """Yield the calls that hand over what a container keeps: ``spawn(handler, event)``."""
+        summary, keeping = self.modules.summary(node.path), self._callers.keeping
+        words = keeping.containers(summary, node.scope)
+        if words:
+            yield from keeping.handovers(words, node.path, node.scope, self._handing)
+
+    @cached_property
+    def _handing(self) -> frozenset[str]:
+        """The last names of the functions of the catalog that run what they are given."""
+        found = self.inference.catalog.offload_by_symbol
+        return frozenset(symbol.rpartition(".")[2] for symbol in found)
 
     def _runs_beside(self, summary: ModuleSummary, scope: int, at: Path) -> bool:
         """Return whether a loop repeats a statement, or greenlets were started before it."""
@@ -316,15 +363,33 @@ class Contexts:
         return self._started[key]
 
     def _function(self, path: str, scope: int) -> int:
-        summary = self.modules.summary(path)
-        return _function_around(summary, scope) if summary is not None else 0
+        return _function_around(self.modules.summary(path), scope)
 
     def _handed(
         self, node: _Node, here: Step, beside: bool
     ) -> Iterator[tuple[Way | None, _Node | None]]:
         """Yield the contexts of a function that is handed over, or the callers that do so."""
-        calling = self.inference.calling
-        for call, place, position in calling.handovers(node.path, node.scope):
+        named = self.inference.calling.handovers(node.path, node.scope)
+        places = {(place, position) for _, place, position in named}
+        kept = [one for one in self._kept_handovers(node) if one[1:] not in places]
+        for call, place, number in kept:
+            handover = self._offloading.handover(call, place)
+            taken = call.expression.positional[number]
+            if handover is None or handover.argument is not taken:
+                continue
+            only = self._callers.dispatch.of((node.path, node.scope), taken, place)
+            if only is not None and not self._is_dispatched(only, place):
+                continue
+            context = {"native": NATIVE}.get(handover.offload.thread, GREENLET)
+            step = Step(place.path, call.row, f"{context} {here.text}")
+            yield Way(context, (step, *node.steps), node.is_certain), None
+        for call, place, position in named:
+            if self._is_field(call, place):
+                steps = (here, *node.steps)
+                for made, where in self.inference.calling.callers(place.path, place.scope):
+                    index = self._function(where.path, made.scope)
+                    yield None, _Node(where.path, index, made.path, steps, node.is_certain, beside)
+                continue
             handover = self._offloading.handover(call, place)
             if handover is not None and handover.offload.thread != "hub":
                 native = handover.offload.thread == "native"
@@ -378,8 +443,6 @@ class Contexts:
         Other callers of that function give it something else to run.
         """
         summary = self.modules.summary(inside.path)
-        if summary is None:
-            return inside
         row = summary.scopes[inside.scope].rows[0]
         step = Step(inside.path, row, _written(summary, inside.scope))
         beside = inside.beside or self._runs_beside(summary, inside.scope, inside.at)
@@ -393,8 +456,6 @@ class Contexts:
         if callee.kind not in (v.FUNCTION, v.CLASS):
             return
         summary = self.modules.summary(callee.path)
-        if summary is None:
-            return
         expression = call.expression
         for key, argument in (*enumerate(expression.positional), *expression.keywords):
             if not self._is_of(argument, place, node):
@@ -437,9 +498,9 @@ class Contexts:
         made = owner._replace(kind=v.OBJECT)
         found = []
         for method in self.inference.classes.attribute(made, "__init__"):
-            summary = self.modules.summary(method.path) if method.kind == v.FUNCTION else None
-            if summary is None or method.kind != v.FUNCTION:
+            if method.kind != v.FUNCTION:
                 continue
+            summary = self.modules.summary(method.path)
             name = self._offloading.parameter(method, key)
             found += [
                 attribute
@@ -447,7 +508,7 @@ class Contexts:
                 if name is not None and any(dotted(one.value) == name for one in bindings)
             ]
         summary = self.modules.summary(owner.path)
-        if not found and summary is not None:
+        if not found:
             scope = summary.scopes[owner.scope]
             fields = [
                 name
@@ -546,6 +607,16 @@ class Contexts:
         else:
             near = [p for p in workers if path in processes.modules_of(p)] or workers
         return bool(near) and all(p.runs_on_gevent == "no" for p in near)
+
+    def of_handler(self, path: str) -> str:
+        """Return the context of a handler of requests that a file registers or names.
+
+        Args:
+            path: The file.
+        """
+        processes = self._processes
+        is_elsewhere = processes is not None and self._is_served_elsewhere(path, processes)
+        return OTHER if is_elsewhere else REQUEST
 
     def _is_served_elsewhere(self, path: str, processes: Processes) -> bool:
         """Return whether only web servers without gevent serve what a file defines.

@@ -129,8 +129,6 @@ class Cooperation:
         doubtful: Remedy | None = None
         for path in modules.mentioning(symbol.rpartition(".")[2]):
             summary = modules.summary(path)
-            if summary is None:
-                continue
             for call in summary.calls:
                 place = Place(path, call.scope, call.path)
                 if call.node == "call" and self._is(call, place, symbol):

@@ -165,8 +165,6 @@ class Entries:
     def _applied_in(self, path: str, index: int) -> list[Entry]:
         """Return the entries of the decorators that a function or class calls or applies."""
         summary = self.modules.summary(path)
-        if summary is None:
-            return []
         inside = _inside(summary, index)
         if summary.scopes[index].kind == "class":
             inside = {one for one in inside if _inside_call(summary, one)}

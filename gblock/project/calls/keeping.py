@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from gblock.project.names import values as v
@@ -53,9 +54,8 @@ class Keeping:
         others = [path for path in naming if path != summary.filename]
         for path in (summary.filename, *(others if len(others) <= _FILES else ())):
             other = self.modules.summary(path)
-            if other is not None:
-                found.update(word for _, word in self._stores(other).get(scope.name, ()))
-                found |= self._taken(other, scope.name)
+            found.update(word for _, word in self._stores(other).get(scope.name, ()))
+            found |= self._taken(other, scope.name)
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in map(unwrapped, self.inference.infer(decorator, place)):
@@ -71,8 +71,6 @@ class Keeping:
             name: The parameter; None for the first that is no receiver.
         """
         summary = self.modules.summary(function.path)
-        if summary is None:
-            return set()
         if name is None:
             parameters = summary.scopes[function.scope].parameters
             of_class = summary.scopes[summary.scopes[function.scope].parent].kind == "class"
@@ -134,8 +132,6 @@ class Keeping:
     def _parameter(self, taker: v.FunctionValue | v.ScopeValue, position: int | str) -> set[str]:
         """Return the name of a parameter of a function or class, and the attributes it sets."""
         summary = self.modules.summary(taker.path)
-        if summary is None:
-            return set()
         index = taker.scope
         shift = 1
         if taker.kind == v.FUNCTION:
@@ -190,8 +186,6 @@ class Keeping:
             name: The class's name.
         """
         summary = self.modules.summary(path)
-        if summary is None:
-            return set()
         return {
             word
             for word, bindings in summary.scopes[0].bindings.items()
@@ -218,6 +212,44 @@ class Keeping:
         paths.update(dict.fromkeys(self.modules.mentioning(word, whole=True)[:_FILES]))
         return list(paths)
 
+    def handovers(
+        self, words: set[str], path: str, index: int, verbs: AbstractSet[str]
+    ) -> Iterator[tuple[Call, Place, int]]:
+        """Yield the calls that hand over a function that one of some containers keeps.
+
+        Args:
+            words: The names of the containers.
+            path: The function's module.
+            index: Its scope.
+            verbs: The last names of the callees.
+        """
+        for file in self._mentioning(words):
+            by_name = self.inference.calling.calls_by_name(file)
+            for call in (call for verb in sorted(verbs & by_name.keys()) for call in by_name[verb]):
+                place = Place(file, call.scope, call.path)
+                for position, argument in enumerate(call.expression.positional):
+                    if (
+                        argument is not None
+                        and argument.tag in _CALLEES
+                        and any(
+                            one.kind == v.FUNCTION and v.comes_from(one, path, index)
+                            for one in map(unwrapped, self.inference.infer(argument, place))
+                        )
+                    ):
+                        yield call, place, position
+
+    def _mentioning(self, words: set[str]) -> list[str]:
+        """Return the files that mention a container whose name is not too common."""
+        return sorted(
+            {
+                file
+                for word in sorted(words)
+                for naming in [self.modules.mentioning(word, whole=True)]
+                if len(naming) <= _FILES
+                for file in naming
+            }
+        )
+
     def callers(self, words: set[str], path: str, index: int) -> Iterator[tuple[str, Call]]:
         """Yield the calls of a function that one of some containers keeps, with their files.
 
@@ -226,16 +258,9 @@ class Keeping:
             path: The function's module.
             index: Its scope.
         """
-        files = {
-            file
-            for word in sorted(words)
-            for naming in [self.modules.mentioning(word, whole=True)]
-            if len(naming) <= _FILES
-            for file in naming
-        }
-        for file in sorted(files):
+        for file in self._mentioning(words):
             summary = self.modules.summary(file)
-            for call in summary.calls if summary is not None else ():
+            for call in summary.calls:
                 callee = call.expression.callee if call.node == "call" else None
                 if callee is None or not (
                     callee.tag in _CALLEES

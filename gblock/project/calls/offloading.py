@@ -87,7 +87,7 @@ class Offloading:
         modules = self.inference.modules
         patching = {path for word in _PATCHES for path in modules.mentioning(word, whole=True)}
         summary = modules.summary(place.path)
-        if call.scope != 0 or patching != {place.path} or summary is None:
+        if call.scope != 0 or patching != {place.path}:
             return False
         patches = [
             one.path
@@ -139,7 +139,7 @@ class Offloading:
         if not self._uses_native_threads:
             return False
         summary = self.inference.modules.summary(path)
-        while summary is not None and scope > 0:
+        while scope > 0:
             if summary.scopes[scope].kind in ("function", "lambda"):
                 if self._only_native(summary, scope):
                     return True
@@ -192,7 +192,10 @@ class Offloading:
                 return False
         if summary.scopes[index].kind == "lambda":
             return native
-        for _, place in self.inference.calling.callers(summary.filename, index):
+        through = [(summary.filename, index)]
+        if native:
+            through += self.inference.protocols.overridden(summary.filename, index)
+        for place in (p for one in through for _, p in self.inference.calling.callers(*one)):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # calls itself
             if not self.runs_natively(place.path, place.scope):
@@ -241,7 +244,7 @@ class Offloading:
     def parameter(self, function: v.FunctionValue, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""
         summary = self.inference.modules.summary(function.path)
-        if summary is None or key is None:
+        if key is None:
             return None
         parameters = summary.scopes[function.scope].parameters
         if isinstance(key, str):
@@ -289,7 +292,7 @@ class Offloading:
                 continue
             name = self.parameter(function, 0)
             summary = self.inference.modules.summary(decorator.path)
-            if name is None or summary is None or function.path != decorator.path:
+            if name is None or function.path != decorator.path:
                 continue
             kept = [
                 attribute
@@ -311,8 +314,6 @@ class Offloading:
             name: A parameter, or an attribute of the function's object.
         """
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return False
         native = False
         for call in summary.calls:
             if not self._inside(summary, call.scope, index) or call.node != "call":
@@ -361,7 +362,7 @@ class Offloading:
         """Return whether a path condition excludes the main thread."""
         summary = self.inference.modules.summary(path)
         mentioning = self.inference.modules.mentioning
-        if summary is None or not any(map(mentioning, _ASKING)):
+        if not any(map(mentioning, _ASKING)):
             return False
         place = Place(path, call.scope, call.path)
         return any(
@@ -383,11 +384,12 @@ class Offloading:
         values = self.inference.infer(expression.callee, place)
         return bool(values) and all(
             value.kind == v.FUNCTION
-            and (summary := self.inference.modules.summary(value.path)) is not None
-            and bool(summary.scopes[value.scope].returns)
+            and bool(self.inference.modules.summary(value.path).scopes[value.scope].returns)
             and all(
                 self._asks_for_main(returned, Place(value.path, value.scope, at), depth + 1)
-                for returned, at in summary.scopes[value.scope].returns
+                for returned, at in self.inference.modules.summary(value.path)
+                .scopes[value.scope]
+                .returns
             )
             for value in values
         )
@@ -407,7 +409,7 @@ class Offloading:
     def _is_kept_main_thread(self, name: str, place: Place) -> bool:
         """Return whether a name of the module holds the thread that imported the module."""
         summary = self.inference.modules.summary(place.path)
-        bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
+        bindings = summary.scopes[0].bindings.get(name, ())
         return bool(bindings) and all(
             binding.kind == kinds.ASSIGNED
             and binding.scope == 0

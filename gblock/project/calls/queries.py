@@ -83,7 +83,7 @@ class Queries:
             searched += 1
             summary = self._modules.summary(path)
             with inference.budget.limited(_BUDGET):
-                for call in summary.calls if summary is not None else ():
+                for call in summary.calls:
                     sent = self._sent(call, path, verbs, symbols, inference)
                     if sent is not None:
                         found += 1

@@ -51,8 +51,6 @@ class Readiness:
     def is_immediate(self, blocker: Blocker, call: Call, place: Place) -> bool:
         """Return whether a blocker's call returns at once, whatever its arguments."""
         summary = self.inference.modules.summary(place.path)
-        if summary is None:
-            return False
         for one in blocker.unless_called:
             if (
                 self._is_called(one, summary)
@@ -129,8 +127,6 @@ class Readiness:
     ) -> bool:
         """Return whether a function makes its parameter at a position non-blocking."""
         summary = self.inference.modules.summary(function.path)
-        if summary is None:
-            return False
         names = [name for name, *_ in summary.scopes[function.scope].parameters]
         position += function.receiver is not None
         if position >= len(names):
@@ -314,7 +310,7 @@ class Readiness:
         return any(
             call.expression.callee == AttributeExpr(tags.ATTRIBUTE, poller, "register")
             and any(_mentions(one, receivers) for one in call.expression.positional)
-            for call in (summary.calls if summary else ())
+            for call in (summary.calls)
             if call.node == "call"
         )
 
@@ -344,8 +340,6 @@ class Readiness:
     def _assigned(self, name: str, place: Place) -> list[Binding]:
         """Return the value of a local name that is assigned once."""
         summary = self.inference.modules.summary(place.path)
-        if summary is None:
-            return []
         scope = place.scope
         while name not in summary.scopes[scope].bindings:
             if summary.scopes[scope].kind != "comprehension":

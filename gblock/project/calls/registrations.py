@@ -114,8 +114,7 @@ class Registrations:
             data = self.modules.data(path)
             if self._assigned and b"=" in data:
                 other = self.modules.summary(path)
-                if other is not None:
-                    yield from self._assigned_in(other, summary.filename, index, scope.name)
+                yield from self._assigned_in(other, summary.filename, index, scope.name)
             yield from self._in_displays(path, (summary.filename, index), scope.name)
             if is_top and any(
                 self._is_module(summary.filename, match[1].decode())
@@ -231,8 +230,6 @@ class Registrations:
     def _named_in(self, path: str, defined: str, name: str) -> Iterator[Registered]:
         """Yield the arguments and settings of one module that name a function in a string."""
         other = self.modules.summary(path)
-        if other is None:
-            return
         for called, calls in self.inference.calling.calls_by_name(path).items():
             for argument, entry in self._arguments.get(called, ()):
                 for call in calls:

@@ -143,7 +143,7 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
     """Return the length of a name's literal, if nothing is added to it."""
     summary = inference.modules.summary(place.path)
     scope = place.scope
-    while summary is not None and scope >= 0:
+    while scope >= 0:
         bindings = summary.scopes[scope].bindings.get(name)
         if bindings:
             value = bindings[0].value

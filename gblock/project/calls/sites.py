@@ -15,7 +15,7 @@ from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.unknowns import cause
-from gblock.project.names.values import FUNCTION, informative
+from gblock.project.names.values import FUNCTION, PARTIAL, informative
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
@@ -27,8 +27,10 @@ from gblock.project.reading.expressions import (
     NameExpr,
     call_of,
     last_name,
+    with_bound,
 )
 from gblock.project.reading.generated import GRPC_MODULE, attributes_made_by, is_generated
+from gblock.project.reading.renaming import renamed
 from gblock.project.reading.summary import Call, ModuleSummary
 
 
@@ -91,8 +93,11 @@ class Sites:
         )
         self.whatever = not self.verbs.isdisjoint(("*", "**"))
         """True if all methods of some class, or all calls into some package, are looked for."""
+        common = {symbol for one in catalog.blockers if one.common for symbol in one.symbols}
         self.methods = {
-            symbol.rpartition(".")[2] for symbol in catalog.by_symbol if symbol.count(".") > 1
+            symbol.rpartition(".")[2]
+            for symbol in catalog.by_symbol
+            if symbol.count(".") > 1 and symbol not in common
         }
         self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
         self._handlers = frozenset(
@@ -108,15 +113,27 @@ class Sites:
         """Calls of a blocker's method of whose receiver nothing is known."""
 
     def _callables(self) -> set[str]:
-        """Return the names of attributes that hold callable objects of the catalog."""
+        """Return the names under which modules keep what blocks when it is called."""
         catalog, modules = self.inference.catalog, self.inference.modules
         called = {symbol[: -len(_CALL)] for symbol in catalog.by_symbol if symbol.endswith(_CALL)}
         makers = {owner.rpartition(".")[2] for owner in called}
         makers.update(
             one.rpartition(".")[2] for one, made in catalog.returns.items() if made in called
         )
-        if not called or modules.is_frugal:
+        if modules.is_frugal:
             return set()
+        return self._renamed() | (self._held(makers) if called else set())
+
+    def _renamed(self) -> set[str]:
+        """Return the names that modules give to functions of the catalog."""
+        modules = self.inference.modules
+        packages = {symbol.partition(".")[0] for symbol in self.inference.catalog.by_symbol}
+        paths = {path for one in sorted(packages) for path in modules.mentioning(one, whole=True)}
+        return {name for path in paths for name in renamed(modules.data(path), self.verbs)}
+
+    def _held(self, makers: set[str]) -> set[str]:
+        """Return the names of attributes that are assigned what some functions make."""
+        modules = self.inference.modules
         pattern = attributes_made_by(makers)
         paths = {path for maker in sorted(makers) for path in modules.mentioning(maker, whole=True)}
         found = {name for path in paths for name in pattern.findall(modules.data(path))}
@@ -130,7 +147,7 @@ class Sites:
             names: The names that it may call; None for all names of the catalog.
         """
         summary = self.inference.modules.summary(path)
-        if summary is None or is_generated(path, self.inference.modules.data(path)):
+        if is_generated(path, self.inference.modules.data(path)):
             return []
         self._looked_for = self._wanted
         if names is not None:
@@ -219,7 +236,7 @@ class Sites:
         Only then does its thread matter, which is expensive to determine.
         """
         summary = self.inference.modules.summary(path)
-        return summary is not None and any(
+        return any(
             one.blocker.kind not in _ADDING_UP or self._costs(summary, call, one.blocker)
             for one in found
         )
@@ -247,13 +264,30 @@ class Sites:
         return False
 
     def _found(self, call: Call, place: Place, expression: CallExpr) -> tuple[Found, ...]:
-        found = self._blockers(self.inference.symbols(call, place), expression, place)
+        symbols = self.inference.symbols(call, place)
+        bound = self._bound(call, place) if symbols and call.node == "call" else None
+        found = self._blockers(symbols, bound[0] if bound else expression, place)
+        if bound is not None:
+            elsewhere = self._blockers(symbols, *bound)
+            found = [
+                other if other.wait.immediate else one
+                for one, other in zip(found, elsewhere, strict=True)
+            ]
         return tuple(
             one._replace(wait=READY)
             if not one.wait.immediate and self.readiness.is_immediate(one.blocker, call, place)
             else one
             for one in found
         )
+
+    def _bound(self, call: Call, place: Place) -> tuple[CallExpr, Place] | None:
+        """Return a call of a partial with the arguments it was made with, and where it was."""
+        given = call.expression
+        for value in self.inference.infer(given.callee, place):
+            if value.kind == PARTIAL and value.bound is not None:
+                made, where = value.bound
+                return with_bound(given, made), where
+        return None
 
     def _names_handler(self, call: Call) -> bool:
         """Return whether an argument has the name of a handler of the catalog."""
@@ -321,9 +355,9 @@ class Sites:
     def _inside(self, path: str, scope: int) -> list[Found]:
         """Return the blockers that a function of the project calls directly."""
         summary = self.inference.modules.summary(path)
-        kept = self._kept(summary, self._wanted) if summary else set()
+        kept = self._kept(summary, self._wanted)
         found: list[Found] = []
-        for call in summary.calls if summary else ():
+        for call in summary.calls:
             if call.scope == scope and call.node == "call":
                 name = last_name(call.expression.callee)
                 if name in self.verbs or name in kept:

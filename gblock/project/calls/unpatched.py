@@ -12,6 +12,7 @@ from functools import cached_property
 import msgspec
 
 from gblock import catalog
+from gblock.catalog.blockers import Blocker
 from gblock.catalog.libraries import Library
 from gblock.catalog.lookup import Catalog
 from gblock.outline import Outlines
@@ -23,6 +24,7 @@ from gblock.project.reading.modules import Modules
 from gblock.project.triage.triage import Triage
 from gblock.project.triage.vocabulary import Vocabulary
 
+_GEVENT = frozenset(["gevent"])
 ORIGINALS = "gevent.monkey.saved."
 """The prefix of the dotted names of gevent's saved originals."""
 
@@ -66,10 +68,19 @@ class Unpatched:
 
     @cached_property
     def _catalog(self) -> Catalog:
-        roots = self._roots.union(self._outlines.offloading)
-        kept = {chunk.id for chunk in self._vocabulary.blockers}
+        chunks = self._vocabulary.blockers
+        kept = frozenset(chunk.id for chunk in chunks)
+        roots = self._roots.union(self._outlines.offloading, _GEVENT)
+        roots = roots.union(*(chunk.roots for chunk in chunks if chunk.captured))
         loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
-        return loaded.only(lambda blocker: blocker.id in kept)
+        captured = frozenset(chunk.id for chunk in chunks if chunk.captured)
+        return _with_originals(loaded.only(lambda blocker: blocker.id in kept), captured)
+
+    @cached_property
+    def _captured(self) -> frozenset[str]:
+        """The names of gevent's saved originals."""
+        originals = filter(_is_original, self._catalog.blockers)
+        return frozenset(symbol.rpartition(".")[2] for one in originals for symbol in one.symbols)
 
     @cached_property
     def _inference(self) -> Inference:
@@ -79,6 +90,19 @@ class Unpatched:
     def _cooperation(self) -> Cooperation:
         return Cooperation(self._inference, self._assumed)
 
+    def _sites_of(self, path: str, *, native_threads: bool) -> list[Site]:
+        """Return the calls of one file that wait and that no native thread runs."""
+        key = (path, native_threads)
+        if key not in self._found:
+            if native_threads not in self._sites:
+                offloading = Offloading(self._inference, patched=not native_threads)
+                self._sites[native_threads] = Sites(self._inference, offloading, self._cooperation)
+            names = self.triage.names(path)
+            names = names if names is None else names | self._captured
+            found = self._sites[native_threads].of(path, names)
+            self._found[key] = [site for site in found if not site.native]
+        return self._found[key]
+
     def of(self, path: str, *, native_threads: bool) -> list[Site]:
         """Return the calls of one file that wait and that no native thread runs.
 
@@ -87,43 +111,37 @@ class Unpatched:
             native_threads: True if the process leaves ``threading`` unpatched: code in a thread
                 then does not block the hub.
         """
-        key = (path, native_threads)
-        if key not in self._found:
-            if native_threads not in self._sites:
-                offloading = Offloading(self._inference, patched=not native_threads)
-                self._sites[native_threads] = Sites(self._inference, offloading, self._cooperation)
-            self._found[key] = _waiting(self._sites[native_threads], path, self.triage.names(path))
-        return self._found[key]
+        return _waiting(self._sites_of(path, native_threads=native_threads), are_originals=False)
 
-    def originals(self, paths: Iterable[str]) -> dict[str, list[Site]]:
-        """Return the calls of gevent's saved originals in some files."""
-        captured = [chunk for chunk in self._vocabulary.blockers if chunk.captured]
-        roots = frozenset[str]().union(*(chunk.roots for chunk in captured), {"gevent"})
-        kept = {chunk.id for chunk in captured}
-        loaded = catalog.parse_all(self._outlines, roots, unpatched=True)
-        inference = Inference(
-            self.modules, _as_originals(loaded.only(lambda blocker: blocker.id in kept))
-        )
-        cooperation = Cooperation(inference, self._assumed)
-        sites = Sites(inference, Offloading(inference), cooperation)
-        return {path: found for path in paths if (found := _waiting(sites, path))}
+    def originals(self, path: str) -> list[Site]:
+        """Return the calls of gevent's saved originals in a file."""
+        return _waiting(self._sites_of(path, native_threads=False), are_originals=True)
 
 
-def _waiting(sites: Sites, path: str, names: frozenset[str] | None = None) -> list[Site]:
-    """Return the sites of a file that may block the hub, each with its blockers."""
+def _waiting(sites: Iterable[Site], *, are_originals: bool) -> list[Site]:
+    """Return the sites that may block the hub, each with its blockers of one kind."""
     found = []
-    for site in sites.of(path, names):
-        kept = tuple(one for one in site.found if not one.wait.immediate)
-        if kept and not site.native:
+    for site in sites:
+        kept = tuple(
+            one
+            for one in site.found
+            if not one.wait.immediate and _is_original(one.blocker) is are_originals
+        )
+        if kept:
             found.append(site._replace(found=kept))
     return found
 
 
-def _as_originals(known: Catalog) -> Catalog:
-    """Return the catalog with the saved originals in place of the patched functions."""
-    blockers = tuple(
+def _is_original(blocker: Blocker) -> bool:
+    return blocker.symbols[0].startswith(ORIGINALS)
+
+
+def _with_originals(known: Catalog, captured: Collection[str]) -> Catalog:
+    """Return the catalog with gevent's saved originals beside the patched functions."""
+    originals = tuple(
         msgspec.structs.replace(one, symbols=tuple(ORIGINALS + symbol for symbol in one.symbols))
         for one in known.blockers
+        if one.id in captured
     )
     kept = Library(
         distribution="gevent",
@@ -136,4 +154,5 @@ def _as_originals(known: Catalog) -> Catalog:
             if not k.startswith("gevent.")
         },
     )
-    return Catalog(blockers, (*known.libraries, kept), known.offloads, known.handlers)
+    libraries = (*known.libraries, kept)
+    return Catalog((*known.blockers, *originals), libraries, known.offloads, known.handlers)

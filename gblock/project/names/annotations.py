@@ -54,6 +54,8 @@ _KEYED = {
     "OrderedDict",
     "WeakValueDictionary",
 }
+_BESIDES = {"AsyncResult", "ContextVar", "Future"}
+"""Classes with one value that ``get()`` or ``result()`` returns."""
 _UNTYPED = ("typing.", "builtins.", "collections.abc.")
 _ENTERED = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
 
@@ -102,7 +104,7 @@ class Annotations:
             path = paths[0]
         for _ in range(_LONGEST_CHAIN):
             summary = self.inference.modules.summary(path)
-            bindings = summary.scopes[0].bindings.get(name, ()) if summary else ()
+            bindings = summary.scopes[0].bindings.get(name, ())
             binding = next(
                 (b for b in bindings if b.kind in (kinds.ASSIGNED, kinds.IMPORTED)), None
             )
@@ -145,6 +147,8 @@ class Annotations:
             )
         if name in _HOLDERS:
             return v.holding(self.annotated(inner[0], place))
+        if name in _BESIDES:
+            return self.annotated(base, place) | v.holding(self.annotated(inner[0], place))
         if name in _KEYED:
             return frozenset([v.MappingValue(v.MAPPING, (), self.annotated(inner[-1], place))])
         if name in ("tuple", "Tuple"):

@@ -47,8 +47,6 @@ class Calling:
     def subclasses(self, path: str, index: int) -> list[ScopeValue]:
         """Return the classes of the project that name this class as a base."""
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return []
         target = v.ScopeValue(v.CLASS, path, index)
         derived = self._deriving(summary.scopes[index].name)
         found = []
@@ -56,7 +54,7 @@ class Calling:
             derived if len(derived) <= _MOST_FILES else []
         ):
             candidate = self.inference.modules.summary(other)
-            for number, scope in enumerate(candidate.scopes if candidate else ()):
+            for number, scope in enumerate(candidate.scopes):
                 if (
                     scope.kind == "class"
                     and scope.bases
@@ -90,8 +88,6 @@ class Calling:
 
     def _find_callers(self, path: str, index: int) -> list[tuple[Call, Place]]:
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return []
         scope = summary.scopes[index]
         target: Value
         if scope.kind == "class":
@@ -127,8 +123,6 @@ class Calling:
         if target.kind != v.CLASS:
             return set()
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return set()
         return {
             scope.name
             for index, scope in enumerate(summary.scopes)
@@ -153,17 +147,24 @@ class Calling:
 
     def _is_init_of(self, function: FunctionValue, target: ScopeValue) -> bool:
         summary = self.inference.modules.summary(function.path)
-        if summary is None or function.path != target.path:
+        if function.path != target.path:
             return False
         scope = summary.scopes[function.scope]
         return scope.name == "__init__" and scope.parent == target.scope
 
     def handovers(self, path: str, index: int) -> list[tuple[Call, Place, int | None]]:
-        """Return the calls that take the function as an argument, and its positions."""
+        """Return the calls that take the function as an argument, and its positions.
+
+        A method may be taken from an object that is only known to be of a base or a protocol.
+        """
         found: list[tuple[Call, Place, int | None]] = []
-        for call, place, position, argument in self._possible_handovers(path, index):
+        possible = self._possible_handovers(path, index)
+        through = {(path, index)}
+        if possible:
+            through.update(self.inference.protocols.overridden(path, index))
+        for call, place, position, argument in possible:
             values = map(unwrapped, self.inference.infer(argument, place))
-            if any(x.kind == v.FUNCTION and v.comes_from(x, path, index) for x in values):
+            if any(x.kind == v.FUNCTION and (x.path, x.scope) in through for x in values):
                 found.append((call, place, position))
         return found
 
@@ -176,8 +177,6 @@ class Calling:
             return found
         found = self._handovers[path, index] = []
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return found
         scope = summary.scopes[index]
         named = scope.kind == "function"
         for other in self._callable_from(path, scope):
@@ -197,7 +196,7 @@ class Calling:
         if found is None:
             found = self._aliases[path] = {}
             summary = self.inference.modules.summary(path)
-            for scope in summary.scopes if summary else ():
+            for scope in summary.scopes:
                 for name, bindings in scope.bindings.items():
                     for binding in bindings:
                         for original in originals(binding):
@@ -214,7 +213,7 @@ class Calling:
         if found is None:
             found = self._arguments[path] = {}
             summary = self.inference.modules.summary(path)
-            for call in summary.calls if summary else ():
+            for call in summary.calls:
                 if call.node == "call":
                     _, _, positional, keywords = call.expression
                     for position, argument in enumerate(positional):
@@ -264,7 +263,7 @@ class Calling:
         if found is None:
             found = self._calls[path] = {}
             summary = self.inference.modules.summary(path)
-            for call in summary.calls if summary else ():
+            for call in summary.calls:
                 if call.node == "call":
                     found.setdefault(last_name(call.expression.callee), []).append(call)
         return found

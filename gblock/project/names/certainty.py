@@ -72,6 +72,9 @@ class Certainty:
             return all(self.is_complete(one, place) for one in expression.elements)
         if expression.tag == tags.NEGATED:
             return self.is_complete(expression.value, place)
+        if expression.tag == tags.BIT_OR:
+            sides = (expression.left, expression.right)
+            return all(one is not None and self.is_complete(one, place) for one in sides)
         if expression.tag == tags.CALL:
             return all(
                 self._is_result_complete(callee, expression, place)
@@ -94,8 +97,6 @@ class Certainty:
 
     def _is_function_complete(self, function: FunctionValue) -> bool:
         summary = self.inference.modules.summary(function.path)
-        if summary is None:
-            return True
         scope = summary.scopes[function.scope]
         derived = self.inference.classes.derived(function.receiver, function.path, scope.parent)
         return all(
@@ -113,7 +114,7 @@ class Certainty:
     def _is_attribute_complete(self, value: Value, name: str) -> bool:
         if value.kind == v.MODULE:
             summary = self.inference.modules.summary(value.path)
-            if summary is None or name not in summary.scopes[0].bindings:
+            if name not in summary.scopes[0].bindings:
                 return True
             return self._are_complete(summary, 0, name, END, None)
         if value.kind not in (v.OBJECT, v.CLASS):

@@ -16,7 +16,7 @@ from gblock.project.names.values import (
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import call_of, dotted, read_dotted
+from gblock.project.reading.expressions import call_of, dotted, last_name, read_dotted
 from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gblock.catalog.libraries import Modelled
     from gblock.project.names.inference import Inference
 
-_PROPERTIES = {
+PROPERTIES = {
     "builtins.property",
     "functools.cached_property",
     "django.utils.functional.cached_property",
@@ -34,6 +34,7 @@ _PROPERTIES = {
 }
 
 
+_RECORDS = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
@@ -61,11 +62,21 @@ class Classes:
             found |= self.inherited(name, value)
         if not v.informative(found):
             found |= self._set_in_subclasses(value, name)
+        if value.kind == v.OBJECT and not name.startswith("__"):
+            found |= self._fulfilled(value, name)
         if not found and value.kind == v.OBJECT:
             found |= self._delegated(value, name)
         if not v.informative(found):
             found |= self.inference.outside.attribute(value, name)
         return found
+
+    def _fulfilled(self, value: ScopeValue, name: str) -> Values:
+        """Return an attribute of the objects that a protocol stands for."""
+        found: set[Value] = set()
+        if self.inference.protocols.is_protocol(value.path, value.scope):
+            for one in self.inference.protocols.fulfilling(value):
+                found |= self.attribute(one, name)
+        return frozenset(found)
 
     def _delegated(self, value: ScopeValue, name: str) -> Values:
         """Return the values from ``def __getattr__(self, name): return getattr(self.x, name)``."""
@@ -76,8 +87,8 @@ class Classes:
             if method.kind != v.FUNCTION:
                 continue
             summary = self.inference.modules.summary(method.path)
-            scope = summary.scopes[method.scope] if summary is not None else None
-            wanted = scope.parameters[1][0] if scope and len(scope.parameters) > 1 else None
+            scope = summary.scopes[method.scope]
+            wanted = scope.parameters[1][0] if len(scope.parameters) > 1 else None
             for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
                 arguments = call.expression.positional
                 if call.scope != method.scope or len(arguments) < 2:
@@ -100,8 +111,6 @@ class Classes:
         derived = self.derived(receiver, value.path, value.scope)
         path, index = value.path, value.scope
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return NOTHING
         found: set[Value] = set()
         if name in summary.scopes[index].bindings:
             for one in self.inference.binding_values(summary, index, name, END) or ():
@@ -153,8 +162,6 @@ class Classes:
             if base.kind != v.CLASS:
                 continue
             summary = self.inference.modules.summary(base.path)
-            if summary is None:
-                continue
             found = self._attribute_bindings(summary, base.scope).get(name, [])
             found = [*found, *self._set_from_outside(summary, base.scope, name)]
             if name in summary.scopes[base.scope].bindings:
@@ -198,11 +205,9 @@ class Classes:
     def _bound_method(self, function: FunctionValue, receiver: ScopeValue) -> Values:
         path, index = function.path, function.scope
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return NOTHING
         decorators = self.inference.decorators(summary, index)
         if (
-            decorators & _PROPERTIES
+            decorators & PROPERTIES
             or self._is_setter(summary.scopes[index])
             or self.is_descriptor(summary, index)
         ):
@@ -222,7 +227,7 @@ class Classes:
             for value in self.inference.infer(decorator, place):
                 if value.kind in (v.CLASS, v.OBJECT):
                     defining = self.inference.modules.summary(value.path)
-                    if defining and "__get__" in defining.scopes[value.scope].bindings:
+                    if "__get__" in defining.scopes[value.scope].bindings:
                         return True
         return False
 
@@ -256,8 +261,6 @@ class Classes:
     def bases(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
         """Return a class's bases: classes of the project, and EXTERNAL ones."""
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return []
         scope = summary.scopes[index]
         place = Place(path, scope.parent, scope.path)
         found: list[ScopeValue | SymbolValue] = []
@@ -367,7 +370,7 @@ class Classes:
         found: set[Value] = set()
         for other in self.inference.modules.mentioning("metaclass", whole=True):
             summary = self.inference.modules.summary(other)
-            for number, scope in enumerate(summary.scopes if summary is not None else ()):
+            for number, scope in enumerate(summary.scopes):
                 if scope.metaclass is not None and len(found) < _MOST_DERIVED:
                     place = Place(other, scope.parent, scope.path)
                     if metaclass in self.inference.infer(scope.metaclass, place):
@@ -404,28 +407,80 @@ class Classes:
             return None
         return v.ScopeValue(v.OBJECT, receiver.path, receiver.scope)
 
+    def fields(self, path: str, index: int) -> list[tuple[str, str, int]]:
+        """Return the fields of a class whose ``__init__`` is generated, in their order.
+
+        Each has the class that declares it. Those of its bases are first.
+        """
+        found: dict[str, tuple[str, int]] = {}
+        for base in reversed(self.ancestry(path, index)):
+            if base.kind != v.CLASS:
+                continue
+            scope = self.inference.modules.summary(base.path).scopes[base.scope]
+            for name, bindings in scope.bindings.items():
+                if any(self._is_field(one, base) for one in bindings):
+                    found.setdefault(name, (base.path, base.scope))
+        return [(name, *where) for name, where in found.items()]
+
+    def _is_field(self, binding: Binding, owner: ScopeValue) -> bool:
+        """Return whether a statement of a class's body declares a field."""
+        value = binding.value
+        if binding.kind == kinds.ANNOTATED:
+            return last_name(value.base if value and value.tag == tags.SUBSCRIPT else value) != (
+                "ClassVar"
+            )
+        if binding.kind != kinds.ASSIGNED or value is None or value.tag != tags.CALL:
+            return False
+        place = Place(owner.path, owner.scope, binding.path)
+        catalog = self.inference.catalog
+        return any(
+            (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
+            for symbol in self.inference.callee_symbols(value.callee, place)
+        )
+
     def _field(self, path: str, index: int, name: str) -> Values:
         """Return the arguments for a field of a class whose ``__init__`` is generated."""
         summary = self.inference.modules.summary(path)
-        if summary is None or "__init__" in summary.scopes[index].bindings:
+        if "__init__" in summary.scopes[index].bindings:
             return NOTHING
-        fields = [
-            field
-            for field, bindings in summary.scopes[index].bindings.items()
-            if any(b.kind == kinds.ANNOTATED for b in bindings)
-        ]
+        fields = [field for field, *_ in self.fields(path, index)]
         if name not in fields:
             return NOTHING
         found: set[Value] = set()
+        position, given = fields.index(name), self.inference.parameters.given
         for call, place in self.inference.calling.callers(path, index):
-            position = fields.index(name)
-            found |= self.inference.parameters.given(call.expression, position, name, place)
+            found |= given(call.expression, position, name, place)
+            if name[:1] == "_":  # attrs leaves it out of the parameter's name
+                found |= given(call.expression, None, name.lstrip("_"), place)
         return frozenset(found)
+
+    def as_tuple(self, value: Value) -> Values:
+        """Return the tuple of an object's fields."""
+        if value.kind != v.OBJECT:
+            return NOTHING
+        fields = self.fields(value.path, value.scope)
+        members = tuple(self.attribute(value, name) for name, *_ in fields)
+        return frozenset([v.TupleValue(v.TUPLE, members)])
+
+    def opened(self, values: Values) -> Values:
+        """Return values with the objects of named tuples as plain tuples."""
+        if not any(value.kind == v.OBJECT for value in values):
+            return values
+        found: set[Value] = set()
+        for value in values:
+            found |= self.as_tuple(value) if self.is_record(value) else {value}
+        return frozenset(found)
+
+    def is_record(self, value: Value) -> bool:
+        """Return whether a value is an object of a class that derives from ``NamedTuple``."""
+        return value.kind == v.OBJECT and any(
+            base.kind == v.EXTERNAL and base.symbol in _RECORDS
+            for base in self.ancestry(value.path, value.scope)
+        )
 
     def _set_in_subclasses(self, value: ScopeValue, name: str) -> Values:
         """Return the values of an attribute that only subclasses set, as for an abstract class."""
-        summary = self.inference.modules.summary(value.path)
-        if summary is None or name.startswith("__"):
+        if name.startswith("__"):
             return NOTHING
         found: set[Value] = set()
         for derived in self.inference.calling.subclasses(value.path, value.scope):
@@ -441,6 +496,6 @@ class Classes:
             if base.kind != v.CLASS:
                 continue
             summary = self.inference.modules.summary(base.path)
-            if summary is not None and "__init__" in summary.scopes[base.scope].bindings:
+            if "__init__" in summary.scopes[base.scope].bindings:
                 return set()
         return set()

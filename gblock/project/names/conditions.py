@@ -59,21 +59,24 @@ class Conditions:
 
     def _is_packed(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
         """Return whether a mapping that ``**`` passes surely has one of the condition's values."""
-        mappings = [one for name, one in expression.keywords if name is None]
-        if len(mappings) != 1 or not condition.keyword or not condition.values:
+        if not condition.keyword or not condition.values:
             return False
-        packed = self.inference.infer(mappings[0], place)
-        if not packed or not self.inference.certainty.is_complete(mappings[0], place):
-            return False
-        for value in packed:
-            given = v.NOTHING
-            if value.kind == v.MAPPING:
-                given = dict(value.known).get(condition.keyword, v.NOTHING)
-            if not given or not all(
-                one.kind == v.LITERAL and _is_any(one.value, condition) for one in given
-            ):
-                return False
-        return True
+        for name, mapping in expression.keywords:
+            packed = self.inference.infer(mapping, place) if name is None else v.NOTHING
+            if packed and self.inference.certainty.is_complete(mapping, place):
+                given = [
+                    dict(value.known).get(condition.keyword, v.NOTHING)
+                    if value.kind == v.MAPPING
+                    else v.NOTHING
+                    for value in packed
+                ]
+                if all(given):  # a keyword is passed once, so no other mapping has it
+                    return all(
+                        one.kind == v.LITERAL and _is_any(one.value, condition)
+                        for values in given
+                        for one in values
+                    )
+        return False
 
     def _is_in_mapping(self, keyword: str | None, expression: CallExpr, place: Place) -> bool:
         """Return whether a mapping that ``**`` passes is known to have a key."""
@@ -124,8 +127,6 @@ class Conditions:
     def _flag_in_variable(self, name: str, flags: tuple[str, ...], place: Place) -> bool:
         """Return whether a variable has a flag: ``flags |= F`` before, ``if flags & F`` around."""
         summary = self.inference.modules.summary(place.path)
-        if summary is None:
-            return False
         scope = summary.scopes[place.scope]
         for binding in scope.bindings.get(name, ()):
             if binding.kind == kinds.AUGMENTED and binding.path < place.at:

@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from gblock.catalog.blockers import Blocker
 from gblock.catalog.lookup import Catalog
+from gblock.project.names import strings
 from gblock.project.names import values as v
 from gblock.project.names.annotations import Annotations
 from gblock.project.names.budget import Budget
@@ -27,8 +28,10 @@ from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
+from gblock.project.names.passing import PASS_THROUGH
 from gblock.project.names.places import Place
-from gblock.project.names.results import PASS_THROUGH, Results
+from gblock.project.names.protocols import Protocols
+from gblock.project.names.results import Results
 from gblock.project.names.values import (
     NOTHING,
     FunctionValue,
@@ -49,6 +52,7 @@ from gblock.project.reading.expressions import (
     NameExpr,
     OperatorExpr,
     SubscriptExpr,
+    TextExpr,
     constant_of,
     dotted,
     without_arguments,
@@ -62,6 +66,8 @@ _RPC = "grpc.UnaryUnaryMultiCallable"
 _SUPER = NameExpr(tags.NAME, "super")
 _INIT = ".__init__"
 _BUILTINS = frozenset(dir(builtins))
+_MOST_TEXTS = 6
+"""At most this many texts are composed."""
 _TAKERS = {
     "get",
     "pop",
@@ -73,6 +79,7 @@ _TAKERS = {
     "items",
     "copy",
     "__getitem__",
+    "result",
 }
 
 
@@ -93,6 +100,7 @@ class Inference:
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
         self.parameters = Parameters(self)
+        self.protocols = Protocols(self)
         self.results = Results(self)
 
     # -- expressions
@@ -139,6 +147,8 @@ class Inference:
             if expression.is_mapping:
                 return frozenset([v.MappingValue(v.MAPPING, (), elements)])
             return v.holding(elements)
+        if expression.tag == tags.TEXT:
+            return self._text(expression, place)
         if expression.tag == tags.NEGATED:
             return frozenset(
                 v.literal(-value.value)
@@ -176,8 +186,10 @@ class Inference:
         return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
 
     def _combined(self, expression: OperatorExpr, place: Place) -> Values:
-        """Return the values of ``left | right``: flags, else the union of both sides."""
+        """Return the values of ``left | right``: flags, a merged dict, else those of both sides."""
         left, right = self.infer(expression.left, place), self.infer(expression.right, place)
+        if left and right and all(value.kind == v.MAPPING for value in left | right):
+            return v.merged(left, right)
         if not left | right or any(
             value.kind not in (v.EXTERNAL, v.LITERAL, v.COMBINED) for value in left | right
         ):
@@ -204,7 +216,7 @@ class Inference:
         """Return an attribute that the same module sets on a named object: ``app.db = x``."""
         owner = dotted(base)
         summary = self.modules.summary(place.path)
-        if owner is None or summary is None:
+        if owner is None:
             return NOTHING
         found: set[Value] = set()
         scope = place.scope
@@ -235,7 +247,7 @@ class Inference:
             return v.holding(self.results.elements(self.infer(expression.base, place)))
         wanted = constant_of(expression.key)
         found: set[Value] = set()
-        for value in self.infer(expression.base, place):
+        for value in self.classes.opened(self.infer(expression.base, place)):
             if value.kind == v.TUPLE and isinstance(wanted, int):
                 if -len(value.members) <= wanted < len(value.members):
                     found |= value.members[wanted]
@@ -267,8 +279,6 @@ class Inference:
     def name(self, name: str, place: Place) -> Values:
         """Return the values of a name at a place."""
         summary = self.modules.summary(place.path)
-        if summary is None:
-            return NOTHING
         for scope, use in self._scopes_of(summary, name, place):
             found = self.binding_values(summary, scope, name, use, place.receiver)
             if found is not None:
@@ -281,8 +291,6 @@ class Inference:
     def scope_of(self, name: str, place: Place) -> tuple[ModuleSummary, int, Path] | None:
         """Return the scope that binds a name for a use, and the use's path in that scope."""
         summary = self.modules.summary(place.path)
-        if summary is None:
-            return None
         return next(
             ((summary, scope, use) for scope, use in self._scopes_of(summary, name, place)), None
         )
@@ -320,7 +328,17 @@ class Inference:
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, summary.filename, receiver)
-        return frozenset(found) | self.stored(stored, summary.filename, receiver)
+        # What is stored on all ways before the use belongs to the container.
+        sure = [one for one in stored if one.scope == scope and _precedes(one.path, use)]
+        held = self.stored(sure, summary.filename, receiver)
+        known = frozenset(found)
+        if found and all(value.kind == v.MAPPING for value in known | held):
+            known = v.merged(known, held) if held else known
+        else:
+            known |= held
+        return known | self.stored(
+            [one for one in stored if one not in sure], summary.filename, receiver
+        )
 
     def stored(
         self, bindings: list[Binding], path: str, receiver: ScopeValue | None = None
@@ -358,9 +376,9 @@ class Inference:
 
     def _exports(self, path: str, name: str) -> bool:
         """Return whether ``from module import *`` gives a name."""
-        summary = self.modules.summary(path) if self.modules.is_module(path) else None
-        if summary is None:
+        if not self.modules.is_module(path):
             return False
+        summary = self.modules.summary(path)
         declared = summary.scopes[0].bindings.get("__all__", ())
         if not declared:
             return not name.startswith("_")
@@ -385,8 +403,6 @@ class Inference:
     def module_name(self, path: str, name: str) -> Values:
         """Return the values of a module's attribute, as seen from outside."""
         summary = self.modules.summary(path)
-        if summary is None:
-            return NOTHING
         found: Values | None = None
         if name in summary.scopes[0].bindings:
             found = self.binding_values(summary, 0, name, END)
@@ -431,7 +447,7 @@ class Inference:
     def _unpacked(self, values: Values, indexes: tuple[int, ...] | None) -> Values:
         for index in indexes or ():
             found: set[Value] = set()
-            for value in values:
+            for value in self.classes.opened(values):
                 if value.kind == v.TUPLE:
                     if index < len(value.members):
                         found |= value.members[index]
@@ -473,8 +489,6 @@ class Inference:
 
     def _defined(self, path: str, scope: int) -> Values:
         summary = self.modules.summary(path)
-        if summary is None:
-            return NOTHING
         if summary.scopes[scope].kind == "class":
             return frozenset([v.ScopeValue(v.CLASS, path, scope)])
         return frozenset([v.function(path, scope)])
@@ -506,13 +520,15 @@ class Inference:
             return self._decorated_attribute(value, name)
         if value.kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
             return frozenset([v.TakerValue(v.TAKER, value, name)])
+        if value.kind == v.MAPPING:  # a ``SimpleNamespace``
+            return dict(value.known).get(name, NOTHING)
+        if value.kind == v.ELEMENTS and name == "value":  # what a greenlet returned
+            return value.held
         return NOTHING
 
     def _decorated_attribute(self, function: FunctionValue, name: str) -> Values:
         """Return an attribute of a function that a decorator turned into an object: a task."""
         summary = self.modules.summary(function.path)
-        if summary is None:
-            return NOTHING
         scope = summary.scopes[function.scope]
         place = Place(function.path, scope.parent, scope.path)
         found: set[Value] = set()
@@ -558,12 +574,38 @@ class Inference:
         found: set[Value] = set()
         for value in self.infer(callee, place):
             found |= self.results.called(value, expression, place)
+        if callee is not None and callee.tag == tags.ATTRIBUTE and callee.name in strings.METHODS:
+            found |= self._of_text(callee, expression, place)
         return frozenset(found)
+
+    def _of_text(self, method: AttributeExpr, expression: CallExpr, place: Place) -> Values:
+        """Return the result of a method of a text that is known."""
+        texts = [x.value for x in self.infer(method.base, place) if x.kind == v.LITERAL]
+        arguments = [self.infer(one, place) for one in expression.positional]
+        if any(len(one) != 1 for one in arguments):
+            return NOTHING
+        keywords = [self.infer(one, place) for _, one in expression.keywords]  # ``maxsplit=1``
+        if any(len(one) != 1 for one in keywords):
+            return NOTHING
+        given = [value for one in (*arguments, *keywords) for value in one]
+        return NOTHING.union(
+            *(strings.result(x, method.name, given) for x in texts if isinstance(x, str))
+        )
+
+    def _text(self, expression: TextExpr, place: Place) -> Values:
+        """Return the texts that an f-string or a sum makes of parts that are known."""
+        found = [""]
+        for part in expression.parts if not expression.is_template else ():
+            known = (x.value for x in self.infer(part, place) if x.kind == v.LITERAL)
+            values = [x for x in known if isinstance(x, (str, int))]
+            found = [f"{start}{value}" for start in found for value in values][:_MOST_TEXTS]
+            found = [text for text in found if len(text) <= strings.LONGEST]
+        return frozenset(v.literal(one) for one in found if one)
 
     def _parent(self, place: Place) -> Values:
         summary = self.modules.summary(place.path)
         scope = place.scope
-        while summary is not None and scope > 0:
+        while scope > 0:
             if summary.scopes[scope].kind == "class":
                 return frozenset([v.ScopeValue(v.PARENT, place.path, scope)])
             scope = summary.scopes[scope].parent
@@ -645,3 +687,8 @@ class Inference:
                 return True
             symbol = symbol.rpartition(".")[0]
         return False
+
+
+def _precedes(path: Path, use: Path) -> bool:
+    """Return whether a statement directly in a scope comes before a use."""
+    return len(path) == 1 and path < use[:1]

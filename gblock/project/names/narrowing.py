@@ -30,8 +30,6 @@ class Narrowing:
     def narrowed(self, expression: Expr, values: Values, place: Place) -> Values:
         """Return the values of a name or an attribute that remain possible at a place."""
         summary = self.inference.modules.summary(place.path)
-        if summary is None:
-            return values
         index = place.scope
         while summary.scopes[index].kind == "comprehension":
             index = summary.scopes[index].parent
@@ -86,8 +84,8 @@ class Narrowing:
     def _tested_by(self, function: FunctionValue) -> Values | None:
         """Return the test in a function such as ``return isinstance(x, Client)``."""
         summary = self.inference.modules.summary(function.path)
-        scope = summary.scopes[function.scope] if summary is not None else None
-        if scope is None or len(scope.returns) != 1 or not scope.parameters:
+        scope = summary.scopes[function.scope]
+        if len(scope.returns) != 1 or not scope.parameters:
             return None
         test, at = scope.returns[0]
         first = scope.parameters[1 if function.receiver and len(scope.parameters) > 1 else 0][0]

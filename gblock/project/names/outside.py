@@ -62,6 +62,8 @@ class Outside:
                 for binding in one.bindings:
                     if binding.kind != kinds.ELEMENT:
                         found |= self.inference.bound(binding, one.path)
+                stored = [b for b in one.bindings if b.kind == kinds.ELEMENT]
+                found |= self.inference.stored(stored, one.path)
         return frozenset(found)
 
     def _sets(self, name: str) -> list[_Set]:
@@ -74,8 +76,8 @@ class Outside:
         modules = self.inference.modules
         word = re.escape(name.encode())
         written = re.compile(
-            rb"%s(?:(?<=\.%s)[ \t]*(?::[^=\n]+)?=(?!=)|(?<=[\"']%s)[\"'][ \t]*[,\]])"
-            % ((word,) * 3)
+            rb"%s(?:(?<=\.%s)(?:[ \t]*(?::[^=\n]+)?=(?!=)|\[[^\]\n]*\][ \t]*=(?!=)|\.\w+\()"
+            rb"|(?<=[\"']%s)[\"'][ \t]*[,\]])" % ((word,) * 3)
         )
         setting = (
             path
@@ -86,7 +88,7 @@ class Outside:
         found: list[_Set] = []
         for path in self.inference.budget.permitted(paths) if len(paths) <= _MOST_FILES else ():
             summary = modules.summary(path)
-            for scope in summary.scopes if summary is not None else ():
+            for scope in summary.scopes:
                 for (owner, attribute), bindings in scope.attributes.items():
                     if attribute == name and owner not in ("self", "cls"):
                         found.append(_Set(path, owner, bindings))

@@ -14,6 +14,7 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
+    InnerExpr,
     SubscriptExpr,
     as_keywords,
     call_of,
@@ -21,7 +22,7 @@ from gblock.project.reading.expressions import (
     passed,
     without_arguments,
 )
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _DECORATING = 12
 """A decorator that more files mention is not followed to what it decorates."""
-_MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap"}
+_MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"}
 """Methods that call a function with each element of what they are given."""
 
 
@@ -41,6 +42,15 @@ def _member(value: Value, number: int) -> Values:
         return members[number] if number < len(members) else NOTHING
     held: Values = value.held if value.kind == v.ELEMENTS else NOTHING
     return held
+
+
+def _added(call: Call, wrapper: Scope) -> int:
+    """Return the number of arguments that a wrapper puts before those that it is given."""
+    for before, one in enumerate(call.expression.positional):
+        if one is not None and one.tag == tags.STAR:
+            own = [kind for *_, kind in wrapper.parameters if kind == "positional"]
+            return max(before - len(own), 0)
+    return 0
 
 
 class Parameters:
@@ -69,8 +79,6 @@ class Parameters:
         self, path: str, index: int, position: int, receiver: ScopeValue | None
     ) -> Values:
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return NOTHING
         scope = summary.scopes[index]
         receiver = self.inference.classes.derived(receiver, path, scope.parent)
         name, annotation, default, kind = scope.parameters[position]
@@ -107,8 +115,13 @@ class Parameters:
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
         found = {*declared, *self.inference.infer(default, outside)}
+        wrapping = self._wrapping(summary, index) if scope.decorators else []
+        added = max((_added(call, around) for call, _, around in wrapping), default=0)
+        for call, place, _ in wrapping:
+            found |= self.given(call.expression, position, name, place)
         for call, place, shift in calls:
-            found |= self.given(call.expression, position - shift, name, place)
+            if position - shift >= added:
+                found |= self.given(call.expression, position - shift - added, name, place)
         if receiver is not None and not v.declares(frozenset(found)):
             return self.parameter(path, index, position)
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
@@ -134,7 +147,7 @@ class Parameters:
         """
         modules, constructs = self.inference.modules, self.inference.catalog.constructs
         summary = modules.summary(path)
-        if summary is None or modules.is_frugal:
+        if modules.is_frugal:
             return NOTHING
         found: set[Value] = set()
         verbs = {symbol.rpartition(".")[2] for symbol in constructs}
@@ -182,7 +195,7 @@ class Parameters:
         found: set[Value] = set()
         for path in self._decorating(names, summary.filename):
             other = self.inference.modules.summary(path)
-            for number, scope in enumerate(other.scopes if other is not None else ()):
+            for number, scope in enumerate(other.scopes):
                 place = Place(path, scope.parent, scope.path)
                 for written in scope.decorators:
                     if last_name(without_arguments(written)) in names and any(
@@ -196,6 +209,30 @@ class Parameters:
                             else v.function(path, number)
                         )
         return frozenset(found)
+
+    def _wrapping(self, summary: ModuleSummary, index: int) -> list[tuple[Call, Place, Scope]]:
+        """Return the calls of a function in the wrappers that its decorators put around it.
+
+        With each the function that makes the call.
+        """
+        scope = summary.scopes[index]
+        around = Place(summary.filename, scope.parent, scope.path)
+        found: list[tuple[Call, Place, Scope]] = []
+        for decorator in scope.decorators:
+            for value in self.inference.infer(decorator, around):
+                other = (
+                    self.inference.modules.summary(value.path) if value.kind == v.FUNCTION else None
+                )
+                if other is None or value.kind != v.FUNCTION:
+                    continue
+                parameters = other.scopes[value.scope].parameters[value.receiver is not None :]
+                wrapped = parameters[0][0] if parameters else ""
+                for call in self.inference.calling.calls_by_name(value.path).get(wrapped, ()):
+                    wrapper = other.scopes[call.scope]
+                    callee = call.expression.callee
+                    if callee.tag == tags.NAME and wrapper.parent == value.scope:
+                        found.append((call, Place(value.path, call.scope, call.path), wrapper))
+        return found
 
     def _decorating(self, names: set[str], own: str) -> list[str]:
         """Return the files that may apply a decorator of one of some names."""
@@ -236,8 +273,6 @@ class Parameters:
     ) -> list[tuple[Expr, Place]]:
         """Return the expressions that the project passes for a parameter, its default left out."""
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return []
         scope = summary.scopes[index]
         receiver = self.inference.classes.derived(receiver, path, scope.parent)
         name = scope.parameters[position][0]
@@ -267,7 +302,8 @@ class Parameters:
             if position is None or number > position:
                 break
             if one is not None and one.tag == tags.STAR:
-                for value in self.inference.infer(one.value, place):
+                given = self.inference.infer(one.value, place)
+                for value in self.inference.classes.opened(given):
                     found |= _member(value, position - number)
                 break
         for keyword, one in expression.keywords:
@@ -297,7 +333,7 @@ class Parameters:
             if cls.kind != v.CLASS:
                 continue
             derived = self.inference.modules.summary(cls.path)
-            bindings = derived.scopes[cls.scope].bindings if derived is not None else {}
+            bindings = derived.scopes[cls.scope].bindings
             for binding in bindings.get("__init__", ()):
                 if binding.kind == kinds.DEFINED:
                     return self._forwarding(cls.path, binding.value, summary, index, receiver)
@@ -327,7 +363,7 @@ class Parameters:
             given: list[Values] = []
             for one in call.expression.positional[max(position - shift, 0) :]:
                 if one is not None and one.tag == tags.STAR:
-                    packed = self.inference.infer(one.value, place)
+                    packed = self.inference.classes.opened(self.inference.infer(one.value, place))
                     tuples = [value.members for value in packed if value.kind == v.TUPLE]
                     given += tuples[0] if len(tuples) == 1 else ()
                     others |= frozenset(x for x in packed if x.kind == v.ELEMENTS)
@@ -385,6 +421,8 @@ class Parameters:
                     found.append((call_of(None, packed.elements), place))
                 if last_name(call.expression.callee) in _MAPPED:
                     rest = tuple(self._element_of(one) for one in rest)
+                    if last_name(call.expression.callee).startswith("starmap"):
+                        rest = tuple(InnerExpr(tags.STAR, one) for one in rest)
                 found.append((call_of(None, rest, keywords), place))
             packed_too = dict(keywords)
             for value in (packed_too.get("args"), packed_too.get("kwargs")):
@@ -392,6 +430,8 @@ class Parameters:
                     found.append((call_of(None, value.elements), place))
                 elif value is not None and value.tag == tags.MAPPING:
                     found.append((call_of(None, (), as_keywords(value)), place))
+                elif value is not None and value is packed_too.get("args"):
+                    found.append((call_of(None, (InnerExpr(tags.STAR, value),)), place))
         return found
 
     def _element_of(self, expression: Expr) -> Expr:

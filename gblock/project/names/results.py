@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 from gblock.project.names import values as v
+from gblock.project.names.passing import Passing
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, FunctionValue, ScopeValue, Value, Values
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import CallExpr, Expr, SubscriptExpr, call_of
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
+    Expr,
+    SubscriptExpr,
+    call_of,
+    constant,
+    with_bound,
+)
 from gblock.project.reading.summary import Scope
 
 TYPE_CHECKING = False
@@ -17,15 +24,6 @@ if TYPE_CHECKING:
 
 _KEYED_TAKERS = {"get", "pop", "setdefault", "__getitem__"}
 _MANAGERS = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
-PASS_THROUGH = {
-    "contextlib.closing",
-    "contextlib.nullcontext",
-    "contextlib.aclosing",
-    "copy.copy",
-    "copy.deepcopy",
-    "weakref.proxy",
-}
-_TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
 
 
 def _is_abstract(scope: Scope, decorators: set[str]) -> bool:
@@ -39,6 +37,7 @@ class Results:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
+        self.passing = Passing(inference)
 
     def called(self, value: Value, expression: CallExpr, place: Place) -> Values:
         """Return the results of calling a value."""
@@ -53,10 +52,33 @@ class Results:
         if value.kind == v.INSTANCE:
             return self._external_result(f"{value.symbol}.__call__", expression, place)
         if value.kind == v.PARTIAL:
+            if value.bound is not None and value.callee.kind == v.EXTERNAL:
+                made, where = value.bound
+                return self.called(value.callee, with_bound(expression, made), where)
             return self.called(value.callee, expression, place)
+        if value.kind == v.GETTER:
+            return self._got(value, expression, place)
         if value.kind == v.TAKER:
             return self._taken(value.container, value.name, expression, place)
         return NOTHING
+
+    def _got(self, getter: v.GetterValue, expression: CallExpr, place: Place) -> Values:
+        """Return what ``attrgetter("client")(shop)`` and its like return."""
+        first = expression.positional[0] if expression.positional else None
+        if getter.taken == "callable" or getter.taken == "itself":
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
+            )
+        if getter.taken == "itemgetter":
+            return self.inference.infer(
+                SubscriptExpr(tags.SUBSCRIPT, first, constant(getter.name)), place
+            )
+        found: Expr = first
+        for name in str(getter.name).split("."):
+            found = AttributeExpr(tags.ATTRIBUTE, found, name) if found is not None else None
+        if getter.taken == "methodcaller":
+            found = call_of(found, ())
+        return self.inference.infer(found, place)
 
     def _taken(
         self, container: v.Container, name: str, expression: CallExpr, place: Place
@@ -83,13 +105,11 @@ class Results:
             if value.kind == v.FUNCTION:
                 found |= self.result(value)
             elif value.kind == v.EXTERNAL:
-                found |= self._returned(value.symbol)
+                found |= self.returned(value.symbol)
         return frozenset(found)
 
     def _external_result(self, symbol: str, expression: CallExpr, place: Place) -> Values:
-        if symbol == "builtins.dict" and expression.keywords:
-            return frozenset([self._dict(expression, place)])
-        special = self._known_callable(symbol, expression, place)
+        special = self.passing.result(symbol, expression, place)
         if special is not None:
             return special
         holds = self.inference.conditions.holds
@@ -99,7 +119,7 @@ class Results:
         conditions = self.inference.catalog.conditions.get(symbol, ())
         if any(holds(condition, expression, place) for condition in conditions):
             return NOTHING  # the catalog's type does not apply to this call
-        return self._chosen(symbol, expression, place) or self._returned(symbol)
+        return self._chosen(symbol, expression, place) or self.returned(symbol)
 
     def _chosen(self, symbol: str, expression: CallExpr, place: Place) -> Values:
         """Return the result of a call whose argument names a class or is a factory."""
@@ -119,7 +139,8 @@ class Results:
             found |= self.called(value, call_of(None, ()), place)
         return frozenset(found)
 
-    def _returned(self, symbol: str) -> Values:
+    def returned(self, symbol: str) -> Values:
+        """Return what the catalog says that a call returns."""
         owner, _, name = symbol.rpartition(".")
         for base in self.inference.catalog.lineage(owner):
             given = self.inference.catalog.returns.get(f"{base}.{name}")
@@ -133,132 +154,12 @@ class Results:
             return frozenset([v.instance(symbol)])
         return NOTHING
 
-    def _known_callable(self, symbol: str, expression: CallExpr, place: Place) -> Values | None:
-        """Return the result of a function of the standard library that passes its argument on."""
-        positional = expression.positional
-        first = positional[0] if positional else None
-        if symbol == "builtins.object.__new__":
-            classes = self.inference.infer(first, place)
-            return frozenset(x._replace(kind=v.OBJECT) for x in classes if x.kind == v.CLASS)
-        if symbol in ("builtins.type.__new__", "abc.ABCMeta.__new__"):
-            made_by = self.inference.classes.made_by
-            metaclasses = (x for x in self.inference.infer(first, place) if x.kind == v.CLASS)
-            return frozenset().union(*(made_by(one.path, one.scope) for one in metaclasses))
-        if symbol.startswith("builtins."):
-            return self._builtin(symbol[9:], positional, place)
-        if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
-            return self.inference.infer(first, place)
-        if symbol in ("functools.partial", "functools.partialmethod"):
-            return frozenset(
-                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
-            )
-        if symbol == "typing.cast" and len(positional) > 1:
-            return self.inference.annotations.annotated(first, place) or self.inference.infer(
-                positional[1], place
-            )
-        if symbol == "importlib.import_module" and first and first.tag == tags.CONSTANT:
-            if isinstance(first.value, str) and not first.value.startswith("."):
-                return self.inference.imported(first.value, None, 0, place.path)
-        if symbol == "gevent.monkey.get_original" and len(positional) > 1:
-            return self._originals(positional[0], positional[1])
-        if symbol.endswith("ExitStack.enter_context"):
-            return self.entered(self.inference.infer(first, place))
-        if symbol == "collections.defaultdict":
-            made: set[Value] = set()
-            for value in self.inference.infer(first, place):
-                made |= self.called(value, call_of(None, ()), place)
-            return frozenset([v.MappingValue(v.MAPPING, (), frozenset(made))])
-        if symbol == "random.choice":
-            return self.elements(self.inference.infer(first, place))
-        if symbol == "itertools.cycle" or symbol == "collections.deque":
-            return v.holding(self.elements(self.inference.infer(first, place)))
-        if symbol == "itertools.chain":
-            return v.holding(self.elements(self.inference.any_of(positional, place)))
-        return None
-
-    def _originals(self, module: Expr, names: Expr) -> Values:
-        """Return the originals that gevent replaced: one, or a list of several."""
-        if module is None or names is None or module.tag != tags.CONSTANT:
-            return NOTHING
-        if names.tag == tags.CONSTANT:
-            return frozenset([v.external(f"gevent.monkey.saved.{module.value!s}.{names.value!s}")])
-        if names.tag in (tags.SEQUENCE, tags.TUPLE):
-            members = tuple(self._originals(module, e) for e in names.elements)
-            return frozenset([v.TupleValue(v.TUPLE, members)])
-        return NOTHING
-
-    def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
-        first = positional[0] if positional else None
-        if name == "staticmethod" or name == "classmethod":
-            # A class attribute that is no method: no receiver is bound.
-            return frozenset(
-                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
-            )
-        if name == "map" or name == "filter":
-            return self._mapped(name, positional, place)
-        if name == "max" or name == "min":
-            if len(positional) > 1:
-                return self.inference.any_of(positional, place)
-            return self.elements(self.inference.infer(first, place))
-        if name in _TRANSPARENT_CONTAINERS:
-            return v.holding(self.elements(self.inference.infer(first, place)))
-        if name == "next":
-            return self.elements(self.inference.infer(first, place))
-        if name == "enumerate":
-            elements = self.elements(self.inference.infer(first, place))
-            return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))]))
-        if name == "zip":
-            parts = tuple(self.elements(self.inference.infer(one, place)) for one in positional)
-            return v.holding(frozenset([v.TupleValue(v.TUPLE, parts)]))
-        if name == "getattr" and len(positional) > 1:
-            attribute = positional[1]
-            if attribute is None or attribute.tag != tags.CONSTANT:
-                return NOTHING
-            found = self.inference.infer(positional[2], place) if len(positional) > 2 else NOTHING
-            for value in self.inference.infer(first, place):
-                found |= self.inference.attribute(value, str(attribute.value))
-            return found
-        if name == "__import__" and first and first.tag == tags.CONSTANT:
-            return self.inference.imported(str(first.value).partition(".")[0], None, 0, place.path)
-        if name == "int" or name == "float":
-            return frozenset(x for x in self.inference.infer(first, place) if x.kind == v.LITERAL)
-        return None
-
-    def _mapped(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values:
-        """Return the iterable that ``map`` or ``filter`` returns."""
-        if len(positional) < 2:
-            return NOTHING
-        if name == "filter":
-            return v.holding(self.elements(self.inference.infer(positional[1], place)))
-        given = tuple(
-            SubscriptExpr(tags.SUBSCRIPT, one, None) if one is not None else None
-            for one in positional[1:]
-        )
-        found: set[Value] = set()
-        for value in self.inference.infer(positional[0], place):
-            found |= self.called(value, call_of(None, given), place)
-        return v.holding(frozenset(found))
-
-    def _dict(self, expression: CallExpr, place: Place) -> Value:
-        """Return the mapping that ``dict(key=value)`` makes."""
-        known: dict[Hashable, Values] = {}
-        others: set[Value] = set()
-        for name, value in expression.keywords:
-            if name is not None:
-                known[name] = self.inference.infer(value, place)
-            else:
-                for merged in self.inference.infer(value, place):
-                    others |= v.contents(merged) if merged.kind == v.MAPPING else NOTHING
-        return v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))
-
     def _function_result(
         self, function: FunctionValue, expression: CallExpr, place: Place
     ) -> Values:
         """Return the result of calling a project function, with this call's arguments."""
         _, path, index, receiver = function
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return NOTHING
         scope = summary.scopes[index]
         own = self._returned_parameter(scope)
         if own is None:
@@ -291,8 +192,6 @@ class Results:
 
     def _result(self, path: str, index: int, receiver: ScopeValue | None) -> Values:
         summary = self.inference.modules.summary(path)
-        if summary is None:
-            return NOTHING
         scope = summary.scopes[index]
         derived = self.inference.classes.derived(receiver, path, scope.parent)
         outside = Place(path, scope.parent, scope.path)
@@ -352,7 +251,7 @@ class Results:
             elif value.kind == v.OBJECT:
                 found |= self.method_result(value, "__enter__")
             elif value.kind == v.INSTANCE:
-                found |= self._returned(f"{value.symbol}.__enter__") or frozenset([value])
+                found |= self.returned(f"{value.symbol}.__enter__") or frozenset([value])
         return frozenset(found)
 
     def elements(self, values: Values) -> Values:
@@ -366,7 +265,8 @@ class Results:
             elif value.kind == v.INSTANCE:
                 found |= self.external_elements(value.symbol)
             elif value.kind == v.OBJECT:
-                found |= self._iterated(value)
+                opened = self.inference.classes.opened(frozenset([value]))
+                found |= self._iterated(value) if value in opened else self.elements(opened)
         return frozenset(found)
 
     def _iterated(self, value: ScopeValue) -> Values:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gblock.project.names import values as v
+from gblock.project.names.classes import PROPERTIES
 from gblock.project.names.definitions import END
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -176,26 +177,27 @@ class Texts:
     def _named(self, name: str, place: Place) -> Iterator[Part]:
         summary = self.modules.summary(place.path)
         scope, innermost = place.scope, True
-        while summary is not None and scope >= 0:
+        while scope >= 0:
             entry = summary.scopes[scope]
             if name in entry.bindings and (innermost or entry.kind != "class"):
                 yield from self._bound(summary, scope, name, place.at if innermost else END)
                 return
             innermost = innermost and entry.kind == "comprehension"
             scope = entry.parent
-        if summary is not None:
-            for binding in summary.scopes[0].bindings.get("*", ()):
-                module, _, level = binding.value
-                path = self.modules.resolve(module, level, place.path)
-                if path is not None and path != place.path:
-                    yield from self.of_module(path, name)
+        for binding in summary.scopes[0].bindings.get("*", ()):
+            module, _, level = binding.value
+            path = self.modules.resolve(module, level, place.path)
+            if path is not None and path != place.path:
+                yield from self.of_module(path, name)
 
     def of_module(self, path: str, name: str) -> Iterator[Part]:
         """Return the expressions assigned to a module's name."""
-        summary = self.modules.summary(path) if self.modules.is_module(path) else None
-        if summary is not None and name in summary.scopes[0].bindings:
+        if not self.modules.is_module(path):
+            return
+        summary = self.modules.summary(path)
+        if name in summary.scopes[0].bindings:
             yield from self._bound(summary, 0, name, END)
-        elif summary is not None and "*" in summary.scopes[0].bindings:
+        elif "*" in summary.scopes[0].bindings:
             yield from self._named(name, Place(path, 0, END))
 
     def _bound(self, summary: ModuleSummary, scope: int, name: str, at: Path) -> Iterator[Part]:
@@ -221,6 +223,17 @@ class Texts:
                 yield from self.of_module(found, imported)
         elif binding.kind == kinds.PARAMETER:
             yield from self._filled(summary, binding.scope, binding.detail)
+        elif binding.kind == kinds.DEFINED:
+            yield from self._computed(summary, binding.value)
+
+    def _computed(self, summary: ModuleSummary, index: int) -> Iterator[Part]:
+        """Yield what a property returns."""
+        scope = summary.scopes[index]
+        if scope.kind == "function" and self.inference.decorators(summary, index) & PROPERTIES:
+            for returned, at in scope.returns:
+                yield from self.parts(
+                    Part(returned, Place(summary.filename, index, at), scope.rows)
+                )
 
     def _filled(self, summary: ModuleSummary, index: int, position: int) -> Iterator[Part]:
         """Return a parameter's default and the arguments of the function's calls."""
@@ -246,8 +259,6 @@ class Texts:
 
     def _of_class(self, path: str, index: int, name: str, depth: int) -> Iterator[Part]:
         summary = self.modules.summary(path)
-        if summary is None:
-            return
         found = False
         if name in summary.scopes[index].bindings:
             found = True
@@ -284,14 +295,10 @@ class Texts:
             if value.kind == v.FUNCTION:
                 own = True
                 summary = self.modules.summary(value.path)
-                scope = summary.scopes[value.scope] if summary is not None else None
-                for returned, at in scope.returns if scope is not None else ():
+                scope = summary.scopes[value.scope]
+                for returned, at in scope.returns:
                     yield from self.parts(
-                        Part(
-                            returned,
-                            Place(value.path, value.scope, at),
-                            scope.rows if scope else (1, 1),
-                        )
+                        Part(returned, Place(value.path, value.scope, at), scope.rows)
                     )
         if own:
             return
@@ -378,16 +385,22 @@ class Texts:
                     yield one._replace(start=one.start + (rest if one.whole else ""), whole=False)
 
     def _replaced(self, expression: CallExpr, part: Part, base: Part) -> Iterator[Text]:
-        """Return the texts of ``url.replace(old, new)``: the old ones without `old`, and `new`."""
+        """Yield the texts of ``url.replace(old, new)``; a start that is replaced is exchanged."""
         positional = expression.positional
         if len(positional) < 2:
             return
-        olds = {text.start for text in self.of(part._replace(expression=positional[0]))}
-        for text in self.of(base):
-            if not any(old and text.start.startswith(old) for old in olds):
+        olds = {text.start for text in self.of(part._replace(expression=positional[0]))} - {""}
+        news = self.of(part._replace(expression=positional[1]))
+        texts = self.of(base)
+        if not texts:
+            yield from (new._replace(whole=False) for new in news)
+        for text in texts:
+            old = next((old for old in sorted(olds) if text.start.startswith(old)), None)
+            if old is None:
                 yield text._replace(whole=False)
-        for text in self.of(part._replace(expression=positional[1])):
-            yield text._replace(whole=False)
+            rest = text.start.removeprefix(old) if old is not None else ""
+            for new in news:
+                yield new._replace(start=new.start + (rest if new.whole else ""), whole=False)
 
 
 def _items(expression: Expr) -> tuple[tuple[Expr, Expr], ...] | None:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from gblock.project.reading.expressions import Constant
+from gblock.project.reading.expressions import CallExpr, Constant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.names.places import Place
 
 Value: TypeAlias = (
     "FileValue | SymbolValue | ScopeValue | FunctionValue | LiteralValue | TupleValue | HolderValue"
-    "| MappingValue | TakerValue | FlagsValue | PartialValue"
+    "| MappingValue | TakerValue | FlagsValue | PartialValue | GetterValue"
 )
 """One of the classes below, distinguished by ``kind``."""
 Values: TypeAlias = "frozenset[Value]"
@@ -35,6 +39,7 @@ TAKER: Final = "taker"
 COMBINED: Final = "combined"
 PARTIAL: Final = "partial"
 PARENT: Final = "parent"
+GETTER: Final = "getter"
 
 
 class FileValue(NamedTuple):
@@ -126,6 +131,19 @@ class PartialValue(NamedTuple):
 
     kind: Literal["partial"]
     callee: Value
+    bound: tuple[CallExpr, Place] | None = None
+    """The call of ``partial`` that holds its first arguments, and the call's place."""
+
+
+class GetterValue(NamedTuple):
+    """A ``GETTER``: a function that takes something of its argument."""
+
+    kind: Literal["getter"]
+    taken: str
+    """``attrgetter``, ``itemgetter`` or ``methodcaller``, as in the module ``operator``;
+    ``callable`` or ``itself``: the argument."""
+    name: Constant
+    """The attribute, the key or the method."""
 
 
 _NESTING = (TUPLE, ELEMENTS, MANAGER, MAPPING, TAKER, PARTIAL)
@@ -163,6 +181,20 @@ def holding(elements: Values) -> Values:
 
 
 Container: TypeAlias = "TupleValue | HolderValue | MappingValue"
+
+
+def merged(left: Values, right: Values) -> Values:
+    """Return the mappings of ``left | right``; where both have a key, the right one counts."""
+    return frozenset(
+        MappingValue(
+            MAPPING,
+            tuple({**dict(one.known), **dict(other.known)}.items()),
+            one.others | other.others,
+        )
+        for one in left
+        for other in right
+        if one.kind == MAPPING and other.kind == MAPPING
+    )
 
 
 def contents(value: Container) -> Values:
@@ -222,7 +254,7 @@ def _cut(value: Value, depth: int) -> Value:
     if not depth:
         return HolderValue(ELEMENTS, NOTHING)
     if value.kind == PARTIAL:
-        return PartialValue(PARTIAL, _cut(value.callee, depth - 1))
+        return value._replace(callee=_cut(value.callee, depth - 1))
     return value._replace(container=_cut_container(value.container, depth - 1))
 
 

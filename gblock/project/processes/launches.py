@@ -34,6 +34,8 @@ _STARTS = re.compile(
     rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|argv|worker_main|"
     rb"Worker|local|sudo)\b"
 )
+_SPECIFIED = re.compile(rb"""["']command["'][ \t]*:""")
+"""A specification of a service or a container, which the code hands to what runs it."""
 _LISTED = frozenset("execl execle execlp execlpe".split())
 """The words follow the path, one argument each."""
 _VECTOR = frozenset("execv execve execvp execvpe posix_spawn posix_spawnp".split())
@@ -68,7 +70,8 @@ def launches(modules: Modules) -> list[Launch]:
 
 
 def _of(data: bytes, path: str) -> list[Launch]:
-    if not _STARTS.search(data) or os.path.basename(path) == "setup.py":
+    specified = _SPECIFIED.search(data) is not None
+    if not (specified or _STARTS.search(data)) or os.path.basename(path) == "setup.py":
         return []
     spelling = Spelling.of_file(data, path)
     if spelling is None:
@@ -83,6 +86,11 @@ def _of(data: bytes, path: str) -> list[Launch]:
         if ast.unparse(target) == "sys.argv":
             for spelled in spelling.of(value, function):
                 found += [Launch(one) for one in _commands(spelled, path, value.lineno)]
+    for mapping, function in spelling.mappings if specified else ():
+        for key, given in zip(mapping.keys, mapping.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "command":
+                for spelled in spelling.of(given, function):
+                    found += [Launch(one) for one in _commands(spelled, path, given.lineno)]
     return found
 
 

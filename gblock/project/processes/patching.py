@@ -191,9 +191,9 @@ class Patching:
     def _direct(self, path: str) -> tuple[Patch, ...]:
         if not self.mentions(path):
             return ()
-        summary = self.modules.summary(path)
-        if summary is None:
+        if not self.modules.parses(path):
             return self._from_text(path)
+        summary = self.modules.summary(path)
         kept = self._renamed(summary)
         found: dict[tuple[int, str], Patch] = {}
         for call in summary.calls:
@@ -436,7 +436,7 @@ class Patching:
         found: dict[str, list[Patch]] = {}
         for (path, scope), patches in inner.items():
             summary = self.modules.summary(path)
-            if summary is None or summary.scopes[scope].kind != "function":
+            if summary.scopes[scope].kind != "function":
                 continue
             calling = self._calling(summary.scopes[scope].name, path, scope)
             if self._is_main(summary, scope, calling):
@@ -476,16 +476,15 @@ class Patching:
         mentioning = self.modules.mentioning(name)
         for other in mentioning if len(mentioning) <= _COMMON else [path]:
             summary = self.modules.summary(other)
-            if summary is not None:
-                found.append(
-                    [
-                        (call, summary)
-                        for call in summary.calls
-                        if call.node == "call"
-                        and last_name(call.expression.callee) == name
-                        and self._is_function(call, other, path, scope)
-                    ]
-                )
+            found.append(
+                [
+                    (call, summary)
+                    for call in summary.calls
+                    if call.node == "call"
+                    and last_name(call.expression.callee) == name
+                    and self._is_function(call, other, path, scope)
+                ]
+            )
         return found
 
     def _is_function(self, call: Call, where: str, path: str, scope: int) -> bool:

@@ -46,6 +46,8 @@ _NEEDS_PYTEST = re.compile(rb"^(?:import|from)[ \t]+_?pytest\b", re.MULTILINE)
 """A module that only runs where pytest is installed, such as one with fixtures for tests."""
 _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
+_STAYS = re.compile(_SERVES.pattern + rb"|\bwhile\b")
+"""Words in a management command that may run for long."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _HANDLERS = (
     b"get_asgi_application",
@@ -127,6 +129,11 @@ class Process(NamedTuple):
     def is_load_test(self) -> bool:
         """True if the process is locust, or a program that imports it."""
         return self.kind == "locust" or "imports locust" in self.why
+
+    @property
+    def is_known_server(self) -> bool:
+        """True if it serves requests or tasks, and the application that it runs is known."""
+        return self.kind in _SERVERS and not self.open
 
     @property
     def is_deployed(self) -> bool:
@@ -328,7 +335,7 @@ class Processes:
         return (
             bool(green)
             and all(process.is_load_test for process in green)
-            and any(p.kind in _SERVERS and not p.open for p in self._all)
+            and any(p.is_known_server for p in self._all)
         )
 
     @cached_property
@@ -546,10 +553,20 @@ class Processes:
 
     @cached_property
     def _settings(self) -> list[str]:
-        """The modules that the project names as Django's settings."""
+        """The modules that code, or else the deployment, names as Django's settings."""
         found = self._settings_in(self.modules.mentioning("DJANGO_SETTINGS_MODULE"))
         real = [one for one in found if not is_stand_in(one, self.modules.root)]
-        return real or found  # settings for development import those that they change
+        # Settings for development import those that they change.
+        return real or found or self._deployed_settings()
+
+    def _deployed_settings(self) -> list[str]:
+        """Return the modules that only the environment of some process names as the settings."""
+        found = (
+            self.servers.module(name, os.path.dirname(path), self.root)
+            for name, path in self.deployment.values_of("DJANGO_SETTINGS_MODULE")
+        )
+        named = dict.fromkeys(path for path in found if path is not None)
+        return [path for path in named if not is_stand_in(path, self.modules.root)]
 
     def _settings_in(self, paths: Iterable[str]) -> list[str]:
         """Return the modules that some files name as Django's settings."""
@@ -632,6 +649,14 @@ class Processes:
         """Return whether the project's requirements name a distribution."""
         return distribution in self.deployment.requirements
 
+    def _is_brief_command(self, process: Process, path: str) -> bool:
+        """Return whether a file is a management command that does its work and ends.
+
+        What it does with greenlets is no reason to take all that other commands load for a service.
+        """
+        is_command = process.kind == "management command" and path in process.entries
+        return is_command and path != process.main and not _STAYS.search(self.modules.data(path))
+
     def _by_imports(self, process: Process, shared: frozenset[str]) -> Process:
         """Return the verdict on a process without patches and without a gevent server.
 
@@ -645,6 +670,8 @@ class Processes:
         gevent, why = NO, process.why or "nothing of its own imports gevent"
         for path in sorted(eager):
             mention = self.mentions.of(path)
+            if self._is_brief_command(process, path):
+                continue
             if mention.imports or mention.async_mode:
                 # If other processes surely run on gevent, a distant import may be meant for them.
                 certain = path in process.entries or not shared
@@ -665,6 +692,8 @@ class Processes:
                 return process._replace(runs_on_gevent=gevent, why=why)
             for path in sorted(reached):
                 mention = self.mentions.of(path)
+                if self._is_brief_command(process, path):
+                    continue
                 patches = (p for p in self.patching.of(path) if process.runs(p))
                 later = next((p for p in patches if not p.of_driver), None)
                 if later is not None:

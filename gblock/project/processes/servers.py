@@ -224,9 +224,7 @@ class Servers:
             if value.kind == v.EXTERNAL:
                 return value.symbol, None
             if value.kind == v.CLASS:
-                summary = self.modules.summary(value.path)
-                if summary is not None:
-                    return summary.scopes[value.scope].name, value
+                return self.modules.summary(value.path).scopes[value.scope].name, value
         return f"${name}", None
 
     def _worker_class(self, kind: str, importer: str) -> v.ScopeValue | None:
@@ -244,7 +242,7 @@ class Servers:
         methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
         for path, scope in ((x.path, x.scope) for x in methods if x.kind == v.FUNCTION):
             summary = self.modules.summary(path)
-            calls = summary.calls if summary is not None else ()
+            calls = summary.calls
             return not any(
                 c.scope == scope and c.node == "call" and last_name(c.expression.callee) == "patch"
                 for c in calls
@@ -280,15 +278,13 @@ class Servers:
             found = self._settings(path, name)
         if not found:
             summary = self.modules.summary(path)
-            bindings = summary.scopes[0].bindings.get(name, ()) if summary is not None else ()
+            bindings = summary.scopes[0].bindings.get(name, ())
             return (f"${name}", bindings[0].row) if bindings else None
         return next((one for one in found if "gevent" in one[0]), found[-1])
 
     def _settings(self, path: str, name: str) -> list[tuple[str, int]]:
         """Return the texts that a module assigns to a name, with imported ones, and the rows."""
         summary = self.modules.summary(path)
-        if summary is None:
-            return []
         return [
             (text.start, binding.row)
             for binding in summary.scopes[0].bindings.get(name, ())

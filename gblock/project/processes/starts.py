@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import NamedTuple
 
 from gblock.project.processes.deployment import Command, EntryPoint
@@ -126,10 +128,14 @@ class Starts:
         for program, inside in (*told, *launched, *own):
             if self._is_own(program) and program.command.filename in self._pasted:
                 continue
+            command = program.command
+            for mule in self._mules(program) if program.name == "uwsgi" else ():
+                place = ProcessEvidence(command.filename, command.row, command.text)
+                beside = (mule.kind, mule.entries, place.path, place.row)
+                found.setdefault(beside, ServerStart(mule, place, command.variables))
             server = self._server(program)
             if server is None:
                 continue
-            command = program.command
             if inside:  # a main function patches nothing that late
                 entries = tuple(dict.fromkeys((command.filename, *server.entries)))
                 name = f"celery in {os.path.relpath(command.filename, self.root)}"
@@ -486,7 +492,7 @@ class Starts:
                 return None  # `units` reads the file itself
             return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
         server = self.servers.uwsgi(program)
-        files = [option(program.arguments, name) for name in ("--wsgi-file", "--file", "--mule")]
+        files = [option(program.arguments, name) for name in ("--wsgi-file", "--file")]
         entries = [
             path
             for one in files
@@ -495,6 +501,14 @@ class Starts:
         entries = list(dict.fromkeys((*server.entries, *entries)))
         before = tuple(entries) if server.preload else ()
         return server._replace(entries=tuple(entries), before=before, open=not entries)
+
+    def _mules(self, program: Program) -> Iterator[Server]:
+        """Yield the processes beside uWSGI's workers, which have none of their loops."""
+        for word, following in zip_longest(program.arguments, program.arguments[1:]):
+            name, _, written = word.partition("=")
+            path = self._file(written or following or "", program.command.home)
+            if name == "--mule" and path is not None:
+                yield _script(path, f"uwsgi mule {os.path.relpath(path, self.root)}")
 
     def _locust(self, program: Program) -> Server | None:
         written = (

@@ -244,6 +244,17 @@ def constant_of(key: Expr) -> object:
     return key.value if key.tag == CONSTANT else None
 
 
+def with_bound(given: CallExpr, made: CallExpr) -> CallExpr:
+    """Return a call of a partial with the arguments that the partial was made with.
+
+    Args:
+        given: The call.
+        made: ``partial(function, …)``.
+    """
+    positional = (*made.positional[1:], *given.positional)
+    return call_of(given.callee, positional, (*given.keywords, *made.keywords))
+
+
 def as_keywords(mapping: MappingExpr) -> tuple[tuple[str | None, Expr], ...]:
     """Return the keyword arguments that ``**`` makes of a dict display."""
     return tuple(

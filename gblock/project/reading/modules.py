@@ -94,7 +94,8 @@ class Modules:
         """Surveyed files that mention gevent and are no tests."""
         self._ahead: dict[str, bytes] = {}
         """Summaries from another process."""
-        self._summaries: dict[str, ModuleSummary | None] = {}
+        self._summaries: dict[str, ModuleSummary] = {}
+        self._unparsable: set[str] = set()
         self._mentions: dict[tuple[str, bool, bool], list[str]] = {}
         self._words: dict[bool, WordIndex] = {}
         """Indexes of all files, and of all except tests."""
@@ -197,6 +198,7 @@ class Modules:
         self._data[path] = data
         for known in (self._summaries, self.problems, self._ahead):
             known.pop(path, None)
+        self._unparsable.discard(path)
         words = set(data.translate(SPACED).split())
         for (word, _, whole), found in self._mentions.items():
             is_in = encoded(word) in (words if whole else data)
@@ -207,7 +209,7 @@ class Modules:
 
     def kept(self) -> Kept:
         """Return what has been read so far, for a later run over the same project."""
-        summaries = {path: one for path, one in self._summaries.items() if one is not None}
+        summaries = {p: one for p, one in self._summaries.items() if p not in self._unparsable}
         return Kept(dict(self._data), summaries)
 
     def inherit(self, kept: Kept, changed: Collection[str]) -> None:
@@ -237,11 +239,20 @@ class Modules:
             self._words.clear()
             vars(self).pop("serving", None)
 
-    def summary(self, path: str) -> ModuleSummary | None:
-        """Return a file's summary; if it cannot be parsed, record a problem and return None."""
+    def summary(self, path: str) -> ModuleSummary:
+        """Return a file's summary; if it cannot be parsed, it is empty and a problem recorded."""
         if path not in self._summaries:
-            self._summaries[path] = self._summarize(path)
+            found = self._summarize(path)
+            if found is None:
+                self._empty(path)
+            else:
+                self._summaries[path] = found
         return self._summaries[path]
+
+    def parses(self, path: str) -> bool:
+        """Return whether a file can be parsed, and does not nest too deep."""
+        self.summary(path)
+        return path not in self._unparsable
 
     def summaries(self, paths: list[str]) -> dict[str, bytes]:
         """Return the summaries of some files for another process, without unparsable files."""
@@ -249,10 +260,9 @@ class Modules:
 
         found: dict[str, bytes] = {}
         for path in paths:
-            one = self.summary(path)
-            if one is not None:
+            if self.parses(path):
                 try:
-                    found[path] = pickle.dumps(one, 5)
+                    found[path] = pickle.dumps(self.summary(path), 5)
                 except RecursionError:
                     continue  # the other process reads it itself
         return found
@@ -262,9 +272,15 @@ class Modules:
         self._ahead.update(summaries)
 
     def give_up(self, path: str) -> None:
-        """Record that a file nests too deep; it has no summary from now on."""
-        self._summaries[path] = None
+        """Record that a file nests too deep; its summary is empty from now on."""
+        self._empty(path)
         self.problems[path] = TOO_DEEP
+
+    def _empty(self, path: str) -> None:
+        from gblock.project.reading.summary import hollow
+
+        self._summaries[path] = hollow(path, self._summaries.get(path))
+        self._unparsable.add(path)
 
     def is_read(self, path: str) -> bool:
         """Return whether a file has been summarized."""

@@ -76,6 +76,34 @@ class Scope(NamedTuple):
     """The first and last row of each statement directly in a module's or class's body."""
     is_async: bool = False
 
+    @classmethod
+    def empty(cls, kind: str, name: str, parent: int, rows: tuple[int, int], path: Path) -> Scope:
+        """Return a scope that declares nothing yet."""
+        return cls(
+            kind,
+            name,
+            parent,
+            rows,
+            path,
+            bindings={},
+            attributes={},
+            parameters=[],
+            returns=[],
+            yields=[],
+            decorators=[],
+            bases=[],
+            metaclass=None,
+            annotation=[],
+            branches={},
+            tests={},
+            dead_ends=set(),
+            jumps={},
+            tries={},
+            complete={},
+            facts={},
+            statements=[],
+        )
+
 
 class Call(NamedTuple):
     """One call expression, and its statement."""
@@ -109,3 +137,21 @@ class ModuleSummary(NamedTuple):
     calls: list[Call]
     exports: list[str] | None
     """The names in ``__all__`` where it is a plain list, else None."""
+
+
+def hollow(path: str, former: ModuleSummary | None = None) -> ModuleSummary:
+    """Return the summary of a file that cannot be read: it calls and binds nothing.
+
+    Args:
+        path: The file.
+        former: Its summary so far; the numbers of its scopes and parameters stay valid.
+    """
+    if former is None:
+        return ModuleSummary(path, [Scope.empty("module", "", -1, (1, 1), ())], [], None)
+    scopes = [
+        Scope.empty(one.kind, one.name, one.parent, one.rows, one.path)._replace(
+            parameters=[(name, None, None, how) for name, _, _, how in one.parameters]
+        )
+        for one in former.scopes
+    ]
+    return ModuleSummary(path, scopes, [], None)

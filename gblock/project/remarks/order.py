@@ -114,17 +114,45 @@ class Order:
     # -- one process
 
     def _simulated(self, process: Process) -> Iterator[list[StartupEvent]]:
+        if self._is_started_patched(process):
+            return
         for entries in self._beginnings(process):
             run = _Run(self, process)
             run.start(entries)
             yield run.steps
             if run.patched == _ALL:
                 continue
-            for patch in process.patches:
-                if patch not in run.seen and patch.path not in process.before:
-                    apart = _Run(self, process)
-                    apart.stand_alone(patch)
-                    yield [*apart.steps]
+            later = [
+                patch
+                for patch in process.patches
+                if patch not in run.seen and patch.path not in process.before
+            ]
+            own = [patch for patch in later if patch.path in process.entries]
+            if any("full" in one.kinds and "conditional" not in one.kinds for one in own):
+                later = own  # what the entry's function imports after its patch is patched already
+            for patch in later:
+                apart = _Run(self, process)
+                apart.stand_alone(patch)
+                yield [*apart.steps]
+
+    def _is_started_patched(self, process: Process) -> bool:
+        """Return whether a program that patches first starts gunicorn in the project's own code.
+
+        The file with gunicorn's application is imported by that program, whose order is examined.
+        """
+        main, processes = process.main, self.processes
+        if process.kind != "gunicorn" or not main or main not in process.before:
+            return False
+        scripts = [one for one in processes.all() if one.kind in ("script", "console script")]
+        if any(main in one.entries and not processes.is_casual(one) for one in scripts):
+            return False
+        return any(
+            one.is_gevent_service
+            and one.patched == "complete"
+            and main not in one.entries
+            and main in processes.modules_of(one)
+            for one in scripts
+        )
 
     def _beginnings(self, process: Process) -> list[tuple[str, ...]]:
         if process.kind == "management command" and len(process.entries) > 1:
@@ -190,7 +218,7 @@ class _Run:
         summary = self.modules.summary(patch.path)
         try:
             self._module(patch.path)
-            if summary is not None and patch.scope:
+            if patch.scope:
                 self._body(summary, patch.scope)
             if patch not in self.seen:
                 self._happens(patch)
@@ -211,12 +239,11 @@ class _Run:
         if path in self._done:
             return
         self._done.add(path)
-        summary = self.modules.summary(path)
-        if summary is None:
+        if not self.modules.parses(path):
             for patch in self.order.processes.patching.of(path):
                 self._happens(patch)
             return
-        self._body(summary, 0, is_main=is_main)
+        self._body(self.modules.summary(path), 0, is_main=is_main)
 
     def _body(self, summary: ModuleSummary, scope: int, *, is_main: bool = False) -> None:
         path = summary.filename
@@ -371,11 +398,9 @@ class _Run:
         if function is None or function in self._done or len(self._chain) > _DEEPEST:
             return
         self._done.add(function)
-        inner = self.modules.summary(function[0])
-        if inner is not None:
-            self._chain.append(place)
-            self._body(inner, function[1])
-            self._chain.pop()
+        self._chain.append(place)
+        self._body(self.modules.summary(function[0]), function[1])
+        self._chain.pop()
 
     def _import_by_name(self, arguments: tuple[Expr, ...], place: tuple[str, int]) -> None:
         if arguments and arguments[0] is not None and arguments[0].tag == tags.CONSTANT:

@@ -48,10 +48,8 @@ class Readers:
             yield from self._arguments(chooser, reading)
         for setting in chooser.settings:
             for path in self.modules.mentioning(setting.name):
-                summary = self.modules.summary(path)
-                if summary is not None:
-                    for part in self._settings(setting, summary):
-                        yield Read(part, chooser, setting.form)
+                for part in self._settings(setting, self.modules.summary(path)):
+                    yield Read(part, chooser, setting.form)
 
     def _arguments(self, chooser: Chooser, reading: DriverArgument) -> Iterator[Read]:
         name = reading.symbol.rpartition(".")[2]
@@ -143,8 +141,7 @@ class Readers:
         summary = self.modules.summary(path)
         module, _, name = symbol.rpartition(".")
         return (
-            summary is not None
-            and callee is not None
+            callee is not None
             and callee.tag == tags.NAME
             and callee.identifier == name
             and any(one.value[0] == module for one in summary.scopes[0].bindings.get("*", ()))

@@ -14,6 +14,7 @@ from functools import cached_property
 from gblock.decoding import is_utf_8
 from gblock.project.reading.generated import names_made_by
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.renaming import renamed
 from gblock.project.reading.word_index import SPACED
 from gblock.project.triage.vocabulary import Vocabulary, pattern
 
@@ -40,6 +41,8 @@ _CALLED_RESULT = rb"[\])]\("
 """A call of what a call or a subscript yields: ``model()(x)``, ``getattr(stub, name)(x)``."""
 _WORTH_COMPILING = 50
 """Below this number of files, their words are checked before patterns are compiled."""
+_RARE = 12
+"""A name in more files than this is too common to follow."""
 _MUCH = 5_000_000
 """Bytes: if more than this may matter, objects are followed over fewer imports."""
 
@@ -313,7 +316,22 @@ class Triage:
             roots: The packages that the project imports anywhere.
         """
         self._traveling(roots)
+        if not self.modules.is_frugal:
+            self._follow_renamed(roots)
         return [path for path in reported if path in self._reached or self._matters_by_itself(path)]
+
+    def _follow_renamed(self, roots: frozenset[str]) -> None:
+        """Find the files that call a function of a package by the name that another gives it."""
+        names = {name for root in roots for name in self.vocabulary.packages[root].functions}
+        for path in self.modules.files:
+            if not self.imported(path) or not self.calls_function(path):
+                continue
+            for word in sorted(set(renamed(self.modules.data(path), names))):
+                naming = self.modules.mentioning(word, whole=True)
+                for other in naming if len(naming) <= _RARE else ():
+                    if other != path:
+                        known = self._reached.get(other, frozenset())
+                        self._reached[other] = known | self.imported(path)
 
     def _matters_by_itself(self, path: str) -> bool:
         known = self._matters.get(path)

@@ -158,7 +158,7 @@ class Vocabulary:
                 root, *parts = name.split(".")
                 for package in (root, *self.leads.get(root, ())):
                     if package in found:
-                        found[package].update(parts)
+                        found[package].update(part for part in parts if "*" not in part)
         for alias, name in self._aliases:
             root, other = _root(alias), _root(name)
             if root in found and other in found:

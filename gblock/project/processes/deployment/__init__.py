@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from functools import cached_property
 from typing import TypeAlias
@@ -144,6 +145,28 @@ class Deployment(Repository):
     def requirements(self) -> Requirements:
         """The distributions that the repository requires."""
         return Requirements(self.tree)
+
+    def values_of(self, variable: str) -> list[tuple[str, str]]:
+        """Return the values that files which start processes give to a variable.
+
+        Args:
+            variable: The variable of the environment.
+
+        Returns:
+            Each value with its file.
+        """
+        given = re.compile(
+            rf"""^(?![ \t]*#)[^\n]*?\b{re.escape(variable)}["']?"""
+            rf"""(?:[ \t]*(?::-|[:= ])[ \t]*|,?\s*["']?value["']?[ \t]*:[ \t]*)["']?([\w./:-]+)""",
+            re.MULTILINE,
+        )
+        found = [
+            (match[1], path)
+            for path, text in self._texts.items()
+            if text is not None and variable in text
+            for match in given.finditer(text)
+        ]
+        return list(dict.fromkeys(found))
 
     # -- for readers of other files
 

@@ -208,8 +208,11 @@ class ExpressionReader(ScopeRecorder):
         callee = self.expression(node.func)
         positional = tuple(self.expression(a) for a in node.args)
         keywords = tuple((k.arg, self.expression(k.value)) for k in node.keywords)
-        if isinstance(node.func, ast.Attribute) and node.args:
-            self._note_store(node.func, positional, node.lineno)
+        if isinstance(node.func, ast.Attribute):
+            if node.args:
+                self._note_store(node.func, positional, node.lineno)
+            if node.func.attr == "update":
+                self._note_update(node.func, keywords, node.lineno)
         value = CallExpr(CALL, callee, positional, keywords)
         self.note_setattr(node, positional)
         if callee is not None:
@@ -243,6 +246,14 @@ class ExpressionReader(ScopeRecorder):
                     self._bind_attribute(
                         owner, str(name.value), ASSIGNED, positional[2], node.lineno
                     )
+
+    def _note_update(
+        self, func: ast.Attribute, keywords: tuple[tuple[str | None, Expr], ...], row: int
+    ) -> None:
+        """Record ``options.update(name=value)``."""
+        for name, value in keywords:
+            if name is not None:
+                self.store(func.value, value, row, constant(name))
 
     def _note_store(self, func: ast.Attribute, positional: tuple[Expr, ...], row: int) -> None:
         if func.attr in _STORES and len(positional) > _STORES[func.attr]:

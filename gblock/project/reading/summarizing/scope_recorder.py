@@ -35,32 +35,7 @@ class ScopeRecorder:
     def _open_scope(self, kind: str, name: str, rows: tuple[int, int]) -> int:
         index = len(self.scopes)
         parent = self.scope if index else -1
-        self.scopes.append(
-            Scope(
-                kind,
-                name,
-                parent,
-                rows,
-                self.path,
-                bindings={},
-                attributes={},
-                parameters=[],
-                returns=[],
-                yields=[],
-                decorators=[],
-                bases=[],
-                metaclass=None,
-                annotation=[],
-                branches={},
-                tests={},
-                dead_ends=set(),
-                jumps={},
-                tries={},
-                complete={},
-                facts={},
-                statements=[],
-            )
-        )
+        self.scopes.append(Scope.empty(kind, name, parent, rows, self.path))
         self.elsewhere.append({})
         return index
 

@@ -1,0 +1,279 @@
+"""Results of functions outside the project that are made of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from gblock.project.names import values as v
+from gblock.project.names.places import Place
+from gblock.project.names.values import NOTHING, Value, Values
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    InnerExpr,
+    SubscriptExpr,
+    call_of,
+    passed,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.catalog.libraries import PassedOn
+    from gblock.project.names.inference import Inference
+
+PASS_THROUGH = {
+    "contextlib.closing",
+    "contextlib.nullcontext",
+    "contextlib.aclosing",
+    "copy.copy",
+    "copy.deepcopy",
+    "weakref.proxy",
+}
+_TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
+
+
+class Passing:
+    """Follows arguments through functions of the standard library, and of known packages."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+
+    def result(self, symbol: str, expression: CallExpr, place: Place) -> Values | None:
+        """Return the result of a function of the standard library that passes its argument on."""
+        positional = expression.positional
+        first = positional[0] if positional else None
+        if symbol == "builtins.object.__new__":
+            classes = self.inference.infer(first, place)
+            return frozenset(x._replace(kind=v.OBJECT) for x in classes if x.kind == v.CLASS)
+        if symbol in ("builtins.type.__new__", "abc.ABCMeta.__new__"):
+            made_by = self.inference.classes.made_by
+            metaclasses = (x for x in self.inference.infer(first, place) if x.kind == v.CLASS)
+            return frozenset().union(*(made_by(one.path, one.scope) for one in metaclasses))
+        if symbol == "builtins.dict":
+            return self._dict(expression, place)
+        if symbol == "builtins.property":
+            return self._called(passed(expression, 0, "fget"), place)
+        if symbol.startswith("builtins."):
+            return self._builtin(symbol[9:], positional, place)
+        if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
+            return self.inference.infer(first, place)
+        if symbol in ("functools.partial", "functools.partialmethod"):
+            bound = (expression, place)
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value, bound)
+                for value in self.inference.infer(first, place)
+            )
+        if symbol == "typing.cast" and len(positional) > 1:
+            return self.inference.annotations.annotated(first, place) or self.inference.infer(
+                positional[1], place
+            )
+        if symbol == "importlib.import_module":
+            return self._modules(first, place)
+        if symbol == "gevent.monkey.get_original" and len(positional) > 1:
+            return self._originals(positional[0], positional[1])
+        if symbol.endswith("ExitStack.enter_context"):
+            return self.inference.results.entered(self.inference.infer(first, place))
+        passed_on = self.inference.catalog.passed_on(symbol)
+        if passed_on is not None:
+            return self._given(passed_on, symbol, expression, place)
+        if symbol == "functools.reduce":
+            return self._reduced(positional, place)
+        if symbol in ("operator.itemgetter", "operator.attrgetter", "operator.methodcaller"):
+            return self._getter(symbol, first)
+        if symbol in ("collections.OrderedDict", "weakref.WeakValueDictionary"):
+            return self._dict(expression, place)
+        if symbol == "collections.ChainMap":
+            return self.inference.any_of(positional, place)
+        if symbol == "types.SimpleNamespace":
+            return self._dict(expression, place)
+        if symbol == "dataclasses.astuple":
+            return v.NOTHING.union(
+                *(self.inference.classes.as_tuple(x) for x in self.inference.infer(first, place))
+            )
+        if symbol == "collections.defaultdict":
+            made: set[Value] = set()
+            for value in self.inference.infer(first, place):
+                made |= self.inference.results.called(value, call_of(None, ()), place)
+            return frozenset([v.MappingValue(v.MAPPING, (), frozenset(made))])
+        if symbol == "random.choice":
+            return self._elements(first, place)
+        if symbol == "itertools.chain.from_iterable":
+            inner = self._elements(first, place)
+            return v.holding(self.inference.results.elements(inner))
+        if symbol == "itertools.groupby":
+            inner = v.holding(self._elements(first, place))
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, inner))]))
+        if symbol == "itertools.zip_longest":
+            return self._builtin("zip", positional, place)
+        if symbol == "itertools.starmap":
+            return self._mapped("starmap", positional, place)
+        if symbol == "itertools.chain":
+            return v.holding(
+                self.inference.results.elements(self.inference.any_of(positional, place))
+            )
+        return None
+
+    def _originals(self, module: Expr, names: Expr) -> Values:
+        """Return the originals that gevent replaced: one, or a list of several."""
+        if module is None or names is None or module.tag != tags.CONSTANT:
+            return NOTHING
+        if names.tag == tags.CONSTANT:
+            return frozenset([v.external(f"gevent.monkey.saved.{module.value!s}.{names.value!s}")])
+        if names.tag in (tags.SEQUENCE, tags.TUPLE):
+            members = tuple(self._originals(module, e) for e in names.elements)
+            return frozenset([v.TupleValue(v.TUPLE, members)])
+        return NOTHING
+
+    def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
+        first = positional[0] if positional else None
+        if name == "staticmethod" or name == "classmethod":
+            # A class attribute that is no method: no receiver is bound.
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
+            )
+        if name == "map" or name == "filter":
+            return self._mapped(name, positional, place)
+        if name == "max" or name == "min":
+            if len(positional) > 1:
+                return self.inference.any_of(positional, place)
+            return self._elements(first, place)
+        if name in _TRANSPARENT_CONTAINERS:
+            return v.holding(self._elements(first, place))
+        if name == "next":
+            return self._elements(first, place)
+        if name == "enumerate":
+            elements = self._elements(first, place)
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))]))
+        if name == "zip":
+            parts = tuple(self._elements(one, place) for one in positional)
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, parts)]))
+        if name == "getattr" and len(positional) > 1:
+            found = self.inference.infer(positional[2], place) if len(positional) > 2 else NOTHING
+            names = self._texts(positional[1], place)
+            for value in self.inference.infer(first, place) if names else ():
+                for one in names:
+                    found |= self.inference.attribute(value, one)
+            return found
+        if name == "__import__":
+            return self._modules(first, place, top=True)
+        if name == "sum" and len(positional) == 2:
+            return v.holding(self.inference.results.elements(self._elements(first, place)))
+        if name == "int" or name == "float":
+            return frozenset(x for x in self.inference.infer(first, place) if x.kind == v.LITERAL)
+        return None
+
+    def _mapped(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values:
+        """Return the iterable that ``map`` or ``filter`` returns."""
+        if len(positional) < 2:
+            return NOTHING
+        if name == "filter":
+            return v.holding(self._elements(positional[1], place))
+        given: tuple[Expr, ...] = tuple(
+            SubscriptExpr(tags.SUBSCRIPT, one, None) if one is not None else None
+            for one in positional[1:]
+        )
+        found: set[Value] = set()
+        if name == "starmap":
+            given = (InnerExpr(tags.STAR, given[0]),)
+        for value in self.inference.infer(positional[0], place):
+            found |= self.inference.results.called(value, call_of(None, given), place)
+        return v.holding(frozenset(found))
+
+    def _dict(self, expression: CallExpr, place: Place) -> Values:
+        """Return the mapping of ``dict(key=value)``, ``dict(pairs)`` or ``dict(other)``."""
+        known: dict[Hashable, Values] = {}
+        others: set[Value] = set()
+        for one in expression.positional:
+            for value in self.inference.infer(one, place):
+                if value.kind == v.MAPPING:
+                    known.update(value.known)
+                    others |= value.others
+                for pair in self.inference.results.elements(frozenset([value])):
+                    if pair.kind == v.TUPLE and len(pair.members) == 2:
+                        others |= pair.members[1]
+        for name, one in expression.keywords:
+            if name is not None:
+                known[name] = self.inference.infer(one, place)
+            else:
+                for merged in self.inference.infer(one, place):
+                    others |= v.contents(merged) if merged.kind == v.MAPPING else NOTHING
+        return frozenset([v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))])
+
+    def _elements(self, expression: Expr, place: Place) -> Values:
+        return self.inference.results.elements(self.inference.infer(expression, place))
+
+    def _texts(self, expression: Expr, place: Place) -> list[str]:
+        """Return the texts that an expression is known to be."""
+        values = self.inference.infer(expression, place)
+        return sorted(x.value for x in values if x.kind == v.LITERAL and isinstance(x.value, str))
+
+    def _modules(self, name: Expr, place: Place, *, top: bool = False) -> Values:
+        """Return the modules of some names; at the `top`, the packages that they are in."""
+        found: set[Value] = set()
+        for one in self._texts(name, place):
+            if one and not one.startswith("."):
+                module = one.partition(".")[0] if top else one
+                found |= self.inference.imported(module, None, 0, place.path)
+        return frozenset(found)
+
+    def _named(self, text: str, place: Place) -> Values:
+        """Return what a text such as ``package.module:name`` or ``package.module.name`` names."""
+        module, colon, name = text.partition(":")
+        if not colon:
+            module, _, name = text.rpartition(".")
+        if not module or not name.isidentifier():
+            return NOTHING
+        found: set[Value] = set()
+        for value in self.inference.imported(module, None, 0, place.path):
+            found |= self.inference.attribute(value, name)
+        return frozenset(found)
+
+    def _given(self, one: PassedOn, symbol: str, expression: CallExpr, place: Place) -> Values:
+        """Return what a function of the catalog makes of one of its arguments."""
+        argument = passed(expression, one.position, one.keyword)
+        if argument is None and one.gives in ("callable", "itself") and not expression.positional:
+            return frozenset([v.GetterValue(v.GETTER, one.gives, None)])  # ``@cached(size=2)``
+        results = self.inference.results
+        if one.gives == "field":
+            made = self._called(passed(expression, None, one.factory), place)
+            return made | self.inference.infer(passed(expression, None, one.keyword), place)
+        if one.gives == "named":
+            texts = self._texts(argument, place)
+            return NOTHING.union(*(self._named(text, place) for text in texts))
+        if one.gives == "elements":
+            return v.holding(self._elements(argument, place))
+        values = self.inference.infer(argument, place)
+        if one.gives == "itself":
+            return values
+        if one.gives == "container":
+            return v.holding(values) if values else NOTHING
+        if one.gives == "callable":
+            return frozenset(v.PartialValue(v.PARTIAL, value) for value in values)
+        if one.gives == "factory":
+            given = v.HolderValue(v.ELEMENTS, values)
+            return frozenset([v.TakerValue(v.TAKER, given, "__call__")])
+        made = self._called(argument, place)
+        if one.gives == "promise":
+            return results.returned(symbol) | (v.holding(made) if made else NOTHING)
+        return v.holding(made) if one.gives == "results" else made
+
+    def _called(self, argument: Expr, place: Place) -> Values:
+        """Return the results of a function that something calls later."""
+        found: set[Value] = set()
+        for value in self.inference.infer(argument, place):
+            if value.kind in (v.FUNCTION, v.CLASS, v.EXTERNAL, v.PARTIAL, v.TAKER):
+                found |= self.inference.results.called(value, call_of(None, ()), place)
+        return frozenset(found)
+
+    def _reduced(self, positional: tuple[Expr, ...], place: Place) -> Values:
+        """Return what ``reduce(function, elements, start)`` may return."""
+        first = positional[0] if positional else None
+        return self._called(first, place) | self.inference.any_of(positional[2:3], place)
+
+    def _getter(self, symbol: str, first: Expr) -> Values:
+        """Return the function that takes one attribute, item or method's result of an object."""
+        if first is None or first.tag != tags.CONSTANT:
+            return NOTHING
+        kind = symbol.rpartition(".")[2]
+        return frozenset([v.GetterValue(v.GETTER, kind, first.value)])
