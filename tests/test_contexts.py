@@ -1379,3 +1379,85 @@ def test_the_loop_calls_back_in_the_hub(tmp_path, watcher):
         """
     (one,) = (one for one in reported(tmp_path, {"work.py": text}) if one.symbol == "os.system")
     assert ["hub", "ERROR"] == [one.context, one.severity.name]
+
+
+BUS = """
+import os
+from collections import defaultdict
+import gevent
+from flask import Flask
+
+class Paid:
+    pass
+
+class Imported:
+    pass
+
+class Bus:
+    def __init__(self):
+        self.handlers = defaultdict(list)
+
+    def on(self, kind):
+        def register(handler):
+            self.handlers[kind].append(handler)
+            return handler
+        return register
+
+    def emit(self, event):
+        EMIT
+
+bus = Bus()
+
+@bus.on(KIND)
+def handle(event):
+    os.system("sync")
+
+app = Flask(__name__)
+
+@app.route("/")
+def index():
+    bus.emit(Paid())
+"""
+
+
+@pytest.mark.parametrize(
+    "emit",
+    [
+        "for handler in self.handlers[type(event)]: handler(event)",
+        "for handler in list(self.handlers[type(event)]): handler(event)",
+        "for handler in self.handlers.get(event.__class__, ()): handler(event)",
+        "[gevent.spawn(handler, event) for handler in self.handlers[type(event)]]",
+        "for handler in self.handlers[type(event)]: gevent.spawn(handler, event)",
+    ],
+)
+def test_a_bus_runs_the_handlers_of_an_event_s_class(tmp_path, emit):
+    contexts = {}
+    for kind in ("Paid", "Imported"):
+        (tmp_path / kind).mkdir()
+        path = tmp_path / kind / "shop.py"
+        path.write_text(BUS.replace("EMIT", emit).replace("KIND", kind), encoding="utf-8")
+        config = Config(root=str(path.parent), filename=str(path.parent / "gblock.toml"))
+        found = check([str(path.parent)], config, all_contexts=True).diagnostics
+        contexts[kind] = [one.context for one in found if one.symbol == "os.system"]
+
+    assert contexts["Paid"] in (["request"], ["greenlet"])
+    assert contexts["Imported"] not in (["request"], ["greenlet"])
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"), [("", "startup"), ("@app.route('/')\ndef index(): ", "request")]
+)
+def test_a_field_s_factory_runs_where_an_object_is_made(tmp_path, where, expected):
+    text = (
+        "from gevent import monkey; monkey.patch_all()\n"
+        "import dataclasses, os\nfrom flask import Flask\napp = Flask('')\n"
+        "@dataclasses.dataclass\nclass Shop:\n"
+        "    state: object = dataclasses.field(default_factory=lambda: os.system('sync'))\n"
+        f"{where}Shop()\n"
+    )
+    (tmp_path / "shop.py").write_text(text, encoding="utf-8")
+    (tmp_path / "Procfile").write_text("web: gunicorn -k gevent shop:app\n", encoding="utf-8")
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    found = check([str(tmp_path)], config, all_contexts=True, min_severity="note").diagnostics
+
+    assert [expected] == [one.context for one in found if one.symbol == "os.system"]

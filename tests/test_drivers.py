@@ -201,6 +201,51 @@ class TestTheMessage:
         assert ((5, 23), (5, 34)) == (tuple(one.location), tuple(one.end_location))
 
 
+def test_a_property_of_settings_composes_the_string(tree):
+    files = {
+        "settings.py": """\
+                from dataclasses import dataclass
+                from functools import cached_property
+
+                @dataclass
+                class Database:
+                    dialect: str = "mysql+mysqldb"
+                    host: str = "db"
+
+                    @property
+                    def url(self):
+                        return f"{self.dialect}://{self.host}/shop"
+
+                database = Database()
+                """,
+        "service.py": """\
+                from gevent import monkey; monkey.patch_all()
+                from functools import cached_property
+                from sqlalchemy import create_engine
+                from settings import database
+
+                class Store:
+                    def __init__(self, url):
+                        self._url = url
+
+                    @cached_property
+                    def engine(self):
+                        return create_engine(self._url)
+
+                class Orders(Store):
+                    pass
+
+                if __name__ == "__main__":
+                    Orders(database.url).engine.connect()
+                """,
+    }
+    root = tree({name: textwrap.dedent(text) for name, text in files.items()})
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    (one,) = found.diagnostics
+
+    assert ("blocking-driver", 6) == (one.code, one.location.row)
+
+
 class TestStandIns:
     """Settings of tests and of local development, beside those that are deployed."""
 

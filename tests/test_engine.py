@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import socket
+import textwrap
 from typing import ClassVar
 
 import pytest
@@ -359,3 +360,35 @@ def test_a_file_by_itself_is_told_of_the_patch_that_another_makes_too_late(tmp_p
     report = check([str(path)], Config(root=str(tmp_path)))
 
     assert ["captured-before-patch"] == [one.code for one in report.diagnostics]
+
+
+def test_what_packages_without_blockers_do_with_objects_is_known(tmp_path):
+    text = """
+        from gevent import monkey; monkey.patch_all()
+        import attr, dataclasses, pyodbc
+        from flask import Flask, current_app
+        app = Flask(__name__)
+        app.extensions["orders"] = pyodbc.connect("orders")
+
+        @attr.s
+        class Store:
+            _db = attr.ib(factory=lambda: pyodbc.connect("shop"))
+            def load(self): return self._db.execute("select 1")
+
+        @dataclasses.dataclass
+        class Other:
+            db: object = dataclasses.field(default_factory=lambda: pyodbc.connect("shop"))
+            def load(self): return self.db.execute("select 2")
+
+        @app.route("/")
+        def index():
+            current_app.extensions["orders"].execute("select 3")
+            return [Store().load(), Other().load()]
+        """
+    (tmp_path / "app.py").write_text(textwrap.dedent(text).lstrip(), encoding="utf-8")
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    found = check([str(tmp_path)], config).diagnostics
+
+    assert {f"pyodbc.Connection.execute:{n}" for n in (10, 15, 19)} == {
+        f"{one.symbol}:{one.location.row}" for one in found if one.symbol.endswith("execute")
+    }

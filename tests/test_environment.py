@@ -14,7 +14,8 @@ from installed import environment, install
 
 from gblock.distribution import normalized
 from gblock.errors import UserError
-from gblock.packages.environment import read
+from gblock.packages import environment as environments
+from gblock.packages.environment import inspect, read
 
 SO = "cpython-311-x86_64-linux-gnu.so"
 
@@ -287,3 +288,72 @@ def test_a_namespace_belongs_to_no_distribution_even_where_one_alone_has_modules
         "google_cloud_tasks": ("google.cloud.tasks_v2",),
         "protobuf_of_ours": ("bureau._wire", "bureau.message"),
     }
+
+
+def test_settings_name_an_environment_by_its_interpreter(site, tmp_path):
+    install(site, "pyzmq", "26.0", ["zmq/__init__.py"])
+    interpreter = site.parents[2] / "bin" / "python3.11"
+    interpreter.parent.mkdir()
+    interpreter.touch()
+
+    found = inspect(str(interpreter), str(tmp_path / "repository"))
+    assert ["pyzmq"] == [one.name for one in found.distributions]
+
+
+@pytest.mark.parametrize(("name", "reason"), [("run.sh", "never started"), ("gone", "not exist")])
+def test_settings_that_name_no_environment_are_an_error(tmp_path, name, reason):
+    (tmp_path / "run.sh").touch()
+
+    with pytest.raises(UserError, match=reason):
+        inspect(str(tmp_path / name), str(tmp_path))
+
+
+def test_of_an_environment_in_the_repository_nothing_outside_is_read(tmp_path):
+    root, site = environment(tmp_path / "repository" / "venv")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (site / "more.pth").write_text(f"{outside}\n", encoding="utf-8")
+    install(outside, "elsewhere", "1.0", ["elsewhere.py"])
+    found = inspect(str(root), str(tmp_path / "repository"))
+
+    assert [] == [one.name for one in found.distributions]
+    assert [note for note in found.notes if "outside of the repository" in note]
+    assert ["elsewhere"] == [one.name for one in read(str(root)).distributions]
+
+
+def test_an_interpreter_that_does_not_answer_is_an_error(tmp_path, monkeypatch):
+    waiting = tmp_path / "python"
+    waiting.write_text("#!/bin/sh\nexec sleep 30\n", encoding="utf-8")
+    waiting.chmod(0o755)
+    monkeypatch.setattr(environments, "_PATIENCE", 0.2)
+
+    with pytest.raises(UserError, match=r"did not answer within 0\.2 s"):
+        read(str(waiting))
+
+
+def test_a_path_file_with_a_null_byte_names_nothing(site):
+    (site / "odd.pth").write_bytes(b"/tmp/\0/x\n")
+    install(site, "pyzmq", "26.0", ["zmq/__init__.py"])
+
+    assert {"pyzmq"} == found(site).keys()
+
+
+@pytest.mark.parametrize(
+    ("record", "modules"),
+    [('"open,quote\nzmq/__init__.py,,\n', ()), ("zmq/__init__.py,,\n", ("zmq",))],
+    ids=["broken", "without itself"],
+)
+def test_a_record_that_is_wrong_is_not_believed(site, record, modules):
+    folder = install(site, "pyzmq", "26.0", ["zmq/__init__.py"])
+    (folder / "RECORD").write_text(record, encoding="utf-8")
+    (folder / "top_level.txt").write_text(" ".join(modules), encoding="utf-8")
+
+    assert modules == found(site)["pyzmq"].modules
+
+
+def test_a_file_of_the_metadata_that_is_no_file_is_passed_over(site):
+    folder = install(site, "pyzmq", "26.0", ["zmq/__init__.py"])
+    (folder / "top_level.txt").mkdir()
+    os.mkfifo(folder / "PKG-INFO")
+
+    assert ("zmq",) == found(site)["pyzmq"].modules

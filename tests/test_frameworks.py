@@ -1864,6 +1864,49 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "apiflask": (
+        "request",
+        "POST /orders",
+        """
+        from apiflask import APIBlueprint
+        v1 = APIBlueprint("v1", __name__)
+        @v1.post("/orders")
+        def place(): CALL
+        """,
+        {},
+    ),
+    "flask-classful": (
+        "request",
+        "",
+        """
+        from flask_classful import FlaskView
+        class Orders(FlaskView):
+            def post(self): CALL
+        """,
+        {},
+    ),
+    "flask-openapi3": (
+        "request",
+        "POST /orders",
+        """
+        from flask_openapi3 import OpenAPI
+        app = OpenAPI(__name__)
+        @app.post("/orders")
+        def place(): CALL
+        """,
+        {},
+    ),
+    "flask-security form": (
+        "request",
+        "",
+        """
+        from flask_security import LoginForm, Security
+        class Login(LoginForm):
+            def validate(self, **kwargs): CALL
+        Security(None, None, login_form=Login)
+        """,
+        {},
+    ),
     "flask-login loader": (
         "request",
         "",

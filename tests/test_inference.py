@@ -100,13 +100,72 @@ GIVEN = [
     "R = {}\nclass M(type):\n    def __init__(cls, name, bases, ns): R[name] = cls\nclass A(metaclass=M): pass\nclass B(A):\n    def p(self): return Producer({})\nR['x']().p().flush()",  # noqa: E501
     "class A:\n    R = {}\n    def __init_subclass__(cls): A.R[cls.name] = cls\nclass B(A):\n    def p(self): return Producer({})\nA.R['x']().p().flush()",  # noqa: E501
     "class lazy:\n    def __init__(self, make): self.make = make\n    def __get__(self, one, owner): return self.make()\nclass A:\n    other = lazy(Consumer)\n    p = lazy(lambda: Producer({}))\nA().p.flush()",  # noqa: E501
+    "v: contextvars.ContextVar[Producer] = contextvars.ContextVar('v')\ndef f(): v.get().flush()",
+    "v = contextvars.ContextVar('v', default=Producer({}))\ndef f(): v.get().flush()",
+    "p = Producer({})\nr = weakref.ref(p)\nr().flush()",
+    "class A:\n    p = Producer({})\noperator.attrgetter('p')(A()).flush()",
+    "p = Producer({})\ng = operator.attrgetter('flush')\ng(p)()",
+    "d = {'a': Producer({})}\noperator.itemgetter('a')(d).flush()",
+    "def step(p, x): return p\nfunctools.reduce(step, [1], Producer({})).flush()",
+    "def with_p(f):\n    @functools.wraps(f)\n    def inner(*a, **k):\n        return f(Producer({}), *a, **k)\n    return inner\n@with_p\ndef go(p, x): p.flush()\ngo(1)",  # noqa: E501
+    "def with_p(f):\n    @functools.wraps(f)\n    def inner(*a, **k):\n        return f(*a, p=Producer({}), **k)\n    return inner\n@with_p\ndef go(x, p=None): p.flush()\ngo(1)",  # noqa: E501
+    "def with_p(f):\n    @functools.wraps(f)\n    def inner(*a, **k):\n        k['p'] = Producer({})\n        return f(*a, **k)\n    return inner\n@with_p\ndef go(x, p=None): p.flush()\ngo(1)",  # noqa: E501
+    "def with_p(f):\n    @functools.wraps(f)\n    def inner(self, *a, **k):\n        return f(self, Producer({}), *a, **k)\n    return inner\nclass A:\n    @with_p\n    def go(self, p, x): p.flush()\nA().go(1)",  # noqa: E501
+    "def inject(make):\n    def deco(f):\n        @functools.wraps(f)\n        def inner(*a):\n            return f(make(), *a)\n        return inner\n    return deco\ndef mk(): return Producer({})\n@inject(mk)\ndef go(p): p.flush()",  # noqa: E501
+    "class P(typing.Protocol):\n    def get(self): ...\nclass A:\n    def get(self): return Producer({})\ndef f(x: P): x.get().flush()",  # noqa: E501
+    "class P(typing.Protocol):\n    p: typing.Any\n    def go(self): ...\nclass A:\n    def __init__(self): self.p = Producer({})\n    def go(self): ...\ndef f(x: P): x.p.flush()",  # noqa: E501
+    "import attr\n@attr.s\nclass A:\n    p = attr.ib()\nA(Producer({})).p.flush()",
+    "import attrs\n@attrs.define\nclass A:\n    p = attrs.field(factory=lambda: Producer({}))\n    def go(self): self.p.flush()",  # noqa: E501
+    "@dataclasses.dataclass\nclass A:\n    p: object = dataclasses.field(default_factory=lambda: Producer({}))\n    def go(self): self.p.flush()",  # noqa: E501
+    "class A:\n    def _get(self): return Producer({})\n    p = property(_get)\n    def go(self): self.p.flush()",  # noqa: E501
+    "class A(typing.NamedTuple):\n    p: Producer\n    q: int\ndef f(a: A):\n    p, q = a\n    p.flush()",  # noqa: E501
+    "class A(typing.NamedTuple):\n    p: object\n    q: int\np, q = A(Producer({}), 1)\np.flush()",
+    "class A(typing.NamedTuple):\n    p: Producer\n    q: int\ndef f(a: A): a[0].flush()",
+    "class A(typing.NamedTuple):\n    p: Producer\n    q: int\ndef g(p, q): p.flush()\ndef f(a: A): g(*a)",  # noqa: E501
+    "class A(typing.NamedTuple):\n    p: Producer\n    q: int\ndef g(p): p.flush()\ndef f(a: A): g(*a[:1])",  # noqa: E501
+    "@dataclasses.dataclass\nclass A:\n    p: Producer\n    q: int\ndef f(a: A):\n    p, q = dataclasses.astuple(a)\n    p.flush()",  # noqa: E501
+    "@dataclasses.dataclass\nclass A:\n    p: Producer\ndef f(a: A): dataclasses.replace(a, q=1).p.flush()",  # noqa: E501
+    "import types\nn = types.SimpleNamespace(p=Producer({}))\nn.p.flush()",
+    "import types\ndef mk(): return types.SimpleNamespace(p=Producer({}))\ndef f():\n    n = mk()\n    n.p.flush()",  # noqa: E501
+    "c = collections.ChainMap({'p': Producer({})}, {})\nc['p'].flush()",
+    "d = collections.OrderedDict([('p', Producer({}))])\nd['p'].flush()",
+    "d = dict([('p', Producer({}))])\nd['p'].flush()",
+    "d = dict(zip(['a'], [Producer({})]))\nd['a'].flush()",
+    "list(itertools.starmap(lambda p, n: p.flush(), [(Producer({}), 1)]))",
+    "for p in itertools.islice([Producer({})], 2): p.flush()",
+    "for p in itertools.chain.from_iterable([[Producer({})]]): p.flush()",
+    "for k, g in itertools.groupby([Producer({})]):\n    for p in g: p.flush()",
+    "for a, p in itertools.zip_longest([1], [Producer({})]): p.flush()",
+    "ps = sum([[Producer({})]], [])\nps[0].flush()",
+    "M = 'confluent_kafka'\nimportlib.import_module(M).Producer({}).flush()",
+    "def load(s):\n    m, _, a = s.partition(':')\n    return getattr(importlib.import_module(m), a)\nload('confluent_kafka:Producer')({}).flush()",  # noqa: E501
+    "def load(s):\n    m, a = s.rsplit('.', 1)\n    return getattr(importlib.import_module(m), a)\nload('confluent_kafka.Producer')({}).flush()",  # noqa: E501
+    "C = {'BACKEND': 'confluent_kafka.Producer'}\ndef load(s):\n    m, a = s.rsplit('.', 1)\n    mod = importlib.import_module(m)\n    return getattr(mod, a)\nload(C['BACKEND'])({}).flush()",  # noqa: E501
+    "from django.utils.module_loading import import_string\nimport_string('confluent_kafka.Producer')({}).flush()",  # noqa: E501
+    "from werkzeug.utils import import_string\nimport_string('confluent_kafka:Producer')({}).flush()",  # noqa: E501
+    "import pkgutil\npkgutil.resolve_name('confluent_kafka:Producer')({}).flush()",
+    "def mk(): return Producer({})\nget = functools.lru_cache(mk)\nget().flush()",
+    "def mk(): return Producer({})\nget = functools.lru_cache(maxsize=1)(mk)\nget().flush()",
+    "import gevent\ndef mk(): return Producer({})\ng = gevent.spawn(mk)\ng.get().flush()",
+    "import gevent\ndef mk(): return Producer({})\njs = [gevent.spawn(mk)]\nfor j in js: j.value.flush()",  # noqa: E501
+    "from gevent.pool import Pool\ndef mk(x): return Producer({})\nfor p in Pool(2).map(mk, [1]): p.flush()",  # noqa: E501
+    "from gevent.pool import Pool\ndef mk(x): return Producer({})\nfor p in Pool(2).imap_unordered(mk, [1]): p.flush()",  # noqa: E501
+    "from concurrent.futures import ThreadPoolExecutor\ndef mk(): return Producer({})\nThreadPoolExecutor(1).submit(mk).result().flush()",  # noqa: E501
+    "from dependency_injector import containers, providers\nclass C(containers.DeclarativeContainer):\n    p = providers.Singleton(Producer, {})\nc = C()\nc.p().flush()",  # noqa: E501
+    "import attr\n@attr.s(auto_attribs=True)\nclass A:\n    _p: object\n    def go(self): self._p.flush()\nA(p=Producer({}))",  # noqa: E501
+    "@dataclasses.dataclass\nclass B:\n    n: int\n@dataclasses.dataclass\nclass A(B):\n    p: object\n    def go(self): self.p.flush()\nA(1, Producer({}))",  # noqa: E501
+    "@dataclasses.dataclass\nclass B:\n    p: object\n@dataclasses.dataclass\nclass A(B):\n    n: int\n    def go(self): self.p.flush()\nA(Producer({}), 1)",  # noqa: E501
+    "class A:\n    T = {'x': 'on_x'}\n    def on_x(self): return Producer({})\n    def go(self, k): getattr(self, self.T[k])().flush()",  # noqa: E501
 ]
 """Ways in which an object gets to where it is used."""
 
 
 @pytest.mark.parametrize("text", GIVEN)
 def test_an_object_is_followed_through_classes_tests_and_containers(tmp_path, text):
-    head = HEAD + "import dataclasses, datetime, functools, redis\n"
+    head = (
+        HEAD + "import collections, contextlib, contextvars, dataclasses, datetime, functools\n"
+        "import importlib, itertools, operator, redis, weakref\n"
+    )
     inference = inferring(tmp_path, {"main.py": head + text})
     found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
 
@@ -176,6 +235,11 @@ ELSEWHERE = {
     "an application of Flask": (
         "import flask\ndef go(): flask.current_app.client.flush()",
         "from flask import Flask\napp = Flask('')\napp.client = Producer({})",
+    ),
+    "what an extension stores in an application of Flask": (
+        "from flask import current_app\ndef go(): current_app.extensions['client'].flush()",
+        "from flask import Flask\ndef init(app): app.extensions['client'] = Producer({})\n"
+        "init(Flask(''))",
     ),
     "what Flask keeps for a request": (
         "from flask import g\ndef go(): g.client.flush()",
@@ -391,30 +455,30 @@ def test_an_object_is_followed_through_builtins_and_packages(tmp_path, text):
 LEAVES = st.sampled_from([v.literal(1), v.external("a.b"), v.function("a.py", 1)])
 
 
-def _sets(values):
-    return st.frozensets(values, max_size=2)
+@st.composite
+def _nested(draw, depth=7):
+    """Values in containers in containers; no strategy holds another one, whose name would grow."""
+    kind = draw(st.sampled_from(_KINDS)) if depth else v.LITERAL
+    inner = depth - 1
+    if kind == v.TUPLE:
+        return v.TupleValue(kind, tuple(draw(st.lists(_sets(inner), max_size=2))))
+    if kind in (v.ELEMENTS, v.MANAGER):
+        return v.HolderValue(kind, draw(_sets(inner)))
+    if kind == v.MAPPING:
+        return v.MappingValue(kind, (("a", draw(_sets(inner))),), draw(_sets(inner)))
+    if kind == v.TAKER:
+        return v.TakerValue(kind, v.HolderValue(v.ELEMENTS, draw(_sets(inner))), "get")
+    if kind == v.PARTIAL:
+        return v.PartialValue(kind, draw(_nested(inner)))
+    return draw(LEAVES)
 
 
-def _containers(inner):
-    return st.one_of(
-        st.lists(_sets(inner), max_size=2).map(lambda one: v.TupleValue(v.TUPLE, tuple(one))),
-        _sets(inner).map(lambda one: v.HolderValue(v.ELEMENTS, one)),
-        st.tuples(_sets(inner), _sets(inner)).map(
-            lambda one: v.MappingValue(v.MAPPING, (("a", one[0]),), one[1])
-        ),
-    )
+def _sets(depth):
+    return st.frozensets(_nested(depth), max_size=2)
 
 
-NESTED = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        _containers(inner),
-        _containers(inner).map(lambda one: v.TakerValue(v.TAKER, one, "get")),
-        _sets(inner).map(lambda one: v.HolderValue(v.MANAGER, one)),
-        inner.map(lambda one: v.PartialValue(v.PARTIAL, one)),
-    ),
-    max_leaves=12,
-)
+_KINDS = (v.LITERAL, v.TUPLE, v.ELEMENTS, v.MANAGER, v.MAPPING, v.TAKER, v.PARTIAL)
+NESTED = _nested()
 
 
 def _depth(value):
@@ -574,11 +638,35 @@ def test_a_module_that_cannot_be_parsed_says_nothing(tmp_path):
 
     assert [] == symbols(inference, tmp_path / "main.py")
     assert v.NOTHING == inference.name("x", Place(path, 0, (0,)))
-    assert v.NOTHING == inference.parameters.parameter(path, 1, 0)
-    assert v.NOTHING == inference.results.result((v.FUNCTION, path, 1, None))
-    assert () == inference.calling.callers(path, 1)
-    assert [] == inference.calling.handovers(path, 1)
-    assert [] == inference.classes.bases(path, 1)
+    assert not inference.modules.parses(path)
+    assert ([], 1) == (
+        inference.modules.summary(path).calls,
+        len(inference.modules.summary(path).scopes),
+    )
+
+
+def test_a_file_that_is_given_up_keeps_the_numbers_of_its_scopes(tmp_path):
+    """Values that were inferred before still hold these numbers."""
+    files = {
+        "deep.py": "class A:\n    def f(self, x):\n        return g(x)\ndef g(x):\n    return x"
+    }
+    inference = inferring(tmp_path, files)
+    path = str(tmp_path / "deep.py")
+    before = inference.modules.summary(path)
+    inference.modules.give_up(path)
+    after = inference.modules.summary(path)
+
+    assert not inference.modules.parses(path)
+    assert [(s.kind, s.name, s.parent) for s in before.scopes] == [
+        (s.kind, s.name, s.parent) for s in after.scopes
+    ]
+    for index, scope in enumerate(after.scopes):
+        assert ({}, []) == (scope.bindings, scope.returns)
+        for number, (name, *_) in enumerate(scope.parameters):
+            found = inference.parameters.parameter(path, index, number)
+            assert (name == "self") is bool(found)
+        assert v.NOTHING == inference.results.result(v.function(path, index))
+        assert () == inference.calling.callers(path, index)
     assert [] == inference.calling.subclasses(path, 1)
 
 

@@ -50,6 +50,8 @@ def launched(tmp_path):
         "await asyncio.create_subprocess_exec('gunicorn', '-k', 'gevent', 'app:app')",
         "sys.argv = ['gunicorn', '-k', 'gevent', 'app:app']  # call",
         "os.system('gunicorn -k ' + os.environ.get('KIND', 'gevent') + ' app:app')",
+        "layer = {'services': {'web': {'command': 'gunicorn -k gevent app:app'}}}",
+        "client.create(**{'image': 'shop', 'command': ['gunicorn', '-k', 'gevent', 'app:app']})",
     ],
 )
 def test_a_command_is_read_where_code_starts_it(launched, text):

@@ -85,7 +85,8 @@ def test_a_file_that_cannot_be_parsed_is_a_problem(tmp_path, content, message, p
     path.write_bytes(content)
     modules = Modules(str(tmp_path), [str(path)])
 
-    assert modules.summary(str(path)) is None
+    assert not modules.parses(str(path))
+    assert [] == modules.summary(str(path)).calls
     assert not modules.compiles(str(path))
     found, where, kind = modules.problems[str(path)]
     assert message in found

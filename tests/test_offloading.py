@@ -44,6 +44,11 @@ def natively(tmp_path, text, **more):
         "class A:\n    def __init__(self): self.p = pool\n    def f(self): os.system('')\n"
         "    def g(self): self.p.apply(self.f)",
         "def outer():\n    def f(): os.system('')\n    pool.apply(f)",
+        # a method of an object of which only the base, or the protocol, is known
+        "class B:\n    def f(self): ...\nclass A(B):\n    def f(self): os.system('')\n"
+        "def g(b: B): pool.apply(b.f)",
+        "import typing\nclass P(typing.Protocol):\n    def f(self): ...\n"
+        "class A:\n    def f(self): os.system('')\ndef g(b: P): pool.apply(b.f)",
         "def d(g):\n    @wraps(g)\n    def w(*a): return pool.apply(g, a)\n    return w\n@d\n" + F,
         "def d(g):\n    def w(*a): return pool.apply(lambda: g(*a))\n    return w\n@d\n" + F,
         "def d(g):\n    def w(*a): return pool.apply(partial(g, *a))\n    return w\n@d\n"
@@ -128,6 +133,11 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         f"{F}def run(g, h): return pool.apply(h)\nrun(f, 1)",
         f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f)\nf()",
         "from threading import Thread\nclass S(Thread):\n    def run(self): os.system('')",
+        "class B:\n    def f(self): ...\nclass A(B):\n    def f(self): os.system('')\n"
+        "def g(b: B): pool.apply(b.f)\ndef h(b: B): b.f()",
+        "import typing\nclass P(typing.Protocol):\n    def f(self): ...\n"
+        "class A:\n    def f(self): os.system('')\n"
+        "def g(b: P): pool.apply(b.f)\ndef h(b: P): b.f()",
     ],
 )
 def test_what_can_run_on_the_hubs_thread_is_not_native(tmp_path, text):

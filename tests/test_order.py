@@ -271,3 +271,45 @@ def test_every_late_import_is_named_with_the_processes_that_run_it(tree):
         (one["filename"], one["location"]["row"], one["message"])
         for one in json.loads(json_output.render(report))[0]["related"]
     ]
+
+
+LATER = {
+    "pyproject.toml": '[project.scripts]\nwork = "tool.start:main"\n',
+    "tool/__init__.py": "",
+    "tool/green.py": "import kept\nfrom gevent import monkey\nmonkey.patch_all()\n",
+    "kept.py": "from time import sleep\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("patch", "late"), [("monkey.patch_all()", False), ("pass", True), ("patch()", True)]
+)
+def test_what_a_function_imports_after_its_patch_is_patched(tmp_path, patch, late):
+    text = f"from gevent import monkey\ndef main():\n    {patch}\n    from tool import green\n"
+    _, steps = found(tmp_path, {**LATER, "tool/start.py": text})
+    assert late == bool(steps)
+
+
+SERVED = {
+    "pyproject.toml": '[project.scripts]\nweb = "tool.start:main"\n',
+    "tool/__init__.py": "",
+    "tool/start.py": "import gevent.monkey\ndef main():\n    gevent.monkey.patch_all()\n"
+    "    from tool.web import launch\n    launch()\n",
+    "tool/web.py": "from gunicorn.app.base import BaseApplication\nimport kept\n"
+    "class Web(BaseApplication):\n    options = {'worker_class': 'gevent'}\n"
+    "def launch():\n    Web().run()\nif __name__ == '__main__':\n    launch()\n",
+    "kept.py": "from time import sleep\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "late"),
+    [
+        ({}, False),
+        ({"Procfile": "web: python tool/web.py\n"}, True),
+        ({"tool/start.py": "def main():\n    from tool.web import launch\n    launch()\n"}, True),
+    ],
+)
+def test_a_program_that_patches_may_start_gunicorn(tmp_path, more, late):
+    _, steps = found(tmp_path, {**SERVED, **more})
+    assert late == bool(steps)

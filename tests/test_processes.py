@@ -462,6 +462,69 @@ def test_a_patch_in_the_main_function_of_a_script_happens(project):
     assert {"python -m pkg": ("yes", "complete")} == judged(found)
 
 
+DJANGO = {
+    "manage.py": "from django.core.management import execute_from_command_line\n"
+    'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "conf.settings")\n',
+    "conf/__init__.py": "",
+    "conf/settings.py": 'INSTALLED_APPS = ["shop"]\nROOT_URLCONF = "shop.urls"\n',
+    "conf/wsgi.py": "from django.core.wsgi import get_wsgi_application\n",
+    "shop/__init__.py": "",
+    "shop/urls.py": "",
+    "shop/management/commands/clean.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import gevent\ngevent.joinall([gevent.spawn(clean)])\n", "no"),
+        ("def handle():\n    import gevent\n    gevent.spawn(clean)\n", "no"),
+        ("import gevent\nwhile True:\n    gevent.spawn(clean)\n", "yes"),
+        ("from gevent.pywsgi import WSGIServer\n", "yes"),
+    ],
+)
+def test_greenlets_of_a_command_that_ends_put_no_other_command_on_gevent(project, text, expected):
+    found = project(
+        {
+            **DJANGO,
+            "shop/management/commands/clean.py": text,
+            "Procfile": "job: python manage.py clean\n",
+        }
+    )
+    assert [expected] == [process.runs_on_gevent for process in found.all()]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("manifest.yml", "command: ./run.sh\nenv:\n  DJANGO_SETTINGS_MODULE: conf.settings\n"),
+        ("compose.yaml", "command: x\nenvironment:\n  - DJANGO_SETTINGS_MODULE=conf.settings\n"),
+        ("Dockerfile", "FROM python\nENV DJANGO_SETTINGS_MODULE conf.settings\nCMD x\n"),
+        ("start.sh", "export DJANGO_SETTINGS_MODULE=conf.settings\n"),
+        ("app.json", '{"command": "x", "env": {"DJANGO_SETTINGS_MODULE": "conf.settings"}}\n'),
+        (
+            "pod.yaml",
+            "command: x\nenv:\n  - name: DJANGO_SETTINGS_MODULE\n    value: conf.settings\n",
+        ),
+        ("run.sh", "export DJANGO_SETTINGS_MODULE=${DJANGO_SETTINGS_MODULE:-conf.settings}\n"),
+    ],
+)
+def test_settings_may_be_named_at_deployment_alone(project, name, text):
+    files = {**DJANGO, "manage.py": "", "Procfile": "web: gunicorn -k gevent conf.wsgi\n"}
+    found = project({**files, name: text})
+    (process,) = [one for one in found.all() if one.kind == "gunicorn"]
+    assert "urls.py" in {Path(path).name for path in found.modules_of(process)}
+
+
+def test_settings_for_tests_are_not_those_of_a_service(project):
+    text = "command: x\nenv:\n  DJANGO_SETTINGS_MODULE: conf.test_settings\n"
+    files = {**DJANGO, "manage.py": "", "Procfile": "web: gunicorn -k gevent conf.wsgi\n"}
+    settings = {"conf/test_settings.py": 'ROOT_URLCONF = "shop.urls"\n', "manifest.yml": text}
+    found = project({**files, **settings})
+    (process,) = [one for one in found.all() if one.kind == "gunicorn"]
+    assert "urls.py" not in {Path(path).name for path in found.modules_of(process)}
+
+
 def test_management_commands_are_one_process(project):
     found = project(
         {
@@ -853,6 +916,22 @@ def test_what_uwsgi_attaches_is_a_process(project, setting):
         "celery app.views": ("yes", "by the server"),
         "uwsgi uwsgi.ini": ("no", "none"),
     } == judged(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("uwsgi.ini", "[uwsgi]\nmodule = app.main:app\ngevent = 9\nmule = beside.py\n"),
+        ("Procfile", "web: uwsgi --module app.main:app --gevent 9 --mule=beside.py\n"),
+        ("run.sh", "exec uwsgi --mule beside.py --gevent 9 --module app.main:app\n"),
+    ],
+)
+def test_a_mule_is_a_process_without_the_loop_of_the_workers(project, name, text):
+    found = project({**APP, "beside.py": "import time\ntime.sleep(9)\n", name: text})
+    runs = {process.name: process.runs_on_gevent for process in found.all()}
+
+    assert ["no", "yes"] == sorted(runs.values())
+    assert "no" == runs["uwsgi mule beside.py"]
 
 
 # -- gunicorn and Celery from within

@@ -73,6 +73,17 @@ def test_in_a_string_too(tmp_path):
     assert [(3, 10), (3, 39)] == [tuple(d.location) for d in found]
 
 
+def test_calls_of_common_names_are_not_counted(tmp_path):
+    text = (
+        "from django.contrib.auth.forms import UserCreationForm\n"
+        "def f(form, request):\n    form.save()\n    UserCreationForm(request.POST).save()\n"
+    )
+    report = report_of(tmp_path, text)
+
+    assert report.unresolved == 0
+    assert ["django-auth-form"] == [one.blocker for one in report.diagnostics]
+
+
 def test_calls_of_unknown_receivers_are_counted(tmp_path):
     text = (
         "from confluent_kafka import Producer\ndef f(x):\n    x.flush()\n    Producer({}).poll(0)\n"
@@ -228,3 +239,38 @@ def test_compiled_stylesheets_are_followed_under_the_name_that_keeps_them(tmp_pa
     )
 
     assert_project(tmp_path, select=["all"])
+
+
+def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_path):
+    files = {
+        "tools.py": """\
+            import hashlib, multiprocessing, os
+            from functools import partial
+            refresh = os.system
+            stretch = partial(hashlib.scrypt, n=2**14, r=8, p=1)
+            lock, no = multiprocessing.Lock(), False
+            claim = partial(lock.acquire)
+            try_to_claim = partial(lock.acquire, no)
+            class Tools:
+                refresh = staticmethod(os.system)
+            """,
+        "app.py": """\
+            from gevent import monkey; monkey.patch_all()
+            from flask import Flask
+            import tools
+            from tools import Tools, claim, try_to_claim
+            app = Flask(__name__)
+            @app.get("/")
+            def index():
+                tools.refresh("sync")  # expect: blocking-call
+                Tools.refresh("sync")  # expect: blocking-call
+                claim()  # expect: blocking-call
+                try_to_claim()
+                try_to_claim(timeout=3)
+                return tools.stretch(b"", salt=b"")  # expect: cpu-bound-call
+            """,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(textwrap.dedent(text), encoding="utf-8")
+
+    assert_project(tmp_path)
