@@ -98,6 +98,11 @@ class Piece(NamedTuple):
     setup: str = ""
     entered: bool = False
 
+    @property
+    def is_clocked(self) -> bool:
+        """Return whether a clock ends it, so that a fast machine does not make it shorter."""
+        return self.family in ("waits", "held-waits", "python")
+
 
 def _waits(seconds):
     micro = int(seconds * 1e6)
