@@ -303,29 +303,43 @@ def test_bytes_of_no_form_are_not_read(data):
         Image(b"\x7fELF\x02\x01" + data)
 
 
+needs_readable = pytest.mark.skipif(not IS_READ, reason="the files of this system are not read")
+
+
 def lib_dynload(name):
+    """The functions of a module of this Python, or none: some are built into the interpreter."""
     folder = os.path.join(sysconfig.get_path("stdlib"), "lib-dynload")
     found = glob.glob(os.path.join(folder, f"{name}.*.so"))
-    if not found or not IS_READ:
-        pytest.skip(f"this Python has {name} inside, or no ELF files")
-    return {one.name: one for one in reading.read(found[0]).methods}
+    return {one.name: one for path in found for one in reading.read(path).methods}
 
 
-def test_the_socket_module_of_this_python_lets_go_of_the_gil_around_its_waits():
-    methods = lib_dynload("_socket")
-    kind = next(name for name in methods if name.endswith("socket.recv")).rpartition(".")[0]
+@needs_readable
+def test_modules_of_this_python_let_go_of_the_gil_around_their_waits():
+    sockets, locks = lib_dynload("_socket"), lib_dynload("_multiprocessing")
+    cases = [
+        (sockets, "socket.recv", "recv"),
+        (sockets, "socket.connect", "connect"),
+        (sockets, "socket.sendall", "send"),
+        (locks, "SemLock.acquire", "sem_wait"),
+    ]
+    assert sockets or locks
+    for methods, name, wait in cases:
+        for one in (methods[each] for each in methods if each.endswith(f".{name}")):
+            assert "waits" == one.tier, name
+            assert wait in one.waits
+    for methods, name in ((sockets, "socket.fileno"), (locks, "SemLock._get_value")):
+        assert {""} >= {methods[each].tier for each in methods if each.endswith(f".{name}")}
+    named = [each for methods in (sockets, locks) for each in methods]
+    assert any(each.endswith((".recv", ".acquire")) for each in named)
 
-    for name, wait in (("recv", "recv"), ("connect", "connect"), ("sendall", "send")):
-        one = methods[f"{kind}.{name}"]
-        assert "waits" == one.tier, name
-        assert wait in one.waits
-    assert "" == methods[f"{kind}.fileno"].tier
 
-
+@needs_readable
 def test_modules_of_this_python_that_only_compute_reach_no_wait():
-    for module in ("_struct", "binascii", "_json", "_heapq"):
-        tiers = {one.tier for one in lib_dynload(module).values()}
-        assert tiers <= {"", "leaves"}, module
+    computing = ("_struct", "binascii", "_json", "_heapq", "_zoneinfo", "audioop")
+    found = {module: lib_dynload(module) for module in computing}
+    assert any(found.values())
+    for module, methods in found.items():
+        assert {one.tier for one in methods.values()} <= {"", "leaves"}, module
 
 
 def test_the_names_of_waits_are_those_that_a_reader_knows():
