@@ -161,6 +161,22 @@ def test_the_demo_of_a_library_is_no_deployment(project, text):
     assert [] == processes.on_gevent(str(Path(processes.root) / "lib" / "pool.py"))
 
 
+@pytest.mark.parametrize(
+    ("text", "gevent"),
+    [
+        ("import gevent\ngevent.sleep(1)\n", "no"),
+        ("from gevent.socket import create_connection\ncreate_connection(())\n", "no"),
+        ("import gevent\ngevent.spawn(print)\n", "yes"),
+        ("import gevent, zerorpc\ngevent.sleep(1)\nzerorpc.Server(1).run()\n", "yes"),
+        ("import gevent\n", "yes"),
+    ],
+)
+def test_a_process_with_one_greenlet_is_not_on_gevent(project, text, gevent):
+    processes = project({"Procfile": "cron: python cron.py\n", "cron.py": text})
+
+    assert [gevent] == [process.runs_on_gevent for process in processes.all()]
+
+
 def test_a_demo_does_not_stand_in_for_the_deployed_process(project):
     processes = project(
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
@@ -29,7 +30,12 @@ from gblock.project.reading.expressions import (
     last_name,
     with_bound,
 )
-from gblock.project.reading.generated import GRPC_MODULE, attributes_made_by, is_generated
+from gblock.project.reading.generated import (
+    GRPC_MODULE,
+    attributes_made_by,
+    is_generated,
+    may_call_rpcs,
+)
 from gblock.project.reading.renaming import renamed
 from gblock.project.reading.summary import Call, ModuleSummary
 
@@ -152,7 +158,7 @@ class Sites:
         self._looked_for = self._wanted
         if names is not None:
             self._looked_for = (self._wanted & names) | self.handing | self._called
-        self._has_stubs = any(map(self._is_missing_stub, summary.scopes[0].bindings.items()))
+        self._calls_rpcs = self._has_stubs and may_call_rpcs(self.inference.modules.data(path))
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
         with self.inference.budget.limited(_FRUGAL if self._is_frugal else ALLOWANCE):
@@ -189,14 +195,11 @@ class Sites:
             if len(found) == before:
                 return found
 
-    def _is_missing_stub(self, bound: tuple[str, list[Binding]]) -> bool:
-        """Return whether an import names a missing module that gRPC's compiler generates."""
-        _, bindings = bound
-        return any(
-            binding.kind == kinds.IMPORTED
-            and GRPC_MODULE in f"{binding.value.module}.{binding.value.name}"
-            for binding in bindings
-        )
+    @cached_property
+    def _has_stubs(self) -> bool:
+        """True if the project uses stubs of gRPC services."""
+        modules = self.inference.modules
+        return any(GRPC_MODULE.encode() in modules.data(path) for path in modules.serving)
 
     def _renames(self, binding: Binding, name: str, wanted: set[str]) -> bool:
         if binding.kind == kinds.IMPORTED:
@@ -213,7 +216,7 @@ class Sites:
             return Site(call, place, found, None, native) if found else None
         callee = call.expression.callee
         name = last_name(callee)
-        of_stub = self._has_stubs and name[:1].isupper()
+        of_stub = self._calls_rpcs and name[:1].isupper()
         is_wanted = self._any_name or of_stub or name in self._looked_for or name in kept
         if not is_wanted and not self._names_handler(call):
             if callee.tag == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:

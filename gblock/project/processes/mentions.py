@@ -30,6 +30,14 @@ _POOL_SETTING = re.compile(
 _SERVER = re.compile(rb"""\bserver[ \t]*=[ \t]*["']gevent["']|\bGeventWebSocketServer\b""")
 """gevent as the server of Bottle or connexion."""
 _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
+_STARTS_GREENLETS = re.compile(
+    rb"spawn|[Gg]reenlet|\bGroup\b|Pool|[Ss]erver|\bserve|patch_|\bhub|get_hub|signal|\bloop\b|\bwsgi"
+    rb"|gevent[ \t]+import[ \t]*\*"
+)
+"""What starts greenlets or callbacks, of gevent and of libraries on it.
+
+A process that only sleeps or waits with gevent has one greenlet, and no other to block.
+"""
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
 
@@ -100,6 +108,19 @@ class Mentions:
         any_mode = socketio and b"async_mode" not in data
         worker = self._worker(path)
         return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
+
+    def may_start_greenlets(self, paths: Iterable[str]) -> bool:
+        """Return whether files that a process loads may start greenlets.
+
+        Files that import gevent and use nothing of it are no evidence to the contrary.
+        """
+        uses = False
+        for path in paths:
+            data = self.modules.data(path)
+            if _STARTS_GREENLETS.search(data):
+                return True
+            uses = uses or len(_GEVENT.findall(data)) < data.count(b"gevent")
+        return not uses
 
     def _worker(self, path: str) -> tuple[str, int] | None:
         """Return the worker class that options in a file that mentions gunicorn name."""

@@ -668,9 +668,13 @@ class Processes:
         reached = self.modules_of(process) - shared
         eager = self._modules_from(process, eager=True) & (reached | {*process.entries})
         gevent, why = NO, process.why or "nothing of its own imports gevent"
+        starts = self.mentions.may_start_greenlets(reached)
         for path in sorted(eager):
             mention = self.mentions.of(path)
             if self._is_brief_command(process, path):
+                continue
+            if mention.imports and not starts and not mention.async_mode:
+                why = f"{os.path.relpath(path, self.root)} imports gevent and starts no greenlet"
                 continue
             if mention.imports or mention.async_mode:
                 # If other processes surely run on gevent, a distant import may be meant for them.
@@ -700,7 +704,8 @@ class Processes:
                     where = f"{os.path.relpath(path, self.root)}:{later.row}"
                     gevent, why = UNKNOWN, f"{later.text} in a function, {where}"
                     break
-                if mention.imports or mention.imports_later or mention.async_mode:
+                imports = mention.imports or mention.imports_later
+                if (imports and starts) or mention.async_mode:
                     gevent, why = UNKNOWN, f"{os.path.relpath(path, self.root)} can import gevent"
         missing = () if gevent == NO else process.missing
         return process._replace(runs_on_gevent=gevent, why=why, missing=missing)

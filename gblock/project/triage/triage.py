@@ -12,7 +12,12 @@ import re
 from functools import cached_property
 
 from gblock.decoding import is_utf_8
-from gblock.project.reading.generated import names_made_by
+from gblock.project.reading.generated import (
+    GRPC_MODULE,
+    GRPC_PACKAGE,
+    called_rpcs,
+    names_made_by,
+)
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.renaming import renamed
 from gblock.project.reading.word_index import SPACED
@@ -395,6 +400,11 @@ class Triage:
                     if root in self.imported(path):
                         names = pattern.findall(self.modules.data(path))
                         found.update(name.decode(errors="replace") for name in names)
+        if GRPC_PACKAGE in self._callables:
+            data, files = self.modules.data, self.modules.files
+            if any(GRPC_MODULE.encode() in data(path) for path in files):
+                rpcs = {name for path in files for name in called_rpcs(data(path))}
+                self._callables[GRPC_PACKAGE].update(name.decode() for name in rpcs)
 
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
         """Return a pattern for calls of the methods of some packages, None if there are none."""
