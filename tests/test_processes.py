@@ -168,13 +168,17 @@ def test_the_demo_of_a_library_is_no_deployment(project, text):
         ("from gevent.socket import create_connection\ncreate_connection(())\n", "no"),
         ("import gevent\ngevent.spawn(print)\n", "yes"),
         ("import gevent, zerorpc\ngevent.sleep(1)\nzerorpc.Server(1).run()\n", "yes"),
-        ("import gevent\n", "yes"),
     ],
 )
-def test_a_process_with_one_greenlet_is_not_on_gevent(project, text, gevent):
-    processes = project({"Procfile": "cron: python cron.py\n", "cron.py": text})
+def test_a_process_with_one_greenlet_beside_a_server_is_not_on_gevent(project, text, gevent):
+    server = "from gevent.pywsgi import WSGIServer\nWSGIServer(1, 2).serve_forever()\n"
+    files = {"cron.py": text, "web.py": server}
+    both = project({"Procfile": "cron: python cron.py\nweb: python web.py\n", **files})
+    one = project({"Procfile": "cron: python cron.py\n", "cron.py": text, "web.py": ""})
 
-    assert [gevent] == [process.runs_on_gevent for process in processes.all()]
+    found = {process.name: process.runs_on_gevent for process in both.all()}
+    assert {"python cron.py": gevent, "python web.py": "yes"} == found
+    assert ["yes"] == [process.runs_on_gevent for process in one.all()]
 
 
 def test_a_demo_does_not_stand_in_for_the_deployed_process(project):

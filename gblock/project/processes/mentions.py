@@ -32,12 +32,9 @@ _SERVER = re.compile(rb"""\bserver[ \t]*=[ \t]*["']gevent["']|\bGeventWebSocketS
 _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
 _STARTS_GREENLETS = re.compile(
     rb"spawn|[Gg]reenlet|\bGroup\b|Pool|[Ss]erver|\bserve|patch_|\bhub|get_hub|signal|\bloop\b|\bwsgi"
-    rb"|gevent[ \t]+import[ \t]*\*"
+    rb"|\b(?:gevent\.i?wait|joinall)\b|gevent[ \t]+import[ \t]*\*"
 )
-"""What starts greenlets or callbacks, of gevent and of libraries on it.
-
-A process that only sleeps or waits with gevent has one greenlet, and no other to block.
-"""
+"""Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
 
@@ -112,15 +109,9 @@ class Mentions:
     def may_start_greenlets(self, paths: Iterable[str]) -> bool:
         """Return whether files that a process loads may start greenlets.
 
-        Files that import gevent and use nothing of it are no evidence to the contrary.
+        A process that only sleeps or waits with gevent has one greenlet, and no other to block.
         """
-        uses = False
-        for path in paths:
-            data = self.modules.data(path)
-            if _STARTS_GREENLETS.search(data):
-                return True
-            uses = uses or len(_GEVENT.findall(data)) < data.count(b"gevent")
-        return not uses
+        return any(_STARTS_GREENLETS.search(self.modules.data(path)) for path in paths)
 
     def _worker(self, path: str) -> tuple[str, int] | None:
         """Return the worker class that options in a file that mentions gunicorn name."""

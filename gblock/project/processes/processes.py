@@ -649,6 +649,12 @@ class Processes:
         """Return whether the project's requirements name a distribution."""
         return distribution in self.deployment.requirements
 
+    @cached_property
+    def _starts_greenlets(self) -> bool:
+        """True if the project starts greenlets; what only sleeps with gevent may be a sketch."""
+        importing = [path for path in self.modules.serving if self.mentions.of(path).imports]
+        return self.mentions.may_start_greenlets(importing)
+
     def _is_brief_command(self, process: Process, path: str) -> bool:
         """Return whether a file is a management command that does its work and ends.
 
@@ -668,7 +674,11 @@ class Processes:
         reached = self.modules_of(process) - shared
         eager = self._modules_from(process, eager=True) & (reached | {*process.entries})
         gevent, why = NO, process.why or "nothing of its own imports gevent"
-        starts = self.mentions.may_start_greenlets(reached)
+        starts = (
+            not process.is_deployed
+            or not self._starts_greenlets
+            or self.mentions.may_start_greenlets(self.modules_of(process))
+        )
         for path in sorted(eager):
             mention = self.mentions.of(path)
             if self._is_brief_command(process, path):
