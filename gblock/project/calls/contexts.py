@@ -272,7 +272,8 @@ class Contexts:
         ways: list[Way] = []
         for started in self._entries_of(summary, node.scope):
             head = here._replace(text=started.label)
-            context = self._in_process(started, summary.filename, beside)
+            application = self._entries.application(summary, scope)
+            context = self._in_process(started, summary.filename, beside, application)
             ways.append(Way(context, (head, *node.steps), node.is_certain and started.is_certain))
         if scope.is_async and self._runs_asyncio_alone(summary.filename):
             return ways or [Way(OTHER, steps, True)], []
@@ -570,7 +571,13 @@ class Contexts:
             return []
         return [p for p in self._processes.all() if p.is_deployed and path in p.entries]
 
-    def _in_process(self, started: Started, path: str, beside: bool) -> str:
+    def _in_process(
+        self,
+        started: Started,
+        path: str,
+        beside: bool,
+        application: tuple[str, str] | None = None,
+    ) -> str:
         """Return the context of an entry, given the processes that run its file."""
         context, processes = started.context, self._processes
         if processes is None:
@@ -586,13 +593,21 @@ class Contexts:
             return context
         if processes.only_without_gevent(path):
             return OTHER
-        if context == TASK and self._is_task_elsewhere(started.framework, path, processes):
+        if context == TASK and self._is_task_elsewhere(
+            started.framework, path, processes, application
+        ):
             return OTHER
         if context == REQUEST and self._is_served_elsewhere(path, processes):
             return OTHER
         return context
 
-    def _is_task_elsewhere(self, framework: str, path: str, processes: Processes) -> bool:
+    def _is_task_elsewhere(
+        self,
+        framework: str,
+        path: str,
+        processes: Processes,
+        application: tuple[str, str] | None,
+    ) -> bool:
         """Return whether only workers without gevent run a framework's tasks in a file."""
         kind = _TASKS.get(framework)
         if kind is None:
@@ -606,6 +621,8 @@ class Contexts:
             near = workers
         else:
             near = [p for p in workers if path in processes.modules_of(p)] or workers
+        if application is not None:
+            near = [p for p in near if not _is_of_another(p, application)] or near
         return bool(near) and all(p.runs_on_gevent == "no" for p in near)
 
     def of_handler(self, path: str) -> str:
@@ -726,6 +743,13 @@ _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property"
 """Decorators that hand a function to nothing."""
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
 """Methods that begin something that runs beside the caller."""
+
+
+def _is_of_another(worker: Process, application: tuple[str, str]) -> bool:
+    """Return whether a worker runs another application of the same file: ``-A shop.apps:mail``."""
+    path, name = application
+    _, colon, own = worker.name.partition(":")
+    return bool(colon) and worker.entries[:1] == (path,) and own != name
 
 
 def _later(way: Way) -> Way:

@@ -20,6 +20,7 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
+from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import Expr, last_name, passed, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
@@ -206,6 +207,25 @@ class Entries:
             if scope.name == "__call__" or one.is_by_name:
                 label = self._labels.of_method(one.entry, summary, scope)
                 yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+
+    def application(self, summary: ModuleSummary, scope: Scope) -> tuple[str, str] | None:
+        """Return the file and the name of the application whose decorator registers a function."""
+        for decorator in scope.decorators:
+            one = without_arguments(decorator)
+            if one is None or one.tag != tags.ATTRIBUTE or one.base is None:
+                continue
+            if one.base.tag != tags.NAME:
+                continue
+            bound = summary.scopes[0].bindings.get(one.base.identifier, ())
+            for binding in bound:
+                if binding.kind != kinds.IMPORTED:
+                    return summary.filename, one.base.identifier
+                target = self.inference.modules.resolve(
+                    binding.value.module, binding.value.level, summary.filename
+                )
+                if target is not None and binding.value.name is not None:
+                    return target, binding.value.name
+        return None
 
     def _of_decorated_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
         """Yield what starts the public methods of a class that has a framework's decorator."""
