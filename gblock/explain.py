@@ -186,6 +186,8 @@ def _matching(condition: Condition) -> str:
         demands.append(f"is of the type {' or '.join(f'`{one}`' for one in condition.types)}")
     if condition.max_length is not None:
         demands.append(f"has at most {condition.max_length} characters")
+    if condition.at_most is not None:
+        demands.append(f"is at most {condition.at_most:,.0f}")
     if condition.given:
         demands.append("is given")
     return " or ".join(demands)

@@ -52,6 +52,8 @@ class Condition(Table, frozen=True):
     """Prefixes of a string argument."""
     max_length: int | None = None
     """The greatest length of a string or bytes argument."""
+    at_most: float | None = None
+    """The greatest value of a number: so many rounds take a few milliseconds."""
     types: tuple[str, ...] = ()
     """Classes, one of which the argument is an object of."""
     given: bool = False

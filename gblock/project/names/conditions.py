@@ -53,6 +53,7 @@ class Conditions:
                 _is_any(x.value, condition)
                 or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
                 or _is_short(x.value, condition.max_length)
+                or _is_small(x.value, condition.at_most)
             )
             for x in found
         )
@@ -155,3 +156,10 @@ def _is_any(value: object, condition: Condition) -> bool:
 def _is_short(value: object, limit: int | None) -> bool:
     """Return whether a value is a text, or bytes, no longer than a limit."""
     return limit is not None and isinstance(value, (str, bytes)) and len(value) <= limit
+
+
+def _is_small(value: object, limit: float | None) -> bool:
+    """Return whether a value is a number no greater than a limit."""
+    if limit is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return value <= limit
