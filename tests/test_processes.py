@@ -181,6 +181,26 @@ def test_a_process_with_one_greenlet_beside_a_server_is_not_on_gevent(project, t
     assert ["yes"] == [process.runs_on_gevent for process in one.all()]
 
 
+@pytest.mark.parametrize("written", ["openapi.yaml", "specs/openapi.yaml"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_specification_that_code_names_leads_to_its_handlers(project, written, is_named):
+    name = written if is_named else "other.yaml"
+    server = f'import connexion\napp = connexion.App(1)\napp.add_api("{name}")\n'
+    processes = project(
+        {
+            "Procfile": "web: python server.py\n",
+            "server.py": server + 'app.run(server="gevent")\n',
+            "specs/openapi.yaml": "paths: {/a: {get: {operationId: api.members.find}}}\n",
+            "api/__init__.py": "",
+            "api/members.py": "def find(): ...\n",
+        }
+    )
+
+    (process,) = processes.all()
+    found = {Path(one).name for one in processes.modules_of(process)}
+    assert is_named == ("members.py" in found)
+
+
 def test_a_demo_does_not_stand_in_for_the_deployed_process(project):
     processes = project(
         {

@@ -15,7 +15,6 @@ from typing import Generic, NamedTuple, TypeVar
 from gblock.catalog.entries import Argument, Entry
 from gblock.project.calls.labels import Labels, of_call, of_decorator
 from gblock.project.calls.registrations import Registrations, fits, suits
-from gblock.project.calls.specifications import named_in
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -23,6 +22,7 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import Expr, last_name, passed, without_arguments
+from gblock.project.reading.specifications import named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 

@@ -24,6 +24,7 @@ from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, 
 from gblock.project.processes.starts import ProcessEvidence, ServerStart, Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
+from gblock.project.reading.specifications import named_in
 from gblock.project.reading.testcode import is_stand_in
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
@@ -165,15 +166,33 @@ class Processes:
         self._around = around or surroundings.read(self.modules, self.root, exclude)
         self.deployment = self._around.deployment
         self.patching = Patching(inference)
-        self.graph = ImportGraph(
-            self.modules, self._around.imports, surroundings.plugins(self.deployment)
-        )
+        self.graph = self._graph()
         self.servers = Servers(inference, self.graph, self.deployment.tree)
         patching = [name for name, one in inference.catalog.imports.items() if one.patches]
         self.mentions = Mentions(self.modules, patching)
         self._reached: dict[tuple[object, ...], frozenset[str]] = {}
         self._handling: dict[tuple[object, ...], frozenset[str]] = {}
         self._makers: dict[str, bool] = {}
+
+    def _graph(self) -> ImportGraph:
+        """Return the import graph, with the modules that specifications name for a framework.
+
+        ``app.add_api("openapi.yaml")`` imports what the file names.
+        """
+        named, known = surroundings.plugins(self.deployment), self._around.imports
+        for entry in self.inference.catalog.entries:
+            if entry.named_by is None or not self.modules.mentioning(entry.framework):
+                continue
+            for path in self.deployment.tree.files:
+                name = os.path.basename(path)
+                naming = (
+                    self.modules.mentioning(name) if path.endswith(entry.named_by.files) else ()
+                )
+                if naming:
+                    known = {one: edges for one, edges in known.items() if one not in naming}
+                    found = named_in([path], entry.named_by).values()
+                    named[name] = sorted(frozenset[str]().union(*found))
+        return ImportGraph(self.modules, known, named)
 
     @property
     def notes(self) -> list[Note]:

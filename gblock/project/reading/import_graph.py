@@ -111,8 +111,8 @@ class ImportGraph:
     Args:
         modules: The project's files.
         known: The imports of some files, if already read.
-        plugins: The modules of each group of entry points that the project declares: naming the
-            group can import them.
+        plugins: The modules of each group of entry points that the project declares, and of each
+            file that names handlers: naming the group or the file can import them.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ImportGraph:
     ) -> None:
         self.modules = modules
         self._plugins = {
-            re.compile(rb"""["']%s["']""" % re.escape(group.encode())): tuple(names)
+            re.compile(rb"""["'](?:[^"'\n]*/)?%s["']""" % re.escape(group.encode())): tuple(names)
             for group, names in (plugins or {}).items()
         }
         self._imports = {} if known is None else known
