@@ -159,6 +159,8 @@ class Candidate(NamedTuple):
     """The calls that run through it, for the analysis of contexts."""
     is_native: bool = False
     """True if native threads alone run the call, so that no hub waits for it."""
+    computes: bool = False
+    """True if it is about computing, which matters where a greenlet is known to run it."""
 
 
 class Problem(NamedTuple):

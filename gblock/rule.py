@@ -83,6 +83,8 @@ class ProcessRule(Rule):
     """True if a match in one file means that any file of the project may be reported."""
     in_processes: ClassVar[bool] = True
     """True if the rule reports nothing unless some process is known to run on gevent."""
+    computes: ClassVar[bool] = False
+    """True if the rule is about computing, which is a note where no greenlet is known to run it."""
 
     @classmethod
     def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:

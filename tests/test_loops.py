@@ -53,3 +53,48 @@ def test_a_long_loop_that_computes_is_reported(tmp_path, text):
 )
 def test_one_that_is_short_ends_early_or_may_yield_is_not(tmp_path, text):
     assert_exactly(tmp_path, HEAD + text)
+
+
+ALL = HEAD.replace("import math", "import itertools, math")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(xs):\n    for x in itertools.permutations(xs):  # !\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.permutations(xs, len(xs)):  # !\n        g(x)\n",
+        "def f(xs):\n    for i, x in enumerate(itertools.permutations(xs)):  # !\n        g(x)\n",
+        "def f(xs, n):\n    for x in itertools.product(xs, repeat=n):  # !\n        g(x)\n",
+        "def f(xs, n):\n    return max(g(x) for x in itertools.combinations(xs, n))  # !\n",
+        "def f(xs):\n    for x in xs:\n        for y in itertools.permutations(x):  # !\n"
+        "            g(y)\n",
+        "def f(xs):\n    for x in itertools.permutations(range(10)):  # !\n        y = x\n",
+        "def f(xs):\n    for x in itertools.permutations(xs):  # !\n        if g(x):\n"
+        "            return x\n",
+        "def f(xs):\n    h(xs)\ndef h(xs):\n    for x in itertools.permutations(xs):  # !\n"
+        "        g(x)\n",
+    ],
+)
+def test_a_loop_over_all_arrangements_is_reported(tmp_path, text):
+    assert_exactly(tmp_path, ALL + text.replace("# !", "# expect: cpu-bound-loop"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(xs):\n    for x in itertools.permutations(xs, 2):\n        g(x)\n",
+        "def f(xs, ys):\n    for x in itertools.product(xs, ys):\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.product(xs, repeat=2):\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.combinations(xs, 2):\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.permutations('abcd'):\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.permutations([1, 2, 3, 4]):\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.permutations(range(6)):\n        g(x)\n",
+        "def f(xs):\n    for x in itertools.permutations(xs):\n        gevent.sleep(0)\n",
+        "def f(xs):\n    for x in itertools.permutations(xs):\n        yield x\n",
+        "def f(xs):\n    return next(itertools.permutations(xs))\n",
+        "def f(): pass\ndef h(xs):\n    for x in itertools.permutations(xs):\n        g(x)\n",
+        "def f(xs):\n    for x in permutations(xs):\n        g(x)\n",
+    ],
+)
+def test_few_arrangements_are_not(tmp_path, text):
+    assert_exactly(tmp_path, ALL + text)

@@ -216,7 +216,8 @@ class Inspection:
             (rule,) = rules.load_process_rules([name])
             diagnostic = rule.diagnostic(remark, relative_name)
             place = remark.place
-            found.append(Candidate(diagnostic, rows, place, remark.files, remark.calls))
+            files, calls = remark.files, remark.calls
+            found.append(Candidate(diagnostic, rows, place, files, calls, computes=rule.computes))
         return found
 
     def in_context(self, candidate: Candidate) -> Diagnostic:
@@ -239,6 +240,7 @@ class Inspection:
         elif (
             reached.context in NOTED
             or self._is_unused(reached)
+            or (candidate.computes and not reached.is_proven)
             or self._is_computing(diagnostic, reached)
         ):
             severity = Severity.NOTE

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 
 class CpuBoundLoop(ProcessRule):
-    """A task or a request runs a loop of a million iterations that only computes.
+    """A greenlet runs a loop of a million iterations, or over all arrangements of its input.
 
     ## What it does
 
     Reports loops and comprehensions over `range` with constant bounds and 1,000,000 iterations or
-    more, nested ones multiplied, in a function that runs once for each task or request.
+    more, nested ones multiplied, and loops over `itertools.permutations`, over `combinations` of
+    unknown size, and over `product(…, repeat=n)`, in code that a request, a task or a greenlet
+    runs. Elsewhere they are notes.
 
     ## Why it blocks the hub
 
     Python computes on the hub's thread. A million iterations take at least 0.05 s, in which no
-    other greenlet runs.
+    other greenlet runs. Ten elements have 3.6 million permutations, twelve 479 million.
 
     ## Use instead
 
@@ -36,15 +38,17 @@ class CpuBoundLoop(ProcessRule):
 
     ## Limits
 
-    Loops are not reported if they can end early, call anything that is not known to compute, or
-    have bounds that are not constant. Functions that a handler calls are not followed.
+    Loops over `range` are not reported if they can end early, call anything that is not known to
+    compute, or have bounds that are not constant.
     """
 
     name = "cpu-bound-loop"
     since = "0.1.0"
     marks = re.compile(
         rb"\b[1-9](?:_?[0-9]){6,}\b|\*\*[ ]*[1-9]|[0-9]e[6-9]|0_?000 *\*|\* *[0-9]+_?000"
+        rb"|\bpermutations\b|\bcombinations(?:_with_replacement)?\b|\brepeat *="
     )
+    computes = True
 
     VALID = {
         "yields to the hub now and then": """
@@ -107,6 +111,31 @@ class CpuBoundLoop(ProcessRule):
             def index():
                 return str(sum(number % 7 for number in range(TURNS)))  # expect: cpu-bound-loop
             """,
+        "in what a view calls": """
+            import itertools
+
+            from gevent import monkey
+
+            monkey.patch_all()
+
+            from flask import Flask, request
+
+            app = Flask(__name__)
+
+            def shortest(stops):
+                best = None
+                for tour in itertools.permutations(stops):  # expect: cpu-bound-loop
+                    if best is None or length(tour) < best:
+                        best = length(tour)
+                return best
+
+            def length(tour):
+                return sum(abs(a - b) for a, b in itertools.pairwise(tour))
+
+            @app.route("/")
+            def index():
+                return str(shortest(request.json))
+            """,
     }
 
     @classmethod
@@ -120,18 +149,28 @@ class CpuBoundLoop(ProcessRule):
             if service.processes.only_without_gevent(path):
                 continue
             for loop in long_loops(summary, inference):
-                span, statement = pointed_at(modules, path, loop.row, "range")
-                yield Remark(path, span, loop, statement)
+                span, statement = pointed_at(modules, path, loop.row, loop.over)
+                yield Remark(path, span, loop, statement, loop.place)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:  # noqa: ARG003
         """Return the message for one loop."""
         loop = remark.facts
+        instead = (
+            "Call gevent.sleep(0) every few thousand iterations, or compute in another process; a "
+            "thread does not help, since Python code keeps the GIL."
+        )
+        if loop.turns is None:
+            return Wording(
+                Severity.WARNING,
+                f"a loop over `{loop.over}()` blocks the hub until it ends",
+                instead,
+                "Python computes on the hub's thread, and the number of iterations grows "
+                "exponentially with the input: ten elements have 3.6 million permutations.",
+            )
         return Wording(
             Severity.WARNING,
-            f"a loop of {loop.turns:,} iterations runs for every {loop.runs} and blocks the hub "
-            "until it ends",
-            "Call gevent.sleep(0) every few thousand iterations, or compute in another process; a "
-            "thread does not help, since Python code keeps the GIL.",
+            f"a loop of {loop.turns:,} iterations blocks the hub until it ends",
+            instead,
             "Python computes on the hub's thread: a million iterations take at least 0.05 s.",
         )

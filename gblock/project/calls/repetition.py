@@ -52,7 +52,7 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
     for loop in _loops(summary, call):
         if _ends_with(call, loop, scope):
             continue
-        if _yields(summary, index, loop, inference):
+        if yields_to_hub(summary, index, loop, inference):
             break
         kind = kind or "loop"
         going = [one for one in targets(scope) if one.path == (*loop, 0, -1)]
@@ -121,6 +121,8 @@ def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None
     """Return the number of iterations of a loop over an expression; None if unknown."""
     if expression is None:
         return None
+    if expression.tag == tags.CONSTANT and isinstance(expression.value, (str, bytes)):
+        return len(expression.value)
     if expression.tag == tags.MAPPING:
         return None if any(key is None for key, _ in expression.items) else len(expression.items)
     if expression.tag in (tags.TUPLE, tags.SEQUENCE):
@@ -216,7 +218,7 @@ def _names_one(expression: object, names: set[str]) -> bool:
     return any(_names_one(part, names) for part in expression)
 
 
-def _yields(summary: ModuleSummary, index: int, loop: Path, inference: Inference) -> bool:
+def yields_to_hub(summary: ModuleSummary, index: int, loop: Path, inference: Inference) -> bool:
     """Return whether a loop waits cooperatively, in each iteration or now and then."""
     return any(
         call.scope == index

@@ -1,16 +1,18 @@
-"""Long loops in plain Python in functions that run once for each task or request."""
+"""Long loops in plain Python, in functions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from gblock.project.calls.repetition import handled, targets, turns_of
+from gblock.project.calls.repetition import targets, turns_of, yields_to_hub
+from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, Path
-from gblock.project.reading.expressions import last_name
+from gblock.project.reading.expressions import CallExpr, Expr, last_name, passed
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _ITERATIONS = 1_000_000
@@ -29,17 +31,34 @@ _OF_CONTAINERS = frozenset(
 """Methods of lists, dicts, sets and texts."""
 
 
+_ALL: dict[str, tuple[str, int | None, Callable[[int, int], int]]] = {
+    "itertools.permutations": ("r", None, math.perm),
+    "itertools.combinations": ("r", None, math.comb),
+    "itertools.combinations_with_replacement": ("r", None, lambda n, r: math.comb(n + r - 1, r)),
+    "itertools.product": ("repeat", 1, pow),
+}
+"""Functions that yield all arrangements of their input.
+
+Each has the argument that is the exponent, its default, None for the input's length, and the number
+of arrangements.
+"""
+_FEW = 3
+"""Up to this exponent the number grows like a power of the input's length."""
+
+
 class LongLoop(NamedTuple):
-    """A loop, and the task or request that runs it."""
+    """A loop of many iterations."""
 
     row: int
-    turns: int
-    runs: str
-    """``task`` or ``request``."""
+    turns: int | None
+    """None if the number grows exponentially with an input of unknown length."""
+    over: str
+    """What yields so many elements."""
+    place: Place
 
 
 def long_loops(summary: ModuleSummary, inference: Inference) -> Iterator[LongLoop]:
-    """Yield the loops of at least a million iterations that only compute."""
+    """Yield the loops of at least a million iterations, or of exponentially many."""
     reported: set[int] = set()
     for index in range(len(summary.scopes)):
         for loop in targets(summary.scopes[index]):
@@ -52,7 +71,7 @@ def long_loops(summary: ModuleSummary, inference: Inference) -> Iterator[LongLoo
 def _judged(
     summary: ModuleSummary, index: int, loop: Binding, inference: Inference
 ) -> LongLoop | None:
-    total, first = 1, loop
+    total, first, over = 1, loop, ""
     scope, path = index, loop.path
     is_comprehension = summary.scopes[index].kind == "comprehension"
     around = [] if is_comprehension else [loop]
@@ -66,21 +85,77 @@ def _judged(
         inside = other.path[:-2]
         if other not in around and here[: len(inside) + 1] == (*inside, 0):
             around.append(other)
+    is_known = True
     for one in around:
         place = Place(summary.filename, one.scope, one.path)
-        count = turns_of(one.value, place, inference)
-        if count is None:
-            return None
-        total *= count
+        arranging = _arranging(one.value, place, inference)
+        if arranging is None:
+            count = turns_of(one.value, place, inference)
+            is_known = is_known and count is not None
+        else:
+            over, count = arranging
+            if count is None:
+                return _exponential(summary, scope, one, over, inference)
+        total *= 1 if count is None else count
         first = min(first, one, key=lambda binding: (binding.path, binding.row))
-    if total < _ITERATIONS:
+    if not is_known or total < _ITERATIONS:
         return None
     outer = first.path[:-2] if first.path[-1:] == (-1,) else first.path
     if not _only_computes(summary, scope, outer, inference):
         return None
-    call = Call((), scope, outer, first.row, 0, first.row, 0, first.row, (0, 0))
-    runs = handled(summary, call, inference)
-    return LongLoop(first.row, total, runs) if runs else None
+    return LongLoop(first.row, total, over or "range", Place(summary.filename, scope, outer))
+
+
+def _exponential(
+    summary: ModuleSummary, index: int, loop: Binding, over: str, inference: Inference
+) -> LongLoop | None:
+    """Return a loop over all arrangements of its input, if it lets nothing else run."""
+    outer = loop.path[:-2] if loop.path[-1:] == (-1,) else loop.path
+    if yields_to_hub(summary, index, outer, inference):
+        return None
+    if any(at[: len(outer)] == outer for _, at in summary.scopes[index].yields):
+        return None
+    return LongLoop(loop.row, None, over, Place(summary.filename, index, outer))
+
+
+def _arranging(
+    expression: Expr, place: Place, inference: Inference
+) -> tuple[str, int | None] | None:
+    """Return what yields all arrangements of an input, and how many; None if nothing does."""
+    if expression is None or expression.tag != tags.CALL:
+        return None
+    for symbol in inference.callee_symbols(expression.callee, place):
+        if symbol in _ALL:
+            name, default, number = _ALL[symbol]
+            found = _arrangements(expression, (name, default, number), place, inference)
+            return None if found == 0 else (last_name(expression.callee), found)
+    if last_name(expression.callee) in ("enumerate", "list", "tuple", "sorted", "set"):
+        return _arranging(next(iter(expression.positional), None), place, inference)
+    return None
+
+
+def _arrangements(
+    call: CallExpr,
+    arranging: tuple[str, int | None, Callable[[int, int], int]],
+    place: Place,
+    inference: Inference,
+) -> int | None:
+    """Return the number of arrangements; 0 if it is no more than a power of the input's length."""
+    name, default, number = arranging
+    argument = passed(call, 1 if name == "r" else None, name)
+    length = turns_of(next(iter(call.positional), None), place, inference)
+    exponent = length if default is None else default
+    if argument is not None and argument != tags.NONE:
+        found = inference.infer(argument, place)
+        values = [
+            one.value for one in found if one.kind == v.LITERAL and isinstance(one.value, int)
+        ]
+        exponent = values[0] if len(found) == len(values) == 1 else None
+    if exponent is None:
+        return None
+    if length is not None and 0 <= exponent < _ITERATIONS and length < _ITERATIONS:
+        return number(length, exponent) if exponent * length < _ITERATIONS else None
+    return 0 if exponent <= _FEW else None
 
 
 def _only_computes(summary: ModuleSummary, index: int, loop: Path, inference: Inference) -> bool:
