@@ -53,7 +53,7 @@ class LongLoop(NamedTuple):
     turns: int | None
     """None if the number grows exponentially with an input of unknown length."""
     over: str
-    """What yields so many elements."""
+    """The name of the function that yields so many elements."""
     place: Place
 
 
