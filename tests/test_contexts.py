@@ -680,6 +680,39 @@ def test_a_task_runs_on_gevent_only_if_a_worker_does(tmp_path, worker, context):
 
 
 @pytest.mark.parametrize(
+    ("task", "green", "context"),
+    [
+        ('queue="slow"', "-Q mails", "other-process"),
+        ('queue="slow"', "--queues=mails,news", "other-process"),
+        ('queue="slow"', "-Q mails,slow", "task"),
+        ('queue="slow"', "-Q $QUEUES", "task"),
+        ('queue="slow"', "", "task"),
+        ("queue=chosen()", "-Q mails", "task"),
+        ("bind=True", "-Q mails", "task"),
+    ],
+)
+def test_a_task_runs_where_a_worker_takes_its_queue(tmp_path, task, green, context):
+    files = {
+        "Procfile": f"mails: celery -A jobs worker -P gevent {green}\n"
+        "slow: celery -A jobs worker -Q slow\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n\n"
+        f"@app.task({task})\ndef render(*given): CALL\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+def test_a_task_of_another_queue_runs_where_a_green_one_calls_it(tmp_path):
+    files = {
+        "Procfile": "mails: celery -A jobs worker -P gevent -Q mails\n"
+        "slow: celery -A jobs worker -Q slow\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n\n"
+        '@app.task(queue="slow")\ndef render(): CALL\n\n'
+        '@app.task(queue="mails")\ndef send(): render()\n',
+    }
+    assert ["task"] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
     ("more", "context"),
     [
         ("", "other-process"),

@@ -378,6 +378,13 @@ def test_the_pool_may_stand_in_the_settings(project):
     assert ["yes"] == [process.runs_on_gevent for process in project(contents).all()]
 
 
+def test_uwsgi_mounts_an_application_by_its_file(project):
+    settings_ = "[uwsgi]\ngevent = 10\nmount = /shop=app/main.py\n"
+    found = project({**APP, "uwsgi.ini": settings_})
+    (process,) = found.all()
+    assert ["app/main.py"] == [path[-len("app/main.py") :] for path in process.entries]
+
+
 @pytest.mark.parametrize(
     ("settings_", "expected"),
     [

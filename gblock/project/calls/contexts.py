@@ -24,9 +24,9 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
-from gblock.project.reading.expressions import Expr, dotted, last_name
+from gblock.project.reading.expressions import Expr, constant_of, dotted, last_name, passed
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -273,6 +273,8 @@ class Contexts:
         for started in self._entries_of(summary, node.scope):
             head = here._replace(text=started.label)
             context = self._in_process(started, summary.filename, beside)
+            if context == TASK and self._is_of_other_queue(started.framework, summary, scope):
+                context = OTHER
             ways.append(Way(context, (head, *node.steps), node.is_certain and started.is_certain))
         if scope.is_async and self._runs_asyncio_alone(summary.filename):
             return ways or [Way(OTHER, steps, True)], []
@@ -607,6 +609,23 @@ class Contexts:
         else:
             near = [p for p in workers if path in processes.modules_of(p)] or workers
         return bool(near) and all(p.runs_on_gevent == "no" for p in near)
+
+    def _is_of_other_queue(self, framework: str, summary: ModuleSummary, scope: Scope) -> bool:
+        """Return whether a task names a queue that no worker on gevent takes tasks from."""
+        processes, kind = self._processes, _TASKS.get(framework)
+        queues = [
+            constant_of(passed(decorator, None, "queue"))
+            for decorator in scope.decorators
+            if decorator is not None and decorator.tag == tags.CALL
+        ]
+        queue = next((one for one in queues if isinstance(one, str)), None)
+        if processes is None or kind is None or queue is None:
+            return False
+        near = [p for p in processes.all() if p.kind == kind and p.is_deployed]
+        near = [p for p in near if summary.filename in processes.modules_of(p)] or near
+        green = [p for p in near if p.runs_on_gevent != "no"]
+        is_taken = any(not p.queues or queue in p.queues for p in green)
+        return len(green) < len(near) and not is_taken
 
     def of_handler(self, path: str) -> str:
         """Return the context of a handler of requests that a file registers or names.

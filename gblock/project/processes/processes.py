@@ -110,6 +110,8 @@ class Process(NamedTuple):
     assumed: tuple[str, ...] = ()
     """Of the entries those that nothing but their being the only ones of their kind leads to:
     settings that the environment chooses."""
+    queues: tuple[str, ...] = ()
+    """The queues whose tasks its Celery workers run, if their commands name them all."""
 
     def runs(self, patch: Patch) -> bool:
         """Return whether the process can reach a patch in one of its modules."""
@@ -512,6 +514,7 @@ class Processes:
             server.as_file,
             by_path=server.by_path,
             assumed=assumed,
+            queues=server.queues,
         )
 
     def _is_chosen(self, patch: Patch, variables: dict[str, str]) -> bool:
@@ -736,6 +739,9 @@ def _together(one: Process, other: Process) -> Process:
         as_file=one.as_file and other.as_file,
         by_path=one.by_path if one.by_path == other.by_path else "",
         assumed=tuple(path for path in one.assumed if path in other.assumed),
+        queues=tuple(dict.fromkeys((*one.queues, *other.queues)))
+        if one.queues and other.queues
+        else (),
     )
 
 

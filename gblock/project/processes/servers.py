@@ -71,6 +71,8 @@ class Server(NamedTuple):
     """True if that is started by its path: then the packages around it do not run."""
     by_path: str = ""
     """Of the entries the settings file that the server runs by its path, without its packages."""
+    queues: tuple[str, ...] = ()
+    """The queues whose tasks a Celery worker runs, if its command names them all."""
 
 
 class Servers:
@@ -349,6 +351,7 @@ class Servers:
             f"celery{label}",
             patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
+            queues=() if "multi" in words else _queues(arguments),
         )
 
     # -- uWSGI
@@ -441,6 +444,13 @@ def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
     if match is None:
         return None
     return match[1] or (arguments[index + 1] if index + 1 < len(arguments) else None)
+
+
+def _queues(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the queues that a worker's command names; none if one is not known."""
+    written = option(arguments, "-Q", "--queues") or ""
+    names = tuple(filter(None, re.split(r"[,\s]+", written)))
+    return () if "$" in written or "{" in written else names
 
 
 def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:
