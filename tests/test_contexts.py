@@ -1494,3 +1494,27 @@ def test_a_field_s_factory_runs_where_an_object_is_made(tmp_path, where, expecte
     found = check([str(tmp_path)], config, all_contexts=True, min_severity="note").diagnostics
 
     assert [expected] == [one.context for one in found if one.symbol == "os.system"]
+
+
+@pytest.mark.parametrize(
+    ("other", "is_used"),
+    [
+        ("def halt(): pass\nclass Panel:\n    def stop(self): halt()\n", False),
+        ("class Panel:\n    def halt(self): pass\n", False),
+        ("class Panel:\n    def halt(self): pass\n    def stop(self): self.halt()\n", True),
+        ("def halt(): pass\nTABLE = {'halt': 1}\n", True),
+        ("import tools\ndef halt(): pass\nTABLE = [tools.halt]\n", True),
+        ("from tools import (\n    other,\n    halt,\n)\n", True),
+        ("TABLE = [halt]\n", True),
+    ],
+)
+def test_a_function_of_the_same_name_elsewhere_is_no_use(tmp_path, other, is_used):
+    files = {f"part{number}.py": "X = 1\n" for number in range(20)}
+    files |= {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": "import tools, panel\ndef app(environ, start_response): pass\n",
+        "panel.py": other,
+        "tools.py": "def halt(): CALL\n",
+    }
+    (one,) = reported(tmp_path, files)
+    assert [Severity.WARNING if is_used else Severity.NOTE] == [one.severity]

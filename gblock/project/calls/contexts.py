@@ -706,9 +706,25 @@ class Contexts:
         if len(word.findall(self.modules.data(path))) > 1:
             return True
         return any(
-            other != path and os.path.basename(other) != "__init__.py"
+            other != path
+            and os.path.basename(other) != "__init__.py"
+            and not self._names_its_own(other, name)
             for other in self.modules.mentioning(name, whole=True)
         )
+
+    def _names_its_own(self, path: str, name: str) -> bool:
+        """Return whether a file means functions of its own wherever it names one.
+
+        A bare name is that of the module's function; after a dot, in an import or in a string it
+        may be another's.
+        """
+        data = self.modules.data(path)
+        defined = _DEFINED % re.escape(name.encode())
+        if re.search(_FOREIGN.replace(b"%s", re.escape(name.encode())), data, re.MULTILINE):
+            return False
+        uses = len(re.findall(rb"\b%s\b" % re.escape(name.encode()), data))
+        is_own = re.search(rb"^" + defined, data, re.MULTILINE) is not None
+        return is_own or uses == len(re.findall(defined, data))
 
     def _is_beside_gevent(self, path: str) -> bool:
         """Return whether a file that no process imports belongs to a program without gevent.
@@ -741,6 +757,12 @@ class Contexts:
         return False
 
 
+_DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
+_FOREIGN = (
+    rb"""[.]\s*%s\b|["']%s["']|^[ \t]*(?:from\b|import\b)[^\n]*\b%s\b"""
+    rb"""|^[ \t]*from\b[^\n]*\([^)]*\b%s\b"""
+)
+"""A name that may be of another file's function."""
 _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property", "lru_cache"})
 """Decorators that hand a function to nothing."""
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
