@@ -759,6 +759,32 @@ def test_a_program_that_only_sets_django_up_serves_no_views(tmp_path, more, cont
     assert diagnostic.context == context
 
 
+@pytest.mark.parametrize(
+    ("web", "context"),
+    [
+        ("Dockerfile", "other-process"),
+        ("Makefile", "request"),
+        ("Dockerfile.dev", "request"),
+        ("", "request"),
+    ],
+)
+def test_workers_of_tasks_serve_no_views_beside_the_server_of_a_deployment(tmp_path, web, context):
+    start = "web:\n\tpython manage.py runserver\n"
+    files = {
+        "Procfile": "worker: celery -A jobs worker -P gevent\n",
+        "jobs.py": "import settings, urls\nfrom celery import Celery\napp = Celery()\n",
+        "manage.py": "import settings\nfrom django.core.management import "
+        "execute_from_command_line\nexecute_from_command_line()\n",
+        "settings.py": 'ROOT_URLCONF = "urls"\n',
+        "urls.py": "from django.urls import path\nfrom views import place\n"
+        'urlpatterns = [path("orders", place)]\n',
+        "views.py": "def place(request): CALL\n",
+    }
+    if web:
+        files[web] = start if web == "Makefile" else "FROM python\nCMD python manage.py runserver\n"
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
 @pytest.mark.parametrize("name", ['"on_" + name', 'f"on_{name}"', '"on_%s" % name'])
 def test_a_method_runs_where_its_name_is_composed(tmp_path, name):
     text = f"""

@@ -378,6 +378,52 @@ def test_the_pool_may_stand_in_the_settings(project):
     assert ["yes"] == [process.runs_on_gevent for process in project(contents).all()]
 
 
+@pytest.mark.parametrize(
+    ("green", "plain", "expected"),
+    [
+        ("compose.dev.yml", "compose.yml", False),
+        ("deploy/local/compose.yml", "deploy/live/compose.yml", False),
+        ("compose.dev.yml", "compose.local.yml", True),
+        ("compose.yml", "compose.dev.yml", True),
+        ("compose.devices.yml", "compose.yml", True),
+    ],
+)
+def test_a_server_for_developers_is_none_beside_the_one_that_is_deployed(
+    project, green, plain, expected
+):
+    found = project(
+        {
+            **APP,
+            green: "services:\n  web:\n    command: gunicorn -k gevent app.main:app\n",
+            plain: "services:\n  web:\n    command: gunicorn app.main:app\n",
+        }
+    )
+    assert expected is any(process.is_gevent_service for process in found.all())
+    assert expected is not found.only_without_gevent(found.modules.files[-1])
+
+
+def test_a_function_of_a_script_may_be_for_developers(project):
+    script = (
+        "web() {\n  gunicorn app.main:app\n}\nweb_debug() {\n  gunicorn -k gevent app.main:app\n}\n"
+    )
+    found = project({**APP, "run.sh": script})
+    assert ["no", "no"] == [process.runs_on_gevent for process in found.all()]
+
+
+def test_a_server_for_developers_stays_where_no_other_serves_the_application(project):
+    command = "gunicorn -k gevent app.main:app"
+    found = project({**APP, "compose.dev.yml": f"services:\n  web:\n    command: {command}\n"})
+    assert ["yes"] == [process.runs_on_gevent for process in found.all()]
+
+
+def test_a_function_that_patches_ssl_alone_says_nothing_of_gevent(project):
+    text = "def fetch():\n    from gevent import monkey\n    monkey.{}()\n"
+    for patch, expected in (("patch_ssl", "no"), ("patch_all", "unknown")):
+        files = {"work.py": "import pages\n\npages.fetch()\n", "pages.py": text.format(patch)}
+        found = project({**files, "Procfile": "work: python work.py\n"})
+        assert expected == named(found, "python work.py").runs_on_gevent
+
+
 def test_uwsgi_mounts_an_application_by_its_file(project):
     settings_ = "[uwsgi]\ngevent = 10\nmount = /shop=app/main.py\n"
     found = project({**APP, "uwsgi.ini": settings_})

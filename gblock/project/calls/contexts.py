@@ -643,7 +643,7 @@ class Contexts:
         What runs tasks, load tests or commands serves no requests, though it may import the file.
         """
         deployed = [p for p in processes.all() if p.is_deployed]
-        serving = [p for p in deployed if p.kind in _WEB]
+        serving = [p for p in deployed if p.kind in _WEB or processes.runs_development_server(p)]
         green = [p for p in deployed if p.runs_on_gevent != "no" and self._may_serve(p)]
         if not serving or any(p.open for p in green):
             return False

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
 from gblock.project.processes.deployment import Note
+from gblock.project.processes.deployment.shell_functions import functions
 from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
 from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
@@ -48,6 +49,10 @@ _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
 _STAYS = re.compile(_SERVES.pattern + rb"|\bwhile\b")
 """Words in a management command that may run for long."""
+_DEVELOPMENT = re.compile(
+    r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|local)(?:[^A-Za-z]|$)"
+)
+"""A file, directory or function for development."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _HANDLERS = (
     b"get_asgi_application",
@@ -112,6 +117,8 @@ class Process(NamedTuple):
     settings that the environment chooses."""
     queues: tuple[str, ...] = ()
     """The queues whose tasks its Celery workers run, if their commands name them all."""
+    of_development: bool = False
+    """True if it is on gevent for developers alone: another server deploys the application."""
 
     def runs(self, patch: Patch) -> bool:
         """Return whether the process can reach a patch in one of its modules."""
@@ -190,7 +197,7 @@ class Processes:
     def has_gevent(self) -> bool:
         """True if some process of the project, tests aside, runs on gevent."""
         return self._around.speaks_of_gevent and any(
-            process.is_gevent_service for process in self._all
+            process.is_gevent_service or process.of_development for process in self._all
         )
 
     @property
@@ -280,6 +287,19 @@ class Processes:
             for evidence in process.evidence
         )
 
+    def runs_development_server(self, process: Process) -> bool:
+        """Return whether a deployment serves Django's views with ``manage.py runserver``."""
+        return (
+            process.kind == "management command"
+            and process.runs_on_gevent == NO
+            and any(
+                "runserver" in one.text
+                and not one.path.lower().endswith("makefile")
+                and not self._is_of_development(one)
+                for one in process.evidence
+            )
+        )
+
     def is_of_service(self, process: Process) -> bool:
         """Return whether a process serves on gevent.
 
@@ -316,7 +336,7 @@ class Processes:
         found = [process for process in self.reaching(path) if process.is_deployed]
         if any(process.runs_on_gevent != NO for process in found):
             return False
-        if self._only_load_tests_on_gevent:
+        if self._only_load_tests_on_gevent or self._only_development_on_gevent:
             return True
         if not self.has_gevent:  # a script with a main guard may be started elsewhere too
             found = [process for process in found if not self.is_casual(process)]
@@ -326,6 +346,11 @@ class Processes:
             leading = self.graph.leading_to(path)
             return path in self._beginnings or (bool(leading) and leading <= self._beginnings)
         return path not in self._uncertain
+
+    @cached_property
+    def _only_development_on_gevent(self) -> bool:
+        """Return whether nothing but servers for developers runs on gevent."""
+        return not self.may_have_gevent and any(p.of_development for p in self._all)
 
     @cached_property
     def _only_load_tests_on_gevent(self) -> bool:
@@ -405,7 +430,7 @@ class Processes:
             merged[key] = _together(merged[key], process) if key in merged else process
         order = {YES: 0, UNKNOWN: 1, NO: 2}
         return sorted(
-            self._with_demos(list(merged.values())),
+            self._with_development(self._with_demos(list(merged.values()))),
             key=lambda p: (not p.is_deployed, order[p.runs_on_gevent], p.kind, p.name),
         )
 
@@ -442,6 +467,48 @@ class Processes:
             process._replace(demo=True) if process in casual and process.main in demos else process
             for process in processes
         ]
+
+    def _with_development(self, processes: list[Process]) -> list[Process]:
+        """Return the processes, without gevent for those that only serve developers on it.
+
+        They do so if a server without gevent serves the same application elsewhere.
+        """
+        deployed = {
+            process.entries[-1]
+            for process in processes
+            if process.kind in _SERVERS and process.entries and process.runs_on_gevent == NO
+            if not self._is_for_development(process)
+        }
+        return [
+            process._replace(
+                runs_on_gevent=NO,
+                of_development=True,
+                why=f"{process.why}, for development",
+                missing=(),
+            )
+            if process.kind in _SERVERS
+            and process.runs_on_gevent != NO
+            and process.entries[-1:]
+            and process.entries[-1] in deployed
+            and self._is_for_development(process)
+            else process
+            for process in processes
+        ]
+
+    def _is_for_development(self, process: Process) -> bool:
+        """Return whether every file or shell function that starts a process is for development."""
+        return bool(process.evidence) and all(map(self._is_of_development, process.evidence))
+
+    def _is_of_development(self, evidence: ProcessEvidence) -> bool:
+        if _DEVELOPMENT.search(os.path.relpath(evidence.path, self.root)):
+            return True
+        if evidence.path.endswith(".py"):
+            return False
+        around = functions(self.deployment.text(evidence.path) or "").items()
+        return any(
+            one.head <= evidence.row <= one.last and _DEVELOPMENT.search(name)
+            for name, one in around
+        )
 
     def _is_in_library(self, process: Process) -> bool:
         if not self.graph.packages(process.main):
@@ -698,7 +765,10 @@ class Processes:
                 if self._is_brief_command(process, path):
                     continue
                 patches = (p for p in self.patching.of(path) if process.runs(p))
-                later = next((p for p in patches if not p.of_driver), None)
+                later = next(
+                    (p for p in patches if not p.of_driver and not _WAITS.isdisjoint(p.patched)),
+                    None,
+                )
                 if later is not None:
                     where = f"{os.path.relpath(path, self.root)}:{later.row}"
                     gevent, why = UNKNOWN, f"{later.text} in a function, {where}"
