@@ -419,7 +419,7 @@ def test_a_server_for_developers_stays_where_no_other_serves_the_application(pro
 def test_a_function_that_patches_ssl_alone_says_nothing_of_gevent(project):
     text = "def fetch():\n    from gevent import monkey\n    monkey.{}()\n"
     for patch, expected in (("patch_ssl", "no"), ("patch_all", "unknown")):
-        files = {"work.py": "import pages\n\npages.fetch()\n", "pages.py": text.format(patch)}
+        files = {"work.py": "import pages\n", "pages.py": text.format(patch)}
         found = project({**files, "Procfile": "work: python work.py\n"})
         assert expected == named(found, "python work.py").runs_on_gevent
 
