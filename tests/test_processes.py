@@ -402,6 +402,27 @@ def test_a_server_for_developers_is_none_beside_the_one_that_is_deployed(
     assert expected is not found.only_without_gevent(found.modules.files[-1])
 
 
+GREEN_HOOK = "from psycogreen.gevent import patch_psycopg\n\ndef post_fork(server, worker):\n"
+
+
+@pytest.mark.parametrize(
+    ("settings_", "options", "expected"),
+    [
+        (f"{GREEN_HOOK}    patch_psycopg()\n", "", ("yes", "by the server")),
+        (f"{GREEN_HOOK}    patch_psycopg()\nworker_class = 'sync'\n", "", ("no", "none")),
+        (f"{GREEN_HOOK}    patch_psycopg()\n", "-k gthread", ("no", "none")),
+        (f"{GREEN_HOOK}    if server.cfg.is_green: patch_psycopg()\n", "", ("no", "none")),
+        ("def post_fork(server, worker): pass\n", "", ("no", "none")),
+    ],
+)
+def test_a_hook_that_makes_a_driver_green_tells_of_the_worker_class(
+    project, settings_, options, expected
+):
+    command = f"web: gunicorn -c conf.py {options} app.main:app\n"
+    found = project({**APP, "conf.py": settings_, "Procfile": command})
+    assert expected == judged(found)["gunicorn app.main:app"]
+
+
 def test_a_function_of_a_script_may_be_for_developers(project):
     script = (
         "web() {\n  gunicorn app.main:app\n}\nweb_debug() {\n  gunicorn -k gevent app.main:app\n}\n"

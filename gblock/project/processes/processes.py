@@ -21,7 +21,15 @@ from gblock.project.processes.deployment import Note
 from gblock.project.processes.deployment.shell_functions import functions
 from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
-from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
+from gblock.project.processes.servers import (
+    BY_CODE,
+    DEFAULT_WORKER,
+    NO,
+    UNKNOWN,
+    YES,
+    Server,
+    Servers,
+)
 from gblock.project.processes.starts import ProcessEvidence, ServerStart, Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
@@ -556,6 +564,7 @@ class Processes:
             sure = self._modules_from(server, data=False)
             patches = [patch for patch in patches if patch.of_driver or patch.path in sure]
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
+        server = self._with_worker(server, drivers)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, reached, effective)
         by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
@@ -583,6 +592,25 @@ class Processes:
             assumed=assumed,
             queues=server.queues,
         )
+
+    def _with_worker(self, server: Server, drivers: tuple[Patch, ...]) -> Server:
+        """Return gunicorn on gevent where its settings make a driver cooperative with gevent.
+
+        The environment names the worker class, in ``GUNICORN_CMD_ARGS``, if nothing else does:
+        with another class, a settings file that calls such a patch in any case makes no sense.
+        """
+        if server.kind != "gunicorn" or server.gevent != NO or server.why != DEFAULT_WORKER:
+            return server
+        for patch in drivers:
+            is_certain = "conditional" not in patch.kinds and not patch.condition
+            if is_certain and patch.path == server.by_path and ".gevent." in patch.symbol:
+                where = f"{os.path.relpath(patch.path, self.root)}:{patch.row}"
+                return server._replace(
+                    gevent=YES,
+                    patches=True,
+                    why=f"{patch.symbol} in {where}, without a worker class",
+                )
+        return server
 
     def _is_chosen(self, patch: Patch, variables: dict[str, str]) -> bool:
         """Return whether the environment of a program lets a patch run, as far as that is known.

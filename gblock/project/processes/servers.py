@@ -42,6 +42,10 @@ _NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
 _BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
 
 
+DEFAULT_WORKER = "worker class sync, gunicorn's own choice"
+"""The reason where neither the command nor the settings name a worker class."""
+
+
 class Server(NamedTuple):
     """A `Program` with its arguments and settings files interpreted: gevent or not, and modules.
 
@@ -258,7 +262,7 @@ class Servers:
 
     def _judged(self, kind: str | None, found: v.ScopeValue | None) -> tuple[str, str]:
         if kind is None:
-            return NO, "worker class sync, gunicorn's own choice"
+            return NO, DEFAULT_WORKER
         why = f"worker class {kind}"
         if found is not None:
             bases = self.inference.classes.ancestry(found.path, found.scope)
