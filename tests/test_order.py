@@ -331,7 +331,7 @@ def test_a_thread_is_kept_only_where_something_joins_one(tmp_path, use, count):
     files = {
         "main.py": f"import work\nfrom gevent import monkey\nmonkey.patch_all()\n\n"
         f"def run():\n    one = work.begin()\n    {use}\n",
-        "work.py": "from threading import Thread\n\ndef begin():\n    return Thread(target=print)\n",
+        "work.py": "from threading import Thread\n\ndef begin(): return Thread(target=print)\n",
         "Procfile": "web: python main.py\n",
     }
     assert count == len(found(tmp_path, files)[1])

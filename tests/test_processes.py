@@ -926,6 +926,11 @@ def test_a_variable_is_looked_up_where_the_process_gets_it(project, contents):
         ("compose.yml", "web:\n  working_dir: /srv/backend\n  command: COMMAND\n"),
         ("Procfile", "web: cd backend && COMMAND\n"),
         ("run.sh", "#!/bin/sh\ncd /srv/shop/backend\nexec COMMAND\n"),
+        ("run.sh", '#!/bin/sh\ncd "$ROOT/backend" && exec COMMAND\n'),
+        (
+            "bin/run.sh",
+            '#!/bin/sh\nHERE=$(cd "$(dirname "$0")"; pwd)\ncd ${HERE}/backend/\nCOMMAND\n',
+        ),
         ("Procfile", "web: sh -c 'cd backend; COMMAND'\n"),
         ("Procfile", "web: COMMAND --chdir backend\n"),
         ("Procfile", "web: COMMAND --chdir /srv/backend\n"),

@@ -38,6 +38,7 @@ _CUT = re.compile(r"(##?|%%?)(.+)", re.DOTALL)
 """``${NAME%pattern}`` and its kin, after the name."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 """The escapes of ``$'…'`` that separate commands and words."""
+_BELOW_VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(\))((?:/(?!\.\.?(?:/|\Z))[\w.-]+)+)/?")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
@@ -324,8 +325,14 @@ class Script:
         return Simple(tuple(words), row, environment, self.directory)
 
     def _go(self, where: str) -> None:
-        """Follow a ``cd``; a target that is only known at run time becomes unknown."""
-        if "$" in where or where in ("-", ".."):
+        """Follow a ``cd``; a target that is only known at run time becomes unknown.
+
+        Below a variable it is a directory somewhere on another machine: ``cd "$ROOT/web"``.
+        """
+        below = _BELOW_VARIABLE.fullmatch(where)
+        if below is not None:
+            self.directory = below[1]
+        elif "$" in where or where in ("-", ".."):
             self.directory = ""
         else:
             self.directory = os.path.join(self.directory, where)
