@@ -386,6 +386,7 @@ def test_the_pool_may_stand_in_the_settings(project):
         ("compose.dev.yml", "compose.local.yml", True),
         ("compose.yml", "compose.dev.yml", True),
         ("compose.devices.yml", "compose.yml", True),
+        ("root/usr/local/compose.yml", "compose.yml", True),
     ],
 )
 def test_a_server_for_developers_is_none_beside_the_one_that_is_deployed(

@@ -58,7 +58,7 @@ _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 _STAYS = re.compile(_SERVES.pattern + rb"|\bwhile\b")
 """Words in a management command that may run for long."""
 _DEVELOPMENT = re.compile(
-    r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|local)(?:[^A-Za-z]|$)"
+    r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|(?<!usr/)local)(?:[^A-Za-z]|$)"
 )
 """A file, directory or function for development."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
@@ -301,10 +301,7 @@ class Processes:
             process.kind == "management command"
             and process.runs_on_gevent == NO
             and any(
-                "runserver" in one.text
-                and not one.path.lower().endswith("makefile")
-                and not self._is_of_development(one)
-                for one in process.evidence
+                "runserver" in one.text and self._is_of_deployment(one) for one in process.evidence
             )
         )
 
@@ -485,7 +482,7 @@ class Processes:
             process.entries[-1]
             for process in processes
             if process.kind in _SERVERS and process.entries and process.runs_on_gevent == NO
-            if not self._is_for_development(process)
+            if any(self._is_of_deployment(one) for one in process.evidence)
         }
         return [
             process._replace(
@@ -506,6 +503,11 @@ class Processes:
     def _is_for_development(self, process: Process) -> bool:
         """Return whether every file or shell function that starts a process is for development."""
         return bool(process.evidence) and all(map(self._is_of_development, process.evidence))
+
+    def _is_of_deployment(self, evidence: ProcessEvidence) -> bool:
+        """Return whether a place starts a process in production; a Makefile leaves it open."""
+        is_makefile = evidence.path.lower().endswith("makefile")
+        return not is_makefile and not self._is_of_development(evidence)
 
     def _is_of_development(self, evidence: ProcessEvidence) -> bool:
         if _DEVELOPMENT.search(os.path.relpath(evidence.path, self.root)):
