@@ -114,6 +114,8 @@ def blocker_page(blocker: Blocker, known: Catalog) -> str:
     package = "the standard library" if blocker.distribution == "stdlib" else blocker.distribution
     if blocker.versions:
         package += f" {blocker.versions}"
+    if blocker.with_gevent:
+        package += f" with gevent {blocker.with_gevent}"
     rule = next(r for r in rules.load_all() if blocker.kind in r.kinds).name
     if blocker.patched_by:
         rule = rules.OF_UNPATCHED[0]

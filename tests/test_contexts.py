@@ -680,6 +680,39 @@ def test_a_task_runs_on_gevent_only_if_a_worker_does(tmp_path, worker, context):
 
 
 @pytest.mark.parametrize(
+    ("task", "green", "context"),
+    [
+        ('queue="slow"', "-Q mails", "other-process"),
+        ('queue="slow"', "--queues=mails,news", "other-process"),
+        ('queue="slow"', "-Q mails,slow", "task"),
+        ('queue="slow"', "-Q $QUEUES", "task"),
+        ('queue="slow"', "", "task"),
+        ("queue=chosen()", "-Q mails", "task"),
+        ("bind=True", "-Q mails", "task"),
+    ],
+)
+def test_a_task_runs_where_a_worker_takes_its_queue(tmp_path, task, green, context):
+    files = {
+        "Procfile": f"mails: celery -A jobs worker -P gevent {green}\n"
+        "slow: celery -A jobs worker -Q slow\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n\n"
+        f"@app.task({task})\ndef render(*given): CALL\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+def test_a_task_of_another_queue_runs_where_a_green_one_calls_it(tmp_path):
+    files = {
+        "Procfile": "mails: celery -A jobs worker -P gevent -Q mails\n"
+        "slow: celery -A jobs worker -Q slow\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n\n"
+        '@app.task(queue="slow")\ndef render(): CALL\n\n'
+        '@app.task(queue="mails")\ndef send(): render()\n',
+    }
+    assert ["task"] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
     ("more", "context"),
     [
         ("", "other-process"),
@@ -724,6 +757,32 @@ def test_a_program_that_only_sets_django_up_serves_no_views(tmp_path, more, cont
     (diagnostic,) = reported(tmp_path, files, all_contexts=True)
 
     assert diagnostic.context == context
+
+
+@pytest.mark.parametrize(
+    ("web", "context"),
+    [
+        ("Dockerfile", "other-process"),
+        ("Makefile", "request"),
+        ("Dockerfile.dev", "request"),
+        ("", "request"),
+    ],
+)
+def test_workers_of_tasks_serve_no_views_beside_the_server_of_a_deployment(tmp_path, web, context):
+    start = "web:\n\tpython manage.py runserver\n"
+    files = {
+        "Procfile": "worker: celery -A jobs worker -P gevent\n",
+        "jobs.py": "import settings, urls\nfrom celery import Celery\napp = Celery()\n",
+        "manage.py": "import settings\nfrom django.core.management import "
+        "execute_from_command_line\nexecute_from_command_line()\n",
+        "settings.py": 'ROOT_URLCONF = "urls"\n',
+        "urls.py": "from django.urls import path\nfrom views import place\n"
+        'urlpatterns = [path("orders", place)]\n',
+        "views.py": "def place(request): CALL\n",
+    }
+    if web:
+        files[web] = start if web == "Makefile" else "FROM python\nCMD python manage.py runserver\n"
+    assert [context] == [one.context for one in reported(tmp_path, files)]
 
 
 @pytest.mark.parametrize("name", ['"on_" + name', 'f"on_{name}"', '"on_%s" % name'])
@@ -1461,3 +1520,27 @@ def test_a_field_s_factory_runs_where_an_object_is_made(tmp_path, where, expecte
     found = check([str(tmp_path)], config, all_contexts=True, min_severity="note").diagnostics
 
     assert [expected] == [one.context for one in found if one.symbol == "os.system"]
+
+
+@pytest.mark.parametrize(
+    ("other", "is_used"),
+    [
+        ("def halt(): pass\nclass Panel:\n    def stop(self): halt()\n", False),
+        ("class Panel:\n    def halt(self): pass\n", False),
+        ("class Panel:\n    def halt(self): pass\n    def stop(self): self.halt()\n", True),
+        ("def halt(): pass\nTABLE = {'halt': 1}\n", True),
+        ("import tools\ndef halt(): pass\nTABLE = [tools.halt]\n", True),
+        ("from tools import (\n    other,\n    halt,\n)\n", True),
+        ("TABLE = [halt]\n", True),
+    ],
+)
+def test_a_function_of_the_same_name_elsewhere_is_no_use(tmp_path, other, is_used):
+    files = {f"part{number}.py": "X = 1\n" for number in range(20)}
+    files |= {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": "import tools, panel\ndef app(environ, start_response): pass\n",
+        "panel.py": other,
+        "tools.py": "def halt(): CALL\n",
+    }
+    (one,) = reported(tmp_path, files)
+    assert [Severity.WARNING if is_used else Severity.NOTE] == [one.severity]

@@ -17,6 +17,7 @@ from gblock.project.processes.deployment import (
     manifests,
     packaging,
     procfile,
+    shell,
     units,
 )
 from gblock.project.processes.deployment.command import UnreadableError
@@ -81,6 +82,46 @@ def test_a_variable_that_nobody_sets_keeps_its_dollar():
 )
 def test_words_are_what_the_shell_makes_of_them(text, words):
     assert simple(text, KIND="gevent", EMPTY="")[-1][1] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("JOBS='run a &'\nJOBS+=$'\\nrun b'\neval \"$JOBS\"\n", ["run a", "run b"]),
+        ('start() { echo "run $1"; }\neval "$(start web)"\n', ["run web"]),
+        ('if [ $A ]; then\n  ALL+="run a;"\nelse\n  ALL+="run b;"\nfi\neval "$ALL"\n',
+         ["run a", "run b"]),
+        ('ALL="run a &"\neval "${ALL%&}"\n', ["run a"]),
+        ("eval run $KIND\n", ["run gevent"]),
+    ],
+)  # fmt: skip
+def test_what_eval_runs_is_read(text, commands):
+    found = [words for _, words in simple(text, KIND="gevent") if words.startswith("run")]
+    assert commands == found
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("${NAME%.*}", "web.jobs"),
+        ("${NAME%%.*}", "web"),
+        ("${NAME#*.}", "jobs.wsgi"),
+        ("${NAME##*.}", "wsgi"),
+        ("${NAME%.py}", "web.jobs.wsgi"),
+        ("${NONE%.py}", "$NONE"),
+    ],
+)
+def test_a_variable_is_cut_at_its_ends(written, value):
+    assert [(2, f"run {value}")] == simple(f"NAME=web.jobs.wsgi\nrun {written}\n")
+
+
+def test_functions_that_call_one_another_are_read_in_bounds():
+    calls = "\n".join(f"  step{number} $1 $RANDOM" for number in range(30))
+    text = "\n".join(f"step{number}() {{\n  run {number}\n{calls}\n}}" for number in range(30))
+    script = Script(f"{text}\nstep0 a\nrun last\n")
+
+    assert ("run", "0") in {one.words for one in script.commands()}
+    assert script._work[0] <= shell._WORK_LIMIT + shell._DEEP
 
 
 def test_a_command_in_a_variable_falls_into_words():

@@ -392,3 +392,16 @@ def test_what_packages_without_blockers_do_with_objects_is_known(tmp_path):
     assert {f"pyodbc.Connection.execute:{n}" for n in (10, 15, 19)} == {
         f"{one.symbol}:{one.location.row}" for one in found if one.symbol.endswith("execute")
     }
+
+
+@pytest.mark.parametrize(
+    ("pinned", "count"), [("24.11.1", 0), ("25.5.1", 0), ("25.8.1", 1), ("26.9.0", 1)]
+)
+def test_what_blocks_since_a_version_of_gevent_is_not_reported_below_it(run, pinned, count):
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "requirements.txt": f"gevent=={pinned}\npexpect==4.9.0\n",
+        "app.py": "import pexpect\nfrom flask import Flask\napp = Flask(__name__)\n\n"
+        '@app.route("/")\ndef index():\n    return pexpect.run("uptime")\n',
+    }
+    assert count == len(run(files).diagnostics)

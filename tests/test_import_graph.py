@@ -147,6 +147,25 @@ def test_djangos_settings_reach_what_django_imports(graph):
     ] == reached(graph(files), "settings.py")
 
 
+def test_settings_reach_the_files_that_they_run_beside_them(graph):
+    files = {
+        "conf/settings.py": "from split_settings.tools import include, optional\n"
+        'include("parts/*.py", optional("local.py"), "gone.py")\n# include("old.py")\n',
+        "conf/local.py": "",
+        "conf/old.py": "",
+        "conf/parts/cache.py": "",
+        "conf/parts/database.py": "import drivers\n",
+        "conf/parts/more/other.py": "",
+        "drivers.py": "",
+    }
+    assert [
+        "conf/local.py",
+        "conf/parts/cache.py",
+        "conf/parts/database.py",
+        "drivers.py",
+    ] == reached(graph(files), "conf/settings.py", eager=True)
+
+
 def test_celery_finds_tasks_by_itself(graph):
     files = {"app.py": "app.autodiscover_tasks()\n", "x/tasks.py": "", "x/other.py": ""}
     assert ["x/tasks.py"] == reached(graph(files), "app.py")

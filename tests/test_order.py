@@ -313,3 +313,25 @@ SERVED = {
 def test_a_program_that_patches_may_start_gunicorn(tmp_path, more, late):
     _, steps = found(tmp_path, {**SERVED, **more})
     assert late == bool(steps)
+
+
+@pytest.mark.parametrize(
+    ("use", "count"),
+    [
+        ("one.join()", 1),
+        ("one.join(5)", 1),
+        ("one.join(timeout=LIMIT)", 1),
+        ("one.join(settings.LIMIT)", 1),
+        ("one.start()", 0),
+        ("', '.join(names)", 0),
+        ("os.path.join(home, name)", 0),
+    ],
+)
+def test_a_thread_is_kept_only_where_something_joins_one(tmp_path, use, count):
+    files = {
+        "main.py": f"import work\nfrom gevent import monkey\nmonkey.patch_all()\n\n"
+        f"def run():\n    one = work.begin()\n    {use}\n",
+        "work.py": "from threading import Thread\n\ndef begin(): return Thread(target=print)\n",
+        "Procfile": "web: python main.py\n",
+    }
+    assert count == len(found(tmp_path, files)[1])

@@ -419,6 +419,81 @@ def test_the_pool_may_stand_in_the_settings(project):
 
 
 @pytest.mark.parametrize(
+    ("green", "plain", "expected"),
+    [
+        ("compose.dev.yml", "compose.yml", False),
+        ("deploy/local/compose.yml", "deploy/live/compose.yml", False),
+        ("compose.dev.yml", "compose.local.yml", True),
+        ("compose.yml", "compose.dev.yml", True),
+        ("compose.devices.yml", "compose.yml", True),
+        ("root/usr/local/compose.yml", "compose.yml", True),
+    ],
+)
+def test_a_server_for_developers_is_none_beside_the_one_that_is_deployed(
+    project, green, plain, expected
+):
+    found = project(
+        {
+            **APP,
+            green: "services:\n  web:\n    command: gunicorn -k gevent app.main:app\n",
+            plain: "services:\n  web:\n    command: gunicorn app.main:app\n",
+        }
+    )
+    assert expected is any(process.is_gevent_service for process in found.all())
+    assert expected is not found.only_without_gevent(found.modules.files[-1])
+
+
+GREEN_HOOK = "from psycogreen.gevent import patch_psycopg\n\ndef post_fork(server, worker):\n"
+
+
+@pytest.mark.parametrize(
+    ("settings_", "options", "expected"),
+    [
+        (f"{GREEN_HOOK}    patch_psycopg()\n", "", ("yes", "by the server")),
+        (f"{GREEN_HOOK}    patch_psycopg()\nworker_class = 'sync'\n", "", ("no", "none")),
+        (f"{GREEN_HOOK}    patch_psycopg()\n", "-k gthread", ("no", "none")),
+        (f"{GREEN_HOOK}    if server.cfg.is_green: patch_psycopg()\n", "", ("no", "none")),
+        ("def post_fork(server, worker): pass\n", "", ("no", "none")),
+    ],
+)
+def test_a_hook_that_makes_a_driver_green_tells_of_the_worker_class(
+    project, settings_, options, expected
+):
+    command = f"web: gunicorn -c conf.py {options} app.main:app\n"
+    found = project({**APP, "conf.py": settings_, "Procfile": command})
+    assert expected == judged(found)["gunicorn app.main:app"]
+
+
+def test_a_function_of_a_script_may_be_for_developers(project):
+    script = (
+        "web() {\n  gunicorn app.main:app\n}\nweb_debug() {\n  gunicorn -k gevent app.main:app\n}\n"
+    )
+    found = project({**APP, "run.sh": script})
+    assert ["no", "no"] == [process.runs_on_gevent for process in found.all()]
+
+
+def test_a_server_for_developers_stays_where_no_other_serves_the_application(project):
+    command = "gunicorn -k gevent app.main:app"
+    found = project({**APP, "compose.dev.yml": f"services:\n  web:\n    command: {command}\n"})
+    assert ["yes"] == [process.runs_on_gevent for process in found.all()]
+
+
+def test_a_function_that_patches_ssl_alone_says_nothing_of_gevent(project):
+    text = "def fetch():\n    from gevent import monkey\n    monkey.{}()\n"
+    for patch, expected in (("patch_ssl", "no"), ("patch_all", "unknown")):
+        files = {"work.py": "import pages\n", "pages.py": text.format(patch)}
+        found = project({**files, "Procfile": "work: python work.py\n"})
+        assert expected == named(found, "python work.py").runs_on_gevent
+
+
+def test_uwsgi_mounts_an_application_by_its_file(project):
+    settings_ = "[uwsgi]\ngevent = 10\nmount = /shop=app/main.py\n"
+    found = project({**APP, "uwsgi.ini": settings_})
+    (process,) = found.all()
+    assert ["app/main.py"] == [path[-len("app/main.py") :] for path in process.entries]
+
+
+@pytest.mark.parametrize(
     ("settings_", "expected"),
     [
         ("gevent = 10\ngevent-monkey-patch = true\n", ("yes", "by the server")),
@@ -892,6 +967,11 @@ def test_a_variable_is_looked_up_where_the_process_gets_it(project, contents):
         ("compose.yml", "web:\n  working_dir: /srv/backend\n  command: COMMAND\n"),
         ("Procfile", "web: cd backend && COMMAND\n"),
         ("run.sh", "#!/bin/sh\ncd /srv/shop/backend\nexec COMMAND\n"),
+        ("run.sh", '#!/bin/sh\ncd "$ROOT/backend" && exec COMMAND\n'),
+        (
+            "bin/run.sh",
+            '#!/bin/sh\nHERE=$(cd "$(dirname "$0")"; pwd)\ncd ${HERE}/backend/\nCOMMAND\n',
+        ),
         ("Procfile", "web: sh -c 'cd backend; COMMAND'\n"),
         ("Procfile", "web: COMMAND --chdir backend\n"),
         ("Procfile", "web: COMMAND --chdir /srv/backend\n"),

@@ -75,6 +75,7 @@ def test_a_file_that_is_handed_an_object_is_kept(tmp_path):
         ("/p/conftest.py", b"", True),
         ("/p/tests.py", b"", True),
         ("/p/tests/app.py", b"", True),
+        ("/p/Test/app.py", b"", True),
         ("/p/a/testing/app.py", b"", True),
         ("/p/latest/app.py", b"", False),
         ("/elsewhere/test/app.py", b"", True),

@@ -146,6 +146,9 @@ class Blocker(Table, frozen=True):
     evidence: Evidence = Evidence()
     """In the built-in catalog only the hand-written part: `measurements` has the figures."""
     versions: str | None = None
+    """The versions of the distribution that block."""
+    with_gevent: str | None = None
+    """The versions of gevent under which it blocks."""
     timeout: Timeout | None = None
     unless: tuple[Condition, ...] = ()
     cooperative_after: tuple[str, ...] = ()

@@ -21,6 +21,8 @@ class Original(Table, frozen=True):
     """True if the name itself is stale: ``from time import sleep``."""
     made: bool = False
     """True if objects made by it are stale: ``lock = threading.Lock()``."""
+    waits_in: str = ""
+    """The method that blocks, if only one does: without a call of it the name does no harm."""
 
 
 class Import(Table, frozen=True):

@@ -194,10 +194,14 @@ class Inspection:
     def _is_of_another_version(self, diagnostic: Diagnostic) -> bool:
         """Return whether a blocker does not block in any version that the project pins."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        if blocker is None or blocker.versions is None or not self.is_project:
+        if blocker is None or not self.is_project:
             return False
-        requirements = self.processes.deployment.requirements
-        return requirements.excludes(blocker.distribution, blocker.versions)
+        bounds = ((blocker.distribution, blocker.versions), ("gevent", blocker.with_gevent))
+        return any(
+            versions is not None
+            and self.processes.deployment.requirements.excludes(distribution, versions)
+            for distribution, versions in bounds
+        )
 
     def runs_elsewhere(self, path: str) -> bool:
         """Return whether only processes without gevent run a file, so that it is not reported."""

@@ -24,9 +24,9 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
-from gblock.project.reading.expressions import Expr, dotted, last_name
+from gblock.project.reading.expressions import Expr, constant_of, dotted, last_name, passed
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -274,6 +274,8 @@ class Contexts:
             head = here._replace(text=started.label)
             application = self._entries.application(summary, scope)
             context = self._in_process(started, summary.filename, beside, application)
+            if context == TASK and self._is_of_other_queue(started.framework, summary, scope):
+                context = OTHER
             ways.append(Way(context, (head, *node.steps), node.is_certain and started.is_certain))
         if scope.is_async and self._runs_asyncio_alone(summary.filename):
             return ways or [Way(OTHER, steps, True)], []
@@ -625,6 +627,23 @@ class Contexts:
             near = [p for p in near if not _is_of_another(p, application)] or near
         return bool(near) and all(p.runs_on_gevent == "no" for p in near)
 
+    def _is_of_other_queue(self, framework: str, summary: ModuleSummary, scope: Scope) -> bool:
+        """Return whether a task names a queue that no worker on gevent takes tasks from."""
+        processes, kind = self._processes, _TASKS.get(framework)
+        queues = [
+            constant_of(passed(decorator, None, "queue"))
+            for decorator in scope.decorators
+            if decorator is not None and decorator.tag == tags.CALL
+        ]
+        queue = next((one for one in queues if isinstance(one, str)), None)
+        if processes is None or kind is None or queue is None:
+            return False
+        near = [p for p in processes.all() if p.kind == kind and p.is_deployed]
+        near = [p for p in near if summary.filename in processes.modules_of(p)] or near
+        green = [p for p in near if p.runs_on_gevent != "no"]
+        is_taken = any(not p.queues or queue in p.queues for p in green)
+        return len(green) < len(near) and not is_taken
+
     def of_handler(self, path: str) -> str:
         """Return the context of a handler of requests that a file registers or names.
 
@@ -641,7 +660,7 @@ class Contexts:
         What runs tasks, load tests or commands serves no requests, though it may import the file.
         """
         deployed = [p for p in processes.all() if p.is_deployed]
-        serving = [p for p in deployed if p.kind in _WEB]
+        serving = [p for p in deployed if p.kind in _WEB or processes.runs_development_server(p)]
         green = [p for p in deployed if p.runs_on_gevent != "no" and self._may_serve(p)]
         if not serving or any(p.open for p in green):
             return False
@@ -704,9 +723,25 @@ class Contexts:
         if len(word.findall(self.modules.data(path))) > 1:
             return True
         return any(
-            other != path and os.path.basename(other) != "__init__.py"
+            other != path
+            and os.path.basename(other) != "__init__.py"
+            and not self._names_its_own(other, name)
             for other in self.modules.mentioning(name, whole=True)
         )
+
+    def _names_its_own(self, path: str, name: str) -> bool:
+        """Return whether a file means functions of its own wherever it names one.
+
+        A bare name is that of the module's function; after a dot, in an import or in a string it
+        may be another's.
+        """
+        data = self.modules.data(path)
+        defined = _DEFINED % re.escape(name.encode())
+        if re.search(_FOREIGN.replace(b"%s", re.escape(name.encode())), data, re.MULTILINE):
+            return False
+        uses = len(re.findall(rb"\b%s\b" % re.escape(name.encode()), data))
+        is_own = re.search(rb"^" + defined, data, re.MULTILINE) is not None
+        return is_own or uses == len(re.findall(defined, data))
 
     def _is_beside_gevent(self, path: str) -> bool:
         """Return whether a file that no process imports belongs to a program without gevent.
@@ -739,6 +774,12 @@ class Contexts:
         return False
 
 
+_DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
+_FOREIGN = (
+    rb"""[.]\s*%s\b|["']%s["']|^[ \t]*(?:from\b|import\b)[^\n]*\b%s\b"""
+    rb"""|^[ \t]*from\b[^\n]*\([^)]*\b%s\b"""
+)
+"""A name that may be of another file's function."""
 _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property", "lru_cache"})
 """Decorators that hand a function to nothing."""
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})

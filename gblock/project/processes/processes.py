@@ -18,9 +18,18 @@ from typing import NamedTuple
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
 from gblock.project.processes.deployment import Note
+from gblock.project.processes.deployment.shell_functions import functions
 from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
-from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server, Servers
+from gblock.project.processes.servers import (
+    BY_CODE,
+    DEFAULT_WORKER,
+    NO,
+    UNKNOWN,
+    YES,
+    Server,
+    Servers,
+)
 from gblock.project.processes.starts import ProcessEvidence, ServerStart, Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
@@ -49,6 +58,10 @@ _SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
 _STAYS = re.compile(_SERVES.pattern + rb"|\bwhile\b")
 """Words in a management command that may run for long."""
+_DEVELOPMENT = re.compile(
+    r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|(?<!usr/)local)(?:[^A-Za-z]|$)"
+)
+"""A file, directory or function for development."""
 _DJANGO_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _HANDLERS = (
     b"get_asgi_application",
@@ -111,6 +124,10 @@ class Process(NamedTuple):
     assumed: tuple[str, ...] = ()
     """Of the entries those that nothing but their being the only ones of their kind leads to:
     settings that the environment chooses."""
+    queues: tuple[str, ...] = ()
+    """The queues whose tasks its Celery workers run, if their commands name them all."""
+    of_development: bool = False
+    """True if it is on gevent for developers alone: another server deploys the application."""
 
     def runs(self, patch: Patch) -> bool:
         """Return whether the process can reach a patch in one of its modules."""
@@ -207,7 +224,7 @@ class Processes:
     def has_gevent(self) -> bool:
         """True if some process of the project, tests aside, runs on gevent."""
         return self._around.speaks_of_gevent and any(
-            process.is_gevent_service for process in self._all
+            process.is_gevent_service or process.of_development for process in self._all
         )
 
     @property
@@ -297,6 +314,16 @@ class Processes:
             for evidence in process.evidence
         )
 
+    def runs_development_server(self, process: Process) -> bool:
+        """Return whether a deployment serves Django's views with ``manage.py runserver``."""
+        return (
+            process.kind == "management command"
+            and process.runs_on_gevent == NO
+            and any(
+                "runserver" in one.text and self._is_of_deployment(one) for one in process.evidence
+            )
+        )
+
     def is_of_service(self, process: Process) -> bool:
         """Return whether a process serves on gevent.
 
@@ -333,7 +360,7 @@ class Processes:
         found = [process for process in self.reaching(path) if process.is_deployed]
         if any(process.runs_on_gevent != NO for process in found):
             return False
-        if self._only_load_tests_on_gevent:
+        if self._only_load_tests_on_gevent or self._only_development_on_gevent:
             return True
         if not self.has_gevent:  # a script with a main guard may be started elsewhere too
             found = [process for process in found if not self.is_casual(process)]
@@ -343,6 +370,11 @@ class Processes:
             leading = self.graph.leading_to(path)
             return path in self._beginnings or (bool(leading) and leading <= self._beginnings)
         return path not in self._uncertain
+
+    @cached_property
+    def _only_development_on_gevent(self) -> bool:
+        """Return whether nothing but servers for developers runs on gevent."""
+        return not self.may_have_gevent and any(p.of_development for p in self._all)
 
     @cached_property
     def _only_load_tests_on_gevent(self) -> bool:
@@ -422,7 +454,7 @@ class Processes:
             merged[key] = _together(merged[key], process) if key in merged else process
         order = {YES: 0, UNKNOWN: 1, NO: 2}
         return sorted(
-            self._with_demos(list(merged.values())),
+            self._with_development(self._with_demos(list(merged.values()))),
             key=lambda p: (not p.is_deployed, order[p.runs_on_gevent], p.kind, p.name),
         )
 
@@ -459,6 +491,53 @@ class Processes:
             process._replace(demo=True) if process in casual and process.main in demos else process
             for process in processes
         ]
+
+    def _with_development(self, processes: list[Process]) -> list[Process]:
+        """Return the processes, without gevent for those that only serve developers on it.
+
+        They do so if a server without gevent serves the same application elsewhere.
+        """
+        deployed = {
+            process.entries[-1]
+            for process in processes
+            if process.kind in _SERVERS and process.entries and process.runs_on_gevent == NO
+            if any(self._is_of_deployment(one) for one in process.evidence)
+        }
+        return [
+            process._replace(
+                runs_on_gevent=NO,
+                of_development=True,
+                why=f"{process.why}, for development",
+                missing=(),
+            )
+            if process.kind in _SERVERS
+            and process.runs_on_gevent != NO
+            and process.entries[-1:]
+            and process.entries[-1] in deployed
+            and self._is_for_development(process)
+            else process
+            for process in processes
+        ]
+
+    def _is_for_development(self, process: Process) -> bool:
+        """Return whether every file or shell function that starts a process is for development."""
+        return bool(process.evidence) and all(map(self._is_of_development, process.evidence))
+
+    def _is_of_deployment(self, evidence: ProcessEvidence) -> bool:
+        """Return whether a place starts a process in production; a Makefile leaves it open."""
+        is_makefile = evidence.path.lower().endswith("makefile")
+        return not is_makefile and not self._is_of_development(evidence)
+
+    def _is_of_development(self, evidence: ProcessEvidence) -> bool:
+        if _DEVELOPMENT.search(os.path.relpath(evidence.path, self.root)):
+            return True
+        if evidence.path.endswith(".py"):
+            return False
+        around = functions(self.deployment.text(evidence.path) or "").items()
+        return any(
+            one.head <= evidence.row <= one.last and _DEVELOPMENT.search(name)
+            for name, one in around
+        )
 
     def _is_in_library(self, process: Process) -> bool:
         if not self.graph.packages(process.main):
@@ -506,6 +585,7 @@ class Processes:
             sure = self._modules_from(server, data=False)
             patches = [patch for patch in patches if patch.of_driver or patch.path in sure]
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
+        server = self._with_worker(server, drivers)
         effective = self._effective([p for p in patches if not p.of_driver], entries)
         gevent, why = self._judged(server, reached, effective)
         by_server = server.patches or (gevent == YES and why.startswith(_STARTS_GUNICORN))
@@ -531,7 +611,27 @@ class Processes:
             server.as_file,
             by_path=server.by_path,
             assumed=assumed,
+            queues=server.queues,
         )
+
+    def _with_worker(self, server: Server, drivers: tuple[Patch, ...]) -> Server:
+        """Return gunicorn on gevent where its settings make a driver cooperative with gevent.
+
+        The environment names the worker class, in ``GUNICORN_CMD_ARGS``, if nothing else does:
+        with another class, a settings file that calls such a patch in any case makes no sense.
+        """
+        if server.kind != "gunicorn" or server.gevent != NO or server.why != DEFAULT_WORKER:
+            return server
+        for patch in drivers:
+            is_certain = "conditional" not in patch.kinds and not patch.condition
+            if is_certain and patch.path == server.by_path and ".gevent." in patch.symbol:
+                where = f"{os.path.relpath(patch.path, self.root)}:{patch.row}"
+                return server._replace(
+                    gevent=YES,
+                    patches=True,
+                    why=f"{patch.symbol} in {where}, without a worker class",
+                )
+        return server
 
     def _is_chosen(self, patch: Patch, variables: dict[str, str]) -> bool:
         """Return whether the environment of a program lets a patch run, as far as that is known.
@@ -728,7 +828,10 @@ class Processes:
                 if self._is_brief_command(process, path):
                     continue
                 patches = (p for p in self.patching.of(path) if process.runs(p))
-                later = next((p for p in patches if not p.of_driver), None)
+                later = next(
+                    (p for p in patches if not p.of_driver and not _WAITS.isdisjoint(p.patched)),
+                    None,
+                )
                 if later is not None:
                     where = f"{os.path.relpath(path, self.root)}:{later.row}"
                     gevent, why = UNKNOWN, f"{later.text} in a function, {where}"
@@ -770,6 +873,9 @@ def _together(one: Process, other: Process) -> Process:
         as_file=one.as_file and other.as_file,
         by_path=one.by_path if one.by_path == other.by_path else "",
         assumed=tuple(path for path in one.assumed if path in other.assumed),
+        queues=tuple(dict.fromkeys((*one.queues, *other.queues)))
+        if one.queues and other.queues
+        else (),
     )
 
 

@@ -42,6 +42,10 @@ _NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
 _BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
 
 
+DEFAULT_WORKER = "worker class sync, gunicorn's own choice"
+"""The reason where neither the command nor the settings name a worker class."""
+
+
 class Server(NamedTuple):
     """A `Program` with its arguments and settings files interpreted: gevent or not, and modules.
 
@@ -71,6 +75,8 @@ class Server(NamedTuple):
     """True if that is started by its path: then the packages around it do not run."""
     by_path: str = ""
     """Of the entries the settings file that the server runs by its path, without its packages."""
+    queues: tuple[str, ...] = ()
+    """The queues whose tasks a Celery worker runs, if its command names them all."""
 
 
 class Servers:
@@ -256,7 +262,7 @@ class Servers:
 
     def _judged(self, kind: str | None, found: v.ScopeValue | None) -> tuple[str, str]:
         if kind is None:
-            return NO, "worker class sync, gunicorn's own choice"
+            return NO, DEFAULT_WORKER
         why = f"worker class {kind}"
         if found is not None:
             bases = self.inference.classes.ancestry(found.path, found.scope)
@@ -349,6 +355,7 @@ class Servers:
             f"celery{label}",
             patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
+            queues=() if "multi" in words else _queues(arguments),
         )
 
     # -- uWSGI
@@ -441,6 +448,13 @@ def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
     if match is None:
         return None
     return match[1] or (arguments[index + 1] if index + 1 < len(arguments) else None)
+
+
+def _queues(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the queues that a worker's command names; none if one is not known."""
+    written = option(arguments, "-Q", "--queues") or ""
+    names = tuple(filter(None, re.split(r"[,\s]+", written)))
+    return () if "$" in written or "{" in written else names
 
 
 def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:

@@ -492,11 +492,12 @@ class Starts:
                 return None  # `units` reads the file itself
             return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
         server = self.servers.uwsgi(program)
-        files = [option(program.arguments, name) for name in ("--wsgi-file", "--file")]
+        files = [option(program.arguments, name) for name in ("--wsgi-file", "--file", "--mount")]
         entries = [
             path
             for one in files
-            if one and (path := self._file(one, program.command.home)) is not None
+            if one
+            and (path := self._file(one.rpartition("=")[2], program.command.home)) is not None
         ]
         entries = list(dict.fromkeys((*server.entries, *entries)))
         before = tuple(entries) if server.preload else ()

@@ -8,6 +8,7 @@ process may run is checked.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -57,6 +58,9 @@ _MARKS_OF_ALONE = (
     b"__import__(",
     b"find_spec(",
 )
+_EXECUTED = re.compile(rb"""["']([\w./*?-]+\.py)["']""")
+_EXECUTING = b"split_settings"
+"""A library whose ``include("parts/*.py")`` runs files beside the one that calls it."""
 _OF_HANDLER = re.compile(rb"""(?:URLCONF|[AW]SGI_APPLICATION)[ \t]*=[ \t]*["']\Z""")
 _QUOTED_WORD = re.compile(rb"""["']([A-Za-z_]\w*)["']""")
 _LOADING = (*_IMPORTS_BY_NAME, b"_APPS", b"DJANGO_SETTINGS", b"URLCONF", b"iter_entry_points")
@@ -281,7 +285,25 @@ class ImportGraph:
             found.append(edge._replace(of_handler=True) if of_handler else edge)
         for target in self._computed(data, path):
             found.append(Edge(target, 1, True))
+        if _EXECUTING in data:
+            found += [
+                Edge(target, rows.of(match.start()), False)
+                for match in _EXECUTED.finditer(data)
+                if not _in_comment(data, match.start())
+                for target in self._matching(match[1].decode(), path)
+            ]
         return found
+
+    def _matching(self, pattern: str, path: str) -> list[str]:
+        """Return the other files that match a pattern, relative to one file's directory."""
+        directory, name = os.path.split(
+            os.path.normpath(os.path.join(os.path.dirname(path), pattern))
+        )
+        return [
+            one
+            for one in self._by_directory.get(directory, ())
+            if one != path and fnmatch.fnmatchcase(os.path.basename(one), name)
+        ]
 
     def _is_apart(self, target: str, path: str) -> bool:
         """Return whether two files lie in different packages, neither within the other."""

@@ -9,6 +9,7 @@ assumed to run wherever it is.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -23,11 +24,16 @@ from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import Call, ModuleSummary
 
 if TYPE_CHECKING:
+    from gblock.catalog.patching import Original
     from gblock.project.processes.processes import Process, Processes
 
 _ALL = frozenset(PATCHED)
 _DEEPEST = 120
 """Imports and calls within one another: what is nested deeper is not followed."""
+_WAITING = (
+    rb"""(?<!["'])\.%s\(\s*(?:\)|timeout\b|[0-9]|(?:\w+\.)*[A-Z_0-9]+\s*\)|\w*timeout\w*\s*\))"""
+)
+"""A call of a method that waits: ``worker.join()``, ``worker.join(TIMEOUT)``"""
 _TYPE_CHECKING = "TYPE_CHECKING"
 _BY_NAME = ("importlib.import_module", "import_module", "__import__")
 
@@ -72,8 +78,27 @@ class Order:
         self.catalog = processes.inference.catalog
         self._runs: dict[tuple[object, ...], tuple[tuple[StartupEvent, ...], ...]] = {}
         self._statements: dict[str, dict[int, list[_Statement]]] = {}
+        self._called: dict[str, bool] = {}
         self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
         """The identifiers with which an original can be written."""
+
+    def is_stale(self, original: Original) -> bool:
+        """Return whether a name that was bound before the patch can block."""
+        return original.kept and (not original.waits_in or self._is_called(original.waits_in))
+
+    def _is_called(self, method: str) -> bool:
+        """Return whether some module calls a method without arguments, or with a timeout.
+
+        ``"".join(texts)`` and ``path.join(one, other)`` are other methods.
+        """
+        found = self._called.get(method)
+        if found is None:
+            call = re.compile(_WAITING % re.escape(method.encode()))
+            modules = self.modules
+            found = self._called[method] = modules.is_frugal or any(
+                call.search(modules.data(path)) for path in modules.serving
+            )
+        return found
 
     def of(self, process: Process) -> tuple[tuple[StartupEvent, ...], ...]:
         """Return the steps that a process executes until everything is patched.
@@ -359,7 +384,7 @@ class _Run:
         written = f"{module}.{name}" if name else module
         original = self.order.catalog.originals.get(written) if name else None
         if original is not None:
-            if original.kept:
+            if self.order.is_stale(original):
                 self._keep("kept", place, written, name or "", written)
             return
         head = written
@@ -378,7 +403,7 @@ class _Run:
         """Record an original that is bound: ``_sleep = time.sleep``, or a parameter's default."""
         for symbol in self._symbols(expression, place):
             original = self.order.catalog.originals.get(symbol)
-            if original is not None and original.kept:
+            if original is not None and self.order.is_stale(original):
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
     def _symbols(self, expression: Expr, place: Place) -> list[str]:

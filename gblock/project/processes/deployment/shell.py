@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,11 @@ _LOOKED_UP = re.compile(r"(?:which|command[ \t]+-v|type[ \t]+-[pP])[ \t]+([\w./-
 _ECHOED = re.compile(r"(?:echo(?:[ \t]+-[neE]+)?|printf(?:[ \t]+--)?)[ \t]+([^|;&<>`\n]*)")
 """A command whose arguments are its output."""
 _SOURCING = frozenset((".", "source"))
+_CUT = re.compile(r"(##?|%%?)(.+)", re.DOTALL)
+"""``${NAME%pattern}`` and its kin, after the name."""
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
+"""The escapes of ``$'…'`` that separate commands and words."""
+_BELOW_VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(\))((?:/(?!\.\.?(?:/|\Z))[\w.-]+)+)/?")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
@@ -40,6 +46,8 @@ _END = frozenset(";&|\n()")
 _ARGUMENTS = "\0@"
 _COMMANDS_LIMIT = 5000
 """The limit of commands that are read from one script."""
+_WORK_LIMIT = 10_000
+"""The limit of commands that are read of one script, with each call of a function anew."""
 _DEEP = 20
 _ALTERNATIVES_LIMIT = 6
 """At most this many variables have alternatives, and each at most this many."""
@@ -110,6 +118,10 @@ class Script:
         """The values that branches give variables."""
         self._forced: dict[str, str] = {}
         """The value that a variable is to have of its alternatives."""
+        self._running: tuple[str, ...] = ()
+        """The functions whose bodies are being read, outermost first."""
+        self._work = [0]
+        """The number of commands read, shared with what the script runs."""
 
     def commands(self) -> list[Simple]:
         """Return every simple command.
@@ -131,7 +143,7 @@ class Script:
                         found.append(one)
         self._forced = {}
         self.variables, self.exported, self.broken = variables, exported, broken
-        return found
+        return list(dict.fromkeys(found))
 
     def _substituted(self) -> list[Simple]:
         """Return the commands inside command substitutions."""
@@ -162,11 +174,16 @@ class Script:
         found: list[Simple] = []
         try:
             for simple in self._simple():
+                if simple.words[0] == "eval" and self._depth < _DEEP:
+                    found += self._evaluated(simple)
+                    continue
                 found.append(simple)
-                function = self.functions.get(simple.words[0])
+                self._work[0] += 1
+                name = simple.words[0]
+                function = self.functions.get(name) if name not in self._running else None
                 if function is not None and simple.row != function.head and self._depth < _DEEP:
                     found += self._run(simple, function)
-                if len(found) >= _COMMANDS_LIMIT:
+                if len(found) >= _COMMANDS_LIMIT or self._work[0] >= _WORK_LIMIT:
                     break
         except UnclosedQuoteError as error:
             self.broken = error.row
@@ -177,13 +194,28 @@ class Script:
             if one.in_function or not any(body.first <= one.row <= body.last for body in bodies)
         ]
 
+    def _evaluated(self, call: Simple) -> list[Simple]:
+        """Return the commands of the text that ``eval`` is given."""
+        inner = Script(" ".join(call.words[1:]), self.variables, self.arguments, self.source)
+        inner.functions = {**inner.functions, **self.functions}
+        inner.exported, inner.directory = set(self.exported), self.directory
+        self._enter(inner)
+        found = inner._read()
+        self.variables.update(inner.variables)
+        return [one._replace(row=call.row) for one in found]
+
+    def _enter(self, inner: Script, *function: str) -> None:
+        """Count what another script reads as this one's work, at one more level of nesting."""
+        inner._depth, inner._work = self._depth + 1, self._work
+        inner._running = (*self._running, *function)
+
     def _run(self, call: Simple, function: Function) -> list[Simple]:
         """Return the commands of a function that is called with these arguments."""
         name, *arguments = call.words
         inner = Script(function.body, self.variables, tuple(arguments), self.source)
         inner.functions = self.functions
         inner.exported, inner.directory = set(self.exported), self.directory
-        inner._depth = self._depth + 1
+        self._enter(inner, name)
         found = inner._read()
         if not found:
             return []
@@ -196,7 +228,8 @@ class Script:
         if text is None:
             return
         inner = Script(text, self.variables, self.arguments, self.source)
-        inner.exported, inner._depth = set(self.exported), self._depth + 1
+        inner.exported = set(self.exported)
+        self._enter(inner)
         inner._read()
         self.variables.update(inner.variables)
         self.exported |= inner.exported
@@ -265,6 +298,8 @@ class Script:
             if match is None:
                 break
             own[match[1]] = (self.variables.get(match[1], "") if match[2] else "") + match[3]
+            if match[2] and not words[1:]:  # what a branch adds is no alternative to the rest
+                self.variables[match[1]] = own.pop(match[1])[:_LONGEST]
             words = words[1:]
         if not words:
             self._assign(own)
@@ -290,8 +325,14 @@ class Script:
         return Simple(tuple(words), row, environment, self.directory)
 
     def _go(self, where: str) -> None:
-        """Follow a ``cd``; a target that is only known at run time becomes unknown."""
-        if "$" in where or where in ("-", ".."):
+        """Follow a ``cd``; a target that is only known at run time becomes unknown.
+
+        Below a variable it is a directory somewhere on another machine: ``cd "$ROOT/web"``.
+        """
+        below = _BELOW_VARIABLE.fullmatch(where)
+        if below is not None:
+            self.directory = below[1]
+        elif "$" in where or where in ("-", ".."):
             self.directory = ""
         else:
             self.directory = os.path.join(self.directory, where)
@@ -350,6 +391,9 @@ class Script:
         known = self.value(name)
         operator = re.match(r":?[-=?+]", rest)
         if operator is None:
+            cut = _CUT.fullmatch(rest)
+            if cut is not None and known is not None and known != _ARGUMENTS:
+                return _without(known, cut[1], self.expanded(cut[2], depth).strip("'\""))
             return known if known is not None and not rest else f"${name}"
         word = rest[operator.end() :]
         if operator[0][-1] == "+":
@@ -386,7 +430,22 @@ class Script:
         if match is not None:
             return match[1]
         match = _ECHOED.fullmatch(command.strip())
-        return self.expanded(match[1].strip().strip("\"'")) if match is not None else "$()"
+        if match is not None:
+            return self.expanded(match[1].strip().strip("\"'"))
+        return self._printed(command) if self._depth < _DEEP else "$()"
+
+    def _printed(self, command: str) -> str:
+        """Return what a function of the script prints with ``echo``, else an unknown text."""
+        call = Script(command, self.variables, self.arguments)
+        called = next(iter(call._read()), None)
+        function = self.functions.get(called.words[0]) if called is not None else None
+        if called is None or function is None or called.words[0] in self._running:
+            return "$()"
+        inner = Script(function.body, self.variables, called.words[1:], self.source)
+        inner.functions = self.functions
+        self._enter(inner, called.words[0])
+        lines = [" ".join(one.words[1:]) for one in inner._read() if one.words[0] == "echo"]
+        return "\n".join(lines) if lines else "$()"
 
     def variable(self, text: str, place: int, depth: int = 0) -> tuple[str, int]:
         """Return the value of the ``$`` at a place, and the end of the expression."""
@@ -411,6 +470,19 @@ class Script:
             return "$", place + 1
         known = self.value(match[0])
         return (f"${match[0]}" if known is None else known), match.end()
+
+
+def _without(value: str, operator: str, pattern: str) -> str:
+    """Return a value without what a pattern matches at its beginning (``#``) or its end (``%``)."""
+    matches = re.compile(fnmatch.translate(pattern), re.DOTALL).match
+    pieces = (
+        [(value[:place], value[place:]) for place in range(len(value) + 1)]
+        if operator[0] == "#"
+        else [(value[place:], value[:place]) for place in range(len(value), -1, -1)]
+    )
+    if len(operator) == 2:
+        pieces.reverse()
+    return next((rest for piece, rest in pieces if matches(piece)), value)
 
 
 class _Lexer:
@@ -525,19 +597,21 @@ class _Lexer:
                 self._backquoted()
             elif letter == "$" and text[self.place + 1 : self.place + 2] == "'":
                 self.place += 1
-                self._single()
+                self._single(escaped=True)
             else:
                 self._unquoted_variable()
         last = "".join(self.parts)
         return [*self.pending, last] if last or self.quoted else self.pending
 
-    def _single(self) -> None:
+    def _single(self, *, escaped: bool = False) -> None:
         end = self.text.find("'", self.place + 1)
         if end < 0:
             raise UnclosedQuoteError(self.row)
         inner = self.text[self.place + 1 : end]
-        self.parts.append(inner)
         self.row += inner.count("\n")
+        if escaped:
+            inner = re.sub(r"\\(.)", lambda one: _ESCAPES.get(one[1], one[0]), inner)
+        self.parts.append(inner)
         self.place, self.quoted = end + 1, True
 
     def _double(self) -> None:
