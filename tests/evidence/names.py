@@ -117,8 +117,8 @@ def photo():
 def page(kilobytes):
     """Return a web page of that size."""
     part = (
-        '<div class="card a{0}"><h2 id="t{0}">A title</h2><p>Some <b>text</b> of a <a href="/l/{0}">'
-        "line</a> with words that people read on a page, and more of them.</p>"
+        '<div class="card a{0}"><h2 id="t{0}">A title</h2><p>Some <b>text</b> of a '
+        '<a href="/l/{0}">line</a> with words that people read on a page, and more of them.</p>'
         "<ul><li>one</li><li>two</li></ul></div>\n"
     )
     parts = "".join(part.format(n) for n in range(kilobytes * 1000 // len(part)))
