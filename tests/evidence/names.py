@@ -80,3 +80,46 @@ def text(megabytes):
     words = [f"{random.Random(n).getrandbits(40):x}" for n in range(5000)]
     line = " ".join(words).encode() + b"\n"
     return line * (megabytes * 1_000_000 // len(line))
+
+
+def rows(number):
+    """Return rows of 10 columns, as of a workbook that a person works with."""
+    return [
+        [n, f"customer {n}", n * 1.5, "a text of a cell", "2026-01-01", n % 7, "DE", n / 3, "x", ""]
+        for n in range(number)
+    ]
+
+
+def files(number):
+    """Write files of 100 kB, one fifth of which cannot be compressed; returns their directory."""
+    directory = tempfile.mkdtemp()
+    words = text(1)[:80_000]
+    for n in range(number):
+        with open(os.path.join(directory, f"f{n}"), "wb") as file:
+            file.write(os.urandom(20_000) + words)
+    return directory
+
+
+def photo():
+    """Return a JPEG of 12 megapixels and 4.5 MB, with structure and noise as a camera's."""
+    import io
+
+    from PIL import Image
+
+    shapes = Image.effect_noise((1000, 750), 70).resize((4000, 3000), Image.BICUBIC)
+    noise = Image.effect_noise((4000, 3000), 12)
+    bands = [Image.blend(shapes.rotate(angle), noise, 0.3) for angle in (0, 90, 180)]
+    file = io.BytesIO()
+    Image.merge("RGB", bands).save(file, "JPEG", quality=88)
+    return file.getvalue()
+
+
+def page(kilobytes):
+    """Return a web page of that size."""
+    part = (
+        '<div class="card a{0}"><h2 id="t{0}">A title</h2><p>Some <b>text</b> of a '
+        '<a href="/l/{0}">line</a> with words that people read on a page, and more of them.</p>'
+        "<ul><li>one</li><li>two</li></ul></div>\n"
+    )
+    parts = "".join(part.format(n) for n in range(kilobytes * 1000 // len(part)))
+    return f"<!DOCTYPE html><html><head><title>A page</title></head><body>{parts}</body></html>"
