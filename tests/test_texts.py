@@ -64,6 +64,24 @@ SPELLED = {
     "an element of dict()": ('URLS = dict(main="mysql://db/x")', 'URLS["main"]'),
     "an element stored later": ('URLS = {}\nURLS["main"] = "mysql://db/x"', 'URLS["main"]'),
     "an element of an element": ('ALL = {"a": {"url": "mysql://db/x"}}', 'ALL["a"]["url"]'),
+    "a setting of an application": (
+        'from flask import Flask\napp = Flask("x")\napp.config["URL"] = "mysql://db/x"',
+        'app.config["URL"]',
+    ),
+    "a setting with get": (
+        'from flask import Flask\napp = Flask("x")\napp.config["URL"] = "mysql://db/x"',
+        'app.config.get("URL")',
+    ),
+    "a setting of an application's object": (
+        'from flask import Flask, current_app\nclass Production:\n    URL = "mysql://db/x"\n'
+        'app = Flask("x")\napp.config.from_object(Production)',
+        'current_app.config["URL"]',
+    ),
+    "a setting of a mapping": (
+        'from flask import Flask, current_app\napp = Flask("x")\n'
+        'app.config.from_mapping(URL="mysql://db/x")',
+        'current_app.config["URL"]',
+    ),
     "one of two": ('URL = os.environ.get("URL") or "mysql://db/x"', "URL"),
     "a choice": ("", '"mysql://db/x" if os.environ.get("PROD") else "mysql://test/x"'),
     "another module": ("import settings", "settings.URL"),

@@ -14,6 +14,7 @@ from gblock.project.reading.expressions import read_dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import NamedTuple
 
     from gblock.project.names.inference import Inference
@@ -65,6 +66,19 @@ class Outside:
                 stored = [b for b in one.bindings if b.kind == kinds.ELEMENT]
                 found |= self.inference.stored(stored, one.path)
         return frozenset(found)
+
+    def bindings(self, value: SymbolValue, name: str) -> Iterator[tuple[str, Binding]]:
+        """Yield the assignments to an attribute of objects of a package, each with its file.
+
+        Args:
+            value: The object: ``app`` of ``app.config["DATABASE"] = url``.
+            name: The attribute.
+        """
+        for one in self._sets(name):
+            first = one.bindings[0]
+            place = Place(one.path, first.scope, first.path)
+            if value in self.inference.infer(read_dotted(one.owner), place):
+                yield from ((one.path, binding) for binding in one.bindings)
 
     def _sets(self, name: str) -> list[_Set]:
         known = self._known.get(name)

@@ -49,6 +49,10 @@ _LOOK_UPS = frozenset("get getenv get_env getvalue env pop".split())
 """Functions whose first argument names what is looked up, such as an environment variable."""
 _OF_ITEMS = frozenset(("get", "pop"))
 """Methods of a dict whose first argument is a key."""
+_SETTINGS = "config"
+"""The attribute with the settings of an application of Flask."""
+_SETTING = frozenset(("from_mapping", "update"))
+"""Its methods that take settings as keyword arguments."""
 _SAME_START = frozenset(
     ("strip", "rstrip", "lstrip", "encode", "decode", "lower", "copy", "get_secret_value")
 )
@@ -256,6 +260,9 @@ class Texts:
                 yield from self.of_module(value.path, name)
             elif value.kind in (v.CLASS, v.OBJECT):
                 yield from self._of_class(value.path, value.scope, name, 4)
+            elif value.kind == v.INSTANCE and not self.modules.is_frugal:
+                for path, binding in self.inference.outside.bindings(value, name):
+                    yield from self.binding(binding, self.modules.summary(path))
 
     def _of_class(self, path: str, index: int, name: str, depth: int) -> Iterator[Part]:
         summary = self.modules.summary(path)
@@ -280,10 +287,30 @@ class Texts:
             keys = {key}
         else:  # a key that nothing gives in the project may be any of them
             keys = {constant(text.written) for text in self.of(part._replace(expression=key))}
+        found = False
         for one in self.parts(part._replace(expression=expression.base)):
             for name, value in _items(one.expression) or ():
                 if name in keys or not keys:
+                    found = True
                     yield from self.parts(one._replace(expression=value))
+        if not found and last_name(expression.base) == _SETTINGS:
+            for key in keys:
+                if key is not None and isinstance(key.value, str) and key.value.isupper():
+                    yield from self._setting(key.value)
+
+    def _setting(self, name: str) -> Iterator[Part]:
+        """Yield what classes, modules and calls assign to a setting of any application."""
+        for path in self.modules.mentioning(name, whole=True):
+            summary = self.modules.summary(path)
+            for scope in summary.scopes:
+                if scope.kind in ("class", "module"):
+                    for binding in scope.bindings.get(name, ()):
+                        yield from self.binding(binding, summary)
+            for call in summary.calls:
+                if call.node == "call" and last_name(call.expression.callee) in _SETTING:
+                    place = Place(path, call.scope, call.path)
+                    given = passed(call.expression, None, name)
+                    yield from self.parts(Part(given, place, call.statement))
 
     # -- calls
 
