@@ -701,6 +701,28 @@ def test_a_task_runs_where_a_worker_takes_its_queue(tmp_path, task, green, conte
     assert [context] == [one.context for one in reported(tmp_path, files)]
 
 
+@pytest.mark.parametrize(
+    ("routes", "context"),
+    [
+        ('app.conf.task_routes = {"jobs.*": {"queue": "slow"}}', "other-process"),
+        ('app.conf.task_routes = {"jobs.render": "slow"}', "other-process"),
+        ('app.conf.update(task_routes={"*.render": {"queue": "slow"}})', "other-process"),
+        ('CELERY_TASK_ROUTES = {"jobs.render": {"queue": "slow"}}', "other-process"),
+        ('app.conf.task_routes = {"jobs.*": {"queue": "mails"}}', "task"),
+        ('app.conf.task_routes = {"other.*": {"queue": "slow"}}', "task"),
+        ('app.conf.task_routes = {"jobs.*": {"queue": chosen()}}', "task"),
+    ],
+)
+def test_the_routes_of_an_application_give_a_task_its_queue(tmp_path, routes, context):
+    files = {
+        "Procfile": "mails: celery -A jobs worker -P gevent -Q mails\n"
+        "slow: celery -A jobs worker -Q slow\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n"
+        f"{routes}\n\n@app.task\ndef render(): CALL\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
 def test_a_task_of_another_queue_runs_where_a_green_one_calls_it(tmp_path):
     files = {
         "Procfile": "mails: celery -A jobs worker -P gevent -Q mails\n"

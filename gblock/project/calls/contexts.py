@@ -17,6 +17,7 @@ from gblock.project.calls.callers import Caller, Callers
 from gblock.project.calls.dispatch import Dispatched
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Offloading
+from gblock.project.calls.queues import Queues
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -24,7 +25,7 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
-from gblock.project.reading.expressions import Expr, constant_of, dotted, last_name, passed
+from gblock.project.reading.expressions import Expr, dotted, last_name
 from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
@@ -152,6 +153,7 @@ class Contexts:
         self._offloading = offloading
         self._find_processes = processes
         self._entries = Entries(inference, self._repository)
+        self._queues = Queues(inference)
         self._callers = Callers(inference)
         self._known: dict[Place, Reached] = {}
         self._started: dict[tuple[str, int], list[Started]] = {}
@@ -630,12 +632,7 @@ class Contexts:
     def _is_of_other_queue(self, framework: str, summary: ModuleSummary, scope: Scope) -> bool:
         """Return whether a task names a queue that no worker on gevent takes tasks from."""
         processes, kind = self._processes, _TASKS.get(framework)
-        queues = [
-            constant_of(passed(decorator, None, "queue"))
-            for decorator in scope.decorators
-            if decorator is not None and decorator.tag == tags.CALL
-        ]
-        queue = next((one for one in queues if isinstance(one, str)), None)
+        queue = self._queues.of(summary, scope)
         if processes is None or kind is None or queue is None:
             return False
         near = [p for p in processes.all() if p.kind == kind and p.is_deployed]
