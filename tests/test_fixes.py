@@ -119,8 +119,8 @@ def test_nested_calls_are_fixed_in_rounds(tree):
         """
         from hashlib import pbkdf2_hmac
 
-        def key(salt):
-            return pbkdf2_hmac("sha256", pbkdf2_hmac("sha256", b"", salt, 9), salt, 9)
+        def key(salt, n):
+            return pbkdf2_hmac("sha256", pbkdf2_hmac("sha256", b"", salt, n), salt, n)
         """,
     )
     assert after.count("gevent.get_hub().threadpool.apply(") == 2
@@ -259,7 +259,7 @@ def test_comments_between_arguments_stay(tree):
                 b"",
                 # never the same
                 salt,
-                9,
+                90_000,
             )
         """,
     )
