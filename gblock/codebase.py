@@ -65,7 +65,9 @@ class Codebase:
         self.tests = [
             path
             for path in named
-            if "test" in path and (force_exclude or path not in single) and self._is_test(path)
+            if "test" in path.lower()
+            and (force_exclude or path not in single)
+            and self._is_test(path)
         ]
         skipped = set(self.tests)
         self.reported = [path for path in named if path not in skipped]

@@ -254,8 +254,9 @@ class Inspection:
         if candidate.is_native:
             severity, context = Severity.NOTE, NATIVE
             found = tuple(way for way in found if way.context == NATIVE) or found
-        called = Related(diagnostic.filename, diagnostic.location, _called(diagnostic))
-        ways = tuple((*map(_related, way.steps), called) for way in found)
+        called = [Related(diagnostic.filename, diagnostic.location, _called(diagnostic))]
+        last = called if diagnostic.symbol is not None else []  # a loop calls nothing
+        ways = tuple((*map(_related, way.steps), *last) for way in found)
         return diagnostic._replace(
             severity=severity,
             context=context,

@@ -146,7 +146,7 @@ class CpuBoundLoop(ProcessRule):
         inference, modules = service.processes.inference, service.modules
         for path in paths:
             summary = modules.summary(path)
-            if service.processes.only_without_gevent(path):
+            if modules.is_test(path) or service.processes.only_without_gevent(path):
                 continue
             for loop in long_loops(summary, inference):
                 span, statement = pointed_at(modules, path, loop.row, loop.over)

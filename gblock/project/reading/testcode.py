@@ -33,7 +33,7 @@ def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
         read: Returns a file's bytes. A name such as ``load_test.py`` alone proves nothing.
     """
     relative = path[len(root) :].lstrip(os.sep) if path.startswith(root) else path
-    if "est" not in relative:  # fast path
+    if "test" not in relative.lower():  # fast path
         return False
     *directories, name = relative.split(os.sep)
     stem = name.rpartition(".")[0]
