@@ -45,6 +45,13 @@ class Watched:
         return found
 
 
+def put(path, text):
+    """Write a file in one step: between two, a check would see it empty."""
+    beside = path.parent.with_name(f"{path.parent.name}.new")
+    beside.write_text(text)
+    os.replace(beside, path)
+
+
 @pytest.fixture
 def watched(tree):
     root = tree({"pyproject.toml": "", "app.py": CLEAN})
@@ -61,13 +68,13 @@ def watched(tree):
 def test_it_checks_again_after_each_change_and_ends_with_an_interrupt(watched):
     root, run = watched
     assert "blocking-call" not in run.until("Ctrl-C")
-    (root / "app.py").write_text(BLOCKING)
+    put(root / "app.py", BLOCKING)
     assert "blocking-call" in run.until("Ctrl-C")
-    (root / "new.py").write_text(BLOCKING)
+    put(root / "new.py", BLOCKING)
     assert "new.py" in run.until("Ctrl-C")
-    (root / "pyproject.toml").write_text("[tool.gblock]\nignore = 1\n")
+    put(root / "pyproject.toml", "[tool.gblock]\nignore = 1\n")
     assert "error: " in run.until("Ctrl-C")
-    (root / "pyproject.toml").write_text("[tool.gblock]\nignore = ['blocking-call']\n")
+    put(root / "pyproject.toml", "[tool.gblock]\nignore = ['blocking-call']\n")
     assert "blocking-call]" not in run.until("Ctrl-C")
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(60) == 130
