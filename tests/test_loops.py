@@ -71,6 +71,9 @@ ALL = HEAD.replace("import math", "import itertools, math")
         "def f(xs):\n    for x in itertools.permutations(range(10)):  # !\n        y = x\n",
         "def f(xs):\n    for x in itertools.permutations(xs):  # !\n        if g(x):\n"
         "            return x\n",
+        "def f():\n    for x in itertools.product([0, 1], repeat=20_000):  # !\n        y = x\n",
+        "def f():\n    for x in itertools.combinations(range(3000), 2):  # !\n        y = x\n",
+        "def f():\n    for x in itertools.permutations(range(400)):  # !\n        y = x\n",
         "def f(xs):\n    h(xs)\ndef h(xs):\n    for x in itertools.permutations(xs):  # !\n"
         "        g(x)\n",
     ],
@@ -92,6 +95,7 @@ def test_a_loop_over_all_arrangements_is_reported(tmp_path, text):
         "def f(xs):\n    for x in itertools.permutations(xs):\n        gevent.sleep(0)\n",
         "def f(xs):\n    for x in itertools.permutations(xs):\n        yield x\n",
         "def f(xs):\n    return next(itertools.permutations(xs))\n",
+        "def f():\n    for x in itertools.combinations_with_replacement([], 0):\n        g(x)\n",
         "def f(): pass\ndef h(xs):\n    for x in itertools.permutations(xs):\n        g(x)\n",
         "def f(xs):\n    for x in permutations(xs):\n        g(x)\n",
     ],

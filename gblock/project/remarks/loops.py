@@ -44,6 +44,8 @@ of arrangements.
 """
 _FEW = 3
 """Up to this exponent the number grows like a power of the input's length."""
+_COUNTED = 100
+"""The greatest sum of length and exponent for which arrangements are counted."""
 
 
 class LongLoop(NamedTuple):
@@ -153,8 +155,12 @@ def _arrangements(
         exponent = values[0] if len(found) == len(values) == 1 else None
     if exponent is None:
         return None
-    if length is not None and 0 <= exponent < _ITERATIONS and length < _ITERATIONS:
-        return number(length, exponent) if exponent * length < _ITERATIONS else None
+    if length is not None and exponent >= 0:
+        # A larger number takes long to compute, and has too many digits to be written.
+        if length == 0:
+            return 0
+        is_small = exponent <= _FEW or exponent + length <= _COUNTED
+        return number(length, exponent) if is_small else None
     return 0 if exponent <= _FEW else None
 
 
