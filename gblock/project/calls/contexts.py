@@ -10,6 +10,7 @@ import os
 import re
 from collections import deque
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from gblock.diagnostics import CONTEXTS
@@ -160,6 +161,7 @@ class Contexts:
         self._of_tests: dict[str, bool] = {}
         self._starting: dict[str, list[tuple[int, Path]]] = {}
         """By file the scopes and paths of the calls that start greenlets."""
+        self._named: dict[str, tuple[str, ...]] = {}
 
     def of(self, place: Place, files: frozenset[str] | None = None) -> Reached:
         """Return the contexts of the code at a place.
@@ -719,12 +721,19 @@ class Contexts:
         word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
         if len(word.findall(self.modules.data(path))) > 1:
             return True
-        return any(
-            other != path
-            and os.path.basename(other) != "__init__.py"
-            and not self._names_its_own(other, name)
-            for other in self.modules.mentioning(name, whole=True)
-        )
+        return any(other != path for other in self._naming(name))
+
+    def _naming(self, name: str) -> tuple[str, ...]:
+        """Return two files at most that name another file's function: enough for any path."""
+        found = self._named.get(name)
+        if found is None:
+            others = (
+                other
+                for other in self.modules.mentioning(name, whole=True)
+                if os.path.basename(other) != "__init__.py" and not self._names_its_own(other, name)
+            )
+            found = self._named[name] = tuple(islice(others, 2))
+        return found
 
     def _names_its_own(self, path: str, name: str) -> bool:
         """Return whether a file means functions of its own wherever it names one.
