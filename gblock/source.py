@@ -56,7 +56,7 @@ class Source:
         self.summary = summary
         self.finder = finder
         self._sites = {self._span(site.call): site for site in sites if not site.call.quoted}
-        self._quoted_sites = {id(site.call): site for site in sites if site.call.quoted}
+        self._quoted_sites = {site.call: site for site in sites if site.call.quoted}
         self._matched: dict[cst.CSTNode, Call] = {}
         """The calls in f-strings, whose positions Python before 3.12 gets wrong."""
         self._positions: dict[cst.CSTNode, tuple[Location, Location]] = {}
@@ -170,7 +170,7 @@ class Source:
         """
         quoted = self._matched.get(node)
         if quoted is not None:  # Python below 3.12
-            return self._quoted_sites.get(id(quoted))
+            return self._quoted_sites.get(quoted)
         where = self._positions.get(node)
         return self._sites.get((*where, kind)) if where else None
 

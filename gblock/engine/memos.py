@@ -73,15 +73,16 @@ class Memos:
 
 def _reachable(roots: Iterable[object]) -> Iterator[object]:
     """Yield objects of gblock's classes that have attributes, each once."""
-    queue, seen = list(roots), set[int]()
+    queue, seen = list(roots), set[object]()
     while queue:
         one = queue.pop()
         if isinstance(one, MethodType):
             one = one.__self__
-        if id(one) in seen or not type(one).__module__.startswith("gblock."):
-            continue
-        seen.add(id(one))
-        if type(one).__name__ not in _LEFT_OUT and hasattr(one, "__dict__"):
+        kind = type(one)
+        is_ours = kind.__module__.startswith("gblock.") and kind.__name__ not in _LEFT_OUT
+        # Those with tables are compared by identity; tuples and structures are not.
+        if is_ours and hasattr(one, "__dict__") and one not in seen:
+            seen.add(one)
             yield one
             queue += vars(one).values()
 
