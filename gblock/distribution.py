@@ -17,7 +17,10 @@ _CHECKOUT = re.compile(r"/([\w.-]+?)(?:\.git)?(?:@[^/]*)?/?(?:#.*)?")
 
 def normalized(name: str) -> str:
     """Return a distribution's name, normalized as in PEP 503."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    text = name.lower().replace("_", "-").replace(".", "-")
+    while "--" in text:
+        text = text.replace("--", "-")
+    return text
 
 
 def required(text: str) -> str | None:

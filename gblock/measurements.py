@@ -7,6 +7,7 @@ check`` reads only that; pages and tables that show figures load the catalog thr
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import Any
@@ -26,6 +27,7 @@ else:
 PATH = os.path.join(os.path.dirname(__file__), "measurements.toml")
 
 
+@functools.cache
 def load(extensions: tuple[str, ...] = ()) -> Catalog:
     """Return the catalog as `catalog.load` does, with figures for its built-in entries.
 

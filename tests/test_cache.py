@@ -434,32 +434,44 @@ def test_a_warm_run_imports_neither_the_engine_nor_re(service, cached):
 
 ASKED = """
 import os, sys
-root = os.path.join(os.getcwd(), "")
 asked = set()
 def heard(event, arguments):
     if event in ("open", "os.scandir", "os.listdir") and isinstance(arguments[0], str):
         path = os.path.abspath(arguments[0])
         if os.path.join(path, "").startswith(root):
             asked.add(path)
+root = os.path.join(os.getcwd(), "")
 sys.addaudithook(heard)
 from gblock import cli, opened
-begun = opened.begin()
-cli.main(["check", "--jobs", "1", "--no-cache", *sys.argv[1:]])
-noted = {os.path.normpath(path) for path in begun.paths}
-print("\\0".join(sorted(asked)), "\\0".join(sorted(asked - noted)), sep="\\n", file=sys.__stderr__)
+written = []
+for directory in os.environ.get("DIRECTORIES", root).split(os.pathsep):
+    os.chdir(directory)
+    root = os.path.join(os.getcwd(), "")
+    asked.clear()
+    begun = opened.begin()
+    cli.main(["check", "--jobs", "1", "--no-cache", *sys.argv[1:]])
+    noted = {os.path.normpath(path) for path in begun.paths}
+    written += ["\\0".join(sorted(asked)), "\\0".join(sorted(asked - noted))]
+print(*written, sep="\\n", file=sys.__stderr__)
 """
 
 
 def two_lists(script, directory, arguments):
     """Run a check by a script in a directory; return the two lists that it writes at the end."""
+    return lists(script, directory, arguments, dict(os.environ))[-2:]
+
+
+def lists(script, directory, arguments, environment):
+    """Run a script in a directory; return the lists that it writes, one a line."""
     run = subprocess.run(
         [sys.executable, "-c", script, "-q", *arguments],
         cwd=directory,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    return [[one for one in line.split("\0") if one] for line in run.stderr.split("\n")[-3:-1]]
+    return [[one for one in line.split("\0") if one] for line in run.stderr.split("\n")[:-1]]
 
 
 def asked(directory, *arguments):
@@ -467,17 +479,24 @@ def asked(directory, *arguments):
     return two_lists(ASKED, directory, arguments)
 
 
-@pytest.mark.parametrize(
-    "project", [path for path in sorted(PROJECTS.iterdir()) if path.is_dir()], ids=lambda p: p.name
-)
-def test_what_is_opened_is_noted(project, tmp_path):
-    # A copy: the settings of gblock's own repository exclude the fixtures.
-    copy = tmp_path / project.name
-    shutil.copytree(project, copy)
-    (copy / ".git").mkdir()
-    paths, missing = asked(copy, ".")
-    assert missing == []
-    assert len([path for path in paths if path.endswith(".py")]) == len([*copy.rglob("*.py")])
+def test_what_is_opened_is_noted(tmp_path):
+    # Copies: the settings of gblock's own repository exclude the fixtures.
+    copies = []
+    for project in sorted(path for path in PROJECTS.iterdir() if path.is_dir()):
+        copies.append(tmp_path / project.name)
+        shutil.copytree(project, copies[-1])
+        (copies[-1] / ".git").mkdir()
+    directories = os.pathsep.join(map(str, copies))
+    written = lists(ASKED, tmp_path, ["."], {**os.environ, "DIRECTORIES": directories})
+    written = written[-2 * len(copies) :]
+    missed, unread = [], []
+    for copy, paths, missing in zip(copies, written[::2], written[1::2], strict=True):
+        missed += missing
+        sources = {str(path) for path in copy.rglob("*.py")}
+        unread += sorted(sources - set(paths))
+    assert len(copies) > 60
+    assert missed == []
+    assert unread == []
 
 
 @pytest.mark.parametrize("path", [".", "shop/wsgi.py"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import tomli
+from harness import INSTALLED
 
 from gblock import rules
 from gblock.cli import main
@@ -102,12 +103,13 @@ class TestRules:
 
     def test_all_is_written_in_any_case(self, tree, capsys):
         root = tree({"a.py": HANDLED, **GEVENT})
-        expected = codes(capsys, "a.py", "--select", "all")
+        paths = ["a.py", "--python", INSTALLED]
+        expected = codes(capsys, *paths, "--select", "all")
         assert "cpu-bound-call" in expected
-        assert codes(capsys, "a.py", "--select", "ALL") == expected
-        assert codes(capsys, "a.py", "--extend-select", "All") == expected
+        assert codes(capsys, *paths, "--select", "ALL") == expected
+        assert codes(capsys, *paths, "--extend-select", "All") == expected
         (root / "gblock.toml").write_text('select = ["ALL"]\n')
-        assert codes(capsys, "a.py") == expected
+        assert codes(capsys, *paths) == expected
 
     def test_names_that_do_not_exist_are_errors(self, tree, capsys):
         tree({"a.py": ""})

@@ -10,6 +10,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from harness import INSTALLED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,7 +118,7 @@ def test_a_search_and_the_index_of_words_find_the_same_files(texts, word):
 def test_a_check_reports_the_same_whatever_the_hashes_of_strings(project):
     root = Path(__file__).parent / "fixtures" / "projects" / project
     command = [sys.executable, "-m", "gblock", "check", "--select", "all", "--all-contexts"]
-    command += ["--output-format", "json", "."]
+    command += ["--output-format", "json", "--python", INSTALLED, "."]
     found = {
         (run.returncode, run.stdout, run.stderr)
         for seed in ("1", "2", "3")

@@ -509,14 +509,18 @@ def test_the_server_ends_with_its_input(service):
     editor.end()
 
 
-def test_a_check_imports_nothing_of_the_server():
+def test_a_check_imports_nothing_of_the_server(service):
     code = (
         "import sys; from gblock.cli import main; main(['check', '--no-cache', '.']); "
         "sys.exit(any(n.partition('.')[0] in ('pygls', 'lsprotocol', 'asyncio')"
         " or n.startswith('gblock.server') for n in sys.modules))"
     )
 
-    assert 0 == subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=service, stdout=subprocess.PIPE, text=True
+    )
+    assert 0 == ran.returncode
+    assert "cpu-bound-call" in ran.stdout
 
 
 def test_without_pygls_one_line_says_how_to_install_it(tmp_path):
