@@ -5,7 +5,10 @@ The path begins with the route or event where the application names one.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from harness import CATALOG
 from test_contexts import reported, ways
 
 APPLICATIONS = {
@@ -2030,3 +2033,42 @@ def test_what_a_framework_starts_has_its_context(tmp_path, title):
     assert context == one.context
     if label:
         assert label == ways(one)[0]
+
+
+DECORATORS = [
+    (entry, symbol)
+    for entry in CATALOG.entries
+    for symbol in entry.decorators
+    if "*" not in symbol and not symbol.startswith("_")
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def run(x): CALL\ndef make():\n    {it}('/a')(run)\n",
+        "def run(x): CALL\ndef make():\n    {it}('/a', callback=run)\n",
+        "def make():\n    @{it}('/a')\n    def run(x): CALL\n    return run\n",
+    ],
+)
+def test_a_decorator_starts_the_function_however_it_is_applied(tmp_path, text):
+    """As ``bottle.get(path, callback=f)`` and ``app.route(path)(f)``: over the whole catalog."""
+    files, wanted = {}, {}
+    for number, (entry, symbol) in enumerate(DECORATORS):
+        owner, _, name = symbol.rpartition(".")
+        module, _, cls = owner.rpartition(".")
+        imported = f"from {owner} import {name} as decorator"
+        it = "decorator"
+        if cls[:1].isupper():
+            imported, it = f"from {module} import {cls} as Owner", f"Owner().{name}"
+        files[f"orders_{number}.py"] = f"{imported}\n{text.format(it=it)}"
+        wanted[f"orders_{number}.py"] = entry.context
+    found = {Path(one.filename).name: one.context for one in reported(tmp_path, files)}
+    wrong = {
+        DECORATORS[number][1]: found.get(name)
+        for number, name in enumerate(files)
+        if found.get(name) != wanted[name]
+    }
+
+    assert len(DECORATORS) > 200
+    assert {} == wrong

@@ -37,6 +37,9 @@ class Started(NamedTuple):
     """True if inferred; if not, only the names match."""
 
 
+_T = TypeVar("_T")
+
+
 class Entries:
     """Finds the entry points among the functions of a project.
 
@@ -129,7 +132,7 @@ class Entries:
                 continue
             called = decorator if decorator.tag == tags.CALL else None
             callee = without_arguments(decorator)
-            known = self._by_decorator.of(last_name(callee))
+            known = self._of_callee(self._by_decorator, callee, summary.filename)
             for entry in self._behind(callee, place):
                 label = of_decorator(entry, called, last_name(callee), scope)
                 yield Started(entry.context, entry.framework, label, is_certain=False)
@@ -144,6 +147,14 @@ class Entries:
                     label = of_decorator(entry, called, last_name(callee), scope)
                     yield Started(entry.context, entry.framework, label, is_certain)
                     break
+
+    def _of_callee(self, index: _ByName[_T], callee: Expr, path: str) -> list[_T]:
+        """Return what is known by a callee's name, or by the one under which it is imported."""
+        name = last_name(callee)
+        if callee is None or callee.tag != tags.NAME:
+            return index.of(name)
+        names = self.inference.calling.imported_names(path, name)
+        return [one for written in sorted(names) for one in index.of(written)]
 
     def _behind(self, callee: Expr, place: Place) -> list[Entry]:
         """Return the entries of the framework decorators that a project's decorator applies.
@@ -241,7 +252,7 @@ class Entries:
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             callee = getattr(decorator, "callee", decorator)
-            for symbol, entry in self._by_decorator.of(last_name(callee)):
+            for symbol, entry in self._of_callee(self._by_decorator, callee, summary.filename):
                 symbols = self.inference.callee_symbols(callee, place)
                 if any(fits(one, symbol) for one in symbols):
                     yield entry, True
@@ -303,7 +314,7 @@ class Entries:
         calling = self.inference.calling
         word = max(name.split("*"), key=len)
         for path in self.modules.mentioning(word, whole=word == name):
-            by_name = calling.calls_by_name(path)
+            by_name = calling.calls_by_original_name(path)
             for call in (call for one in fnmatch.filter(by_name, name) for call in by_name[one]):
                 place = Place(path, call.scope, call.path)
                 symbols = self.inference.callee_symbols(call.expression.callee, place)
@@ -398,9 +409,9 @@ class Entries:
             if position and not _is_of_super(call.expression.callee):
                 position -= 1  # Base.__init__(self, ...)
         else:
-            known = self._by_argument.of(name)
+            known = self._of_callee(self._by_argument, call.expression.callee, place.path)
         if not known:
-            return []
+            return self._by_decorator_called(call, place)
         if symbols is None:
             symbols = self.inference.callee_symbols(call.expression.callee, place)
         found = []
@@ -412,10 +423,27 @@ class Entries:
                 continue
             label = of_call(entry, call.expression, name) or f"{entry.context} by {name}()"
             found.append(Started(entry.context, entry.framework, label, is_certain))
-        return found
+        return found or self._by_decorator_called(call, place)
 
+    def _by_decorator_called(self, call: Call, place: Place) -> list[Started]:
+        """Return the entries of a framework's decorator that is called without the ``@``.
 
-_T = TypeVar("_T")
+        ``app.route("/orders")(list_orders)`` and ``app.get("/orders", callback=list_orders)``.
+        """
+        expression = call.expression
+        callee = without_arguments(expression.callee)
+        known = self._of_callee(self._by_decorator, callee, place.path)
+        if not known:
+            return []
+        called = expression if callee is expression.callee else expression.callee
+        by = f"by {last_name(callee)}()"
+        symbols = self.inference.callee_symbols(callee, place)
+        return [
+            Started(entry.context, entry.framework, label)
+            for symbol, entry in known
+            if any(fits(one, symbol) for one in symbols)
+            for label in [of_call(entry, called, last_name(callee)) or f"{entry.context} {by}"]
+        ][:1]
 
 
 class _ByName(Generic[_T]):

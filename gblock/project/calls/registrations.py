@@ -196,7 +196,7 @@ class Registrations:
 
     def _in_displays(self, path: str, what: tuple[str, int], name: str) -> Iterator[Registered]:
         """Yield the arguments of one module that are a list or dict with a function in it."""
-        for called, calls in self.inference.calling.calls_by_name(path).items():
+        for called, calls in self.inference.calling.calls_by_original_name(path).items():
             for argument, entry in self._arguments.get(called, ()):
                 for call in calls:
                     expression = call.expression
@@ -230,7 +230,7 @@ class Registrations:
     def _named_in(self, path: str, defined: str, name: str) -> Iterator[Registered]:
         """Yield the arguments and settings of one module that name a function in a string."""
         other = self.modules.summary(path)
-        for called, calls in self.inference.calling.calls_by_name(path).items():
+        for called, calls in self.inference.calling.calls_by_original_name(path).items():
             for argument, entry in self._arguments.get(called, ()):
                 for call in calls:
                     expression = call.expression
@@ -267,7 +267,7 @@ class Registrations:
     def _objects_of(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
         """Yield the calls that take an object of a class, or the class, for a callable."""
         for path in self._keeping.naming_objects(summary, index):
-            for called, calls in self.inference.calling.calls_by_name(path).items():
+            for called, calls in self.inference.calling.calls_by_original_name(path).items():
                 for call in calls if called in self._arguments else ():
                     yield from self._taking(call, path, called, (summary.filename, index))
 

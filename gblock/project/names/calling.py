@@ -10,8 +10,8 @@ from itertools import islice
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrapped
-from gblock.project.reading.bindings import originals
-from gblock.project.reading.expressions import Expr, functions_named, last_name
+from gblock.project.reading.bindings import IMPORTED, originals
+from gblock.project.reading.expressions import NAME, Expr, functions_named, last_name
 from gblock.project.reading.summary import Call, Scope
 
 TYPE_CHECKING = False
@@ -36,6 +36,8 @@ class Calling:
         self.inference = inference
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._aliases: dict[str, dict[str | int, set[str]]] = {}
+        self._imported: dict[str, dict[str, set[str]]] = {}
+        self._originally: dict[str, dict[str, list[Call]]] = {}
         self._named: dict[str, dict[str, bool]] = {}
         """By name and file: whether the file calls, gives or assigns the name."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
@@ -207,6 +209,18 @@ class Calling:
                             found.setdefault(original, set()).add(name)
         return found
 
+    def imported_names(self, path: str, name: str) -> set[str]:
+        """Return a name of a module, and those that it stands for: ``get`` for ``get as fetch``."""
+        found = self._imported.get(path)
+        if found is None:
+            found = self._imported[path] = {}
+            for scope in self.inference.modules.summary(path).scopes:
+                for bound, bindings in scope.bindings.items():
+                    for binding in bindings:
+                        if binding.kind == IMPORTED and binding.value.name not in (None, bound):
+                            found.setdefault(bound, set()).add(binding.value.name)
+        return {name, *found.get(name, ())}
+
     def _arguments_named(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
         """Return a module's arguments that can be functions, by name; a lambda's is empty."""
         found = self._arguments.get(path)
@@ -266,6 +280,18 @@ class Calling:
             for call in summary.calls:
                 if call.node == "call":
                     found.setdefault(last_name(call.expression.callee), []).append(call)
+        return found
+
+    def calls_by_original_name(self, path: str) -> dict[str, list[Call]]:
+        """Return a module's calls as `calls_by_name`, renamed imports under both of their names."""
+        found = self._originally.get(path)
+        if found is None:
+            found = self._originally[path] = {}
+            for name, calls in self.calls_by_name(path).items():
+                found.setdefault(name, []).extend(calls)
+                for original in self.imported_names(path, name) - {name}:
+                    plain = [c for c in calls if c.expression.callee.tag == NAME]
+                    found.setdefault(original, []).extend(plain)
         return found
 
 
