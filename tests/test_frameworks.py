@@ -2072,3 +2072,54 @@ def test_a_decorator_starts_the_function_however_it_is_applied(tmp_path, text):
 
     assert len(DECORATORS) > 200
     assert {} == wrong
+
+
+TABLES = {
+    "a dict": ('ROUTES = {"/a": run}', "for path, one in ROUTES.items():", "one"),
+    "a dict with tuples as keys": (
+        'ROUTES = {("GET", "/a"): run}', "for (verb, path), one in ROUTES.items():", "one",
+    ),
+    "a dict of tuples": (
+        'ROUTES = {"/a": ("GET", run)}', "for path, (verb, one) in ROUTES.items():", "one",
+    ),
+    "a dict of dicts": (
+        'ROUTES = {"/a": {"GET": run}}', "for path, verbs in ROUTES.items():", "verbs['GET']",
+    ),
+    "a dict by its keys": ('ROUTES = {"/a": run}', "for path in ROUTES:", "ROUTES[path]"),
+    "a list of tuples": ('ROUTES = [("/a", run)]', "for path, one in ROUTES:", "one"),
+    "a list by index": ('ROUTES = [("/a", run)]', "for one in ROUTES:", "one[1]"),
+    "a list of dicts": ('ROUTES = [{"run": run}]', "for one in ROUTES:", "one['run']"),
+    "a list of objects": (
+        "class Route:\n    def __init__(self, run): self.run = run\nROUTES = [Route(run)]",
+        "for one in ROUTES:", "one.run",
+    ),
+    "a list of named tuples": (
+        "from typing import NamedTuple\nclass Route(NamedTuple):\n    path: str\n    run: object\n"
+        'ROUTES = [Route("/a", run)]',
+        "for one in ROUTES:", "one.run",
+    ),
+    "a list in the loop": ("", 'for path, one in [("/a", run)]:', "one"),
+    "a tuple in the loop": ("", "for one in (run,):", "one"),
+    "a zip": ("ROUTES = [run]", 'for path, one in zip(["/a"], ROUTES):', "one"),
+    "sorted": ('ROUTES = {"/a": run}', "for path, one in sorted(ROUTES.items()):", "one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_what_a_table_keeps_and_a_loop_registers_has_its_context(tmp_path, table):
+    written, loop, it = table
+    registered = {
+        "add_url_rule('/a', view_func={it})": ("flask", "Flask(__name__)"),
+        "route('/a')({it})": ("flask", "Flask(__name__)"),
+        "get('/a', callback={it})": ("bottle", "Bottle()"),
+    }
+    files = {}
+    for number, (call, (framework, made)) in enumerate(registered.items()):
+        files[f"handlers_{number}.py"] = "def run(): CALL\n"
+        files[f"orders_{number}.py"] = (
+            f"from {framework} import {made.partition('(')[0]}\n"
+            f"from handlers_{number} import run\n{written}\n"
+            f"def install():\n    app = {made}\n    {loop}\n        app.{call.format(it=it)}\n"
+        )
+    found = reported(tmp_path, files)
+    assert ["request"] * len(registered) == [one.context for one in found]

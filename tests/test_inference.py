@@ -736,6 +736,12 @@ PROJECTS = {
         "        Base.__init__(self, Producer({}))",
         "base.py": "class Base:\n    def __init__(self, x):\n        x.flush()",
     },
+    "a derived class that inherits the constructor, made in another module": {
+        "main.py": "from derived import Derived\ndef f(): Derived(Producer({})).flush()",
+        "derived.py": "from base import Base\nclass Derived(Base): pass",
+        "base.py": "class Base:\n    def __init__(self, x): self.x = x\n"
+        "    def flush(self): self.x.flush()",
+    },
     "a package without __init__": {
         "main.py": "from names import base\nbase.make().flush()\nimport names.base as b\nb.make()",
         "names/base.py": f"{HEAD}def make(): return Producer({{}})",

@@ -32,7 +32,7 @@ from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gblock.project.processes.processes import Process, Processes
 
@@ -325,10 +325,20 @@ class Contexts:
         callers = self._callers.of(place.path, self._function(place.path, place.scope))
         return not callers or any(self._is_allowed(only, one) for one in callers)
 
-    def _kept_handovers(self, node: _Node) -> Iterator[tuple[Call, Place, int]]:
-        """Yield the calls that hand over what a container keeps: ``spawn(handler, event)``."""
+    def _kept_handovers(
+        self, node: _Node, named: Iterable[tuple[Call, Place, int | None]]
+    ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+        """Yield the calls that hand over what a container keeps: ``spawn(handler, event)``.
+
+        Args:
+            node: The function.
+            named: The calls that take it as an argument: ``Route("/orders", place)``.
+        """
         summary, keeping = self.modules.summary(node.path), self._callers.keeping
         words = keeping.containers(summary, node.scope)
+        for call, place, position in named:
+            if position is not None:
+                words |= keeping.attributes(call, place, position)
         if words:
             yield from keeping.handovers(words, node.path, node.scope, self._handing)
 
@@ -336,7 +346,8 @@ class Contexts:
     def _handing(self) -> frozenset[str]:
         """The last names of the functions of the catalog that run what they are given."""
         found = self.inference.catalog.offload_by_symbol
-        return frozenset(symbol.rpartition(".")[2] for symbol in found)
+        offloading = frozenset(symbol.rpartition(".")[2] for symbol in found)
+        return offloading | self._entries.taking
 
     def _runs_beside(self, summary: ModuleSummary, scope: int, at: Path) -> bool:
         """Return whether a loop repeats a statement, or greenlets were started before it."""
@@ -378,11 +389,15 @@ class Contexts:
         """Yield the contexts of a function that is handed over, or the callers that do so."""
         named = self.inference.calling.handovers(node.path, node.scope)
         places = {(place, position) for _, place, position in named}
-        kept = [one for one in self._kept_handovers(node) if one[1:] not in places]
-        for call, place, number in kept:
+        for call, place, number, taken in self._kept_handovers(node, named):
+            if (place, number) in places:
+                continue
             handover = self._offloading.handover(call, place)
-            taken = call.expression.positional[number]
             if handover is None or handover.argument is not taken:
+                for one in self._entries.handed(call, place, number, taken):
+                    context = self._in_process(one, place.path, beside)
+                    steps = (Step(place.path, call.row, one.label), here, *node.steps)
+                    yield Way(context, steps, node.is_certain and one.is_certain), None
                 continue
             only = self._callers.dispatch.of((node.path, node.scope), taken, place)
             if only is not None and not self._is_dispatched(only, place):

@@ -65,12 +65,12 @@ class Entries:
 
     def _is_used(self, entry: Entry) -> bool:
         """Return whether the project mentions the package of a framework."""
-        if entry.framework == "python":
+        if entry.framework == "python" or entry.files:  # a hook's file need not import anything
             return True
         names = entry.imports or (entry.framework.replace("-", "_"),)
         for name in names:
             if name not in self._mentioned:
-                self._mentioned[name] = bool(self.modules.mentioning(name, tests=True))
+                self._mentioned[name] = bool(self.modules.mentioning(name, tests=True, whole=True))
         return any(self._mentioned[name] for name in names)
 
     @cached_property
@@ -80,6 +80,11 @@ class Entries:
     @cached_property
     def _by_argument(self) -> _ByName[tuple[Argument, Entry]]:
         return _ByName((one.symbol, (one, entry)) for entry in self._all for one in entry.arguments)
+
+    @cached_property
+    def taking(self) -> frozenset[str]:
+        """The last names of the functions and decorators that take an entry point."""
+        return self._by_decorator.names | self._by_argument.names
 
     @cached_property
     def _of_classes(self) -> list[Entry]:
@@ -458,6 +463,11 @@ class _ByName(Generic[_T]):
                 self._patterns.append((name, one))
             else:
                 self._exact.setdefault(name, []).append(one)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that are no patterns."""
+        return frozenset(self._exact)
 
     def of(self, name: str) -> list[_T]:
         """Return the entries that a name matches."""

@@ -14,7 +14,7 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import Expr, last_name, members
+from gblock.project.reading.expressions import Expr, last_name, members, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
@@ -23,6 +23,8 @@ _FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
+_HOLDING = (kinds.ASSIGNED, kinds.LOOPED)
+"""The bindings that give a name a container, or what is in one: ``for run in [place, pay]``."""
 _CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
 """The callees that may be an element of a container: ``table[key]()``, ``handler()``."""
 
@@ -129,6 +131,21 @@ class Keeping:
                         found.setdefault(_key(part), []).append((call, position))
         return found
 
+    def attributes(self, call: Call, place: Place, position: int | str) -> set[str]:
+        """Return the attributes in which an object keeps an argument of its constructor.
+
+        Args:
+            call: The call that makes the object.
+            place: Its place.
+            position: The position or the name of the argument.
+        """
+        return {
+            word
+            for value in map(unwrapped, self.inference.infer(call.expression.callee, place))
+            if value.kind == v.CLASS
+            for word in self._parameter(value, position)
+        }
+
     def _parameter(self, taker: v.FunctionValue | v.ScopeValue, position: int | str) -> set[str]:
         """Return the name of a parameter of a function or class, and the attributes it sets."""
         summary = self.modules.summary(taker.path)
@@ -172,7 +189,7 @@ class Keeping:
                 named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
                 for word, bindings in named:
                     for binding in bindings:
-                        is_display = binding.kind == kinds.ASSIGNED and _is_display(binding.value)
+                        is_display = binding.kind in _HOLDING and _is_display(binding.value)
                         if is_display or binding.kind == kinds.ELEMENT:
                             for part in members(binding.value, makers=_MAKERS):
                                 found.setdefault(_key(part), []).append((binding, word))
@@ -214,29 +231,33 @@ class Keeping:
 
     def handovers(
         self, words: set[str], path: str, index: int, verbs: AbstractSet[str]
-    ) -> Iterator[tuple[Call, Place, int]]:
+    ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
         """Yield the calls that hand over a function that one of some containers keeps.
+
+        With each, the position of the argument, None for a keyword argument, and the argument.
 
         Args:
             words: The names of the containers.
             path: The function's module.
             index: Its scope.
-            verbs: The last names of the callees.
+            verbs: The last names of the callees, or of what a callee is the result of.
         """
         for file in self._mentioning(words):
             by_name = self.inference.calling.calls_by_name(file)
-            for call in (call for verb in sorted(verbs & by_name.keys()) for call in by_name[verb]):
+            calls = [call for verb in sorted(verbs & by_name.keys()) for call in by_name[verb]]
+            for call in by_name.get("", ()):  # route(path)(handler)
+                if last_name(without_arguments(call.expression.callee)) in verbs:
+                    calls.append(call)
+            for call in calls:
                 place = Place(file, call.scope, call.path)
-                for position, argument in enumerate(call.expression.positional):
-                    if (
-                        argument is not None
-                        and argument.tag in _CALLEES
-                        and any(
-                            one.kind == v.FUNCTION and v.comes_from(one, path, index)
-                            for one in map(unwrapped, self.inference.infer(argument, place))
-                        )
+                given: list[tuple[int | None, Expr]] = [*enumerate(call.expression.positional)]
+                given += [(None, value) for _, value in call.expression.keywords]
+                for position, argument in given:
+                    if _may_be_kept(argument, words) and any(
+                        one.kind == v.FUNCTION and v.comes_from(one, path, index)
+                        for one in map(unwrapped, self.inference.infer(argument, place))
                     ):
-                        yield call, place, position
+                        yield call, place, position, argument
 
     def _mentioning(self, words: set[str]) -> list[str]:
         """Return the files that mention a container whose name is not too common."""
@@ -273,6 +294,14 @@ class Keeping:
                     for one in map(unwrapped, self.inference.infer(callee, place))
                 ):
                     yield file, call
+
+
+def _may_be_kept(argument: Expr, words: set[str]) -> bool:
+    """Return whether an argument can be what a container, or an attribute, keeps."""
+    if argument is None:
+        return False
+    is_attribute = argument.tag == tags.ATTRIBUTE and argument.name in words
+    return is_attribute or argument.tag in _CALLEES
 
 
 def _is_display(value: Expr) -> bool:

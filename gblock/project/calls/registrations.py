@@ -38,6 +38,8 @@ _FILES = 12
 _RUN = frozenset(("hub", "request", "task", "greenlet"))
 """The contexts in which greenlets run code."""
 _DISPLAYS = (tags.SEQUENCE, tags.TUPLE, tags.MAPPING)
+_OF_CONTAINERS = frozenset({*dir(list), *dir(dict), *dir(set)})
+"""Methods of containers: the name alone says nothing about an object of unknown type."""
 _TRUE = constant(True)
 _KINDS = (kinds.ASSIGNED, kinds.ELEMENT, kinds.AUGMENTED)
 
@@ -325,7 +327,8 @@ def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:
     """
     if any(fits(symbol, argument.symbol) for symbol in symbols):
         return True
-    is_likely = not symbols and "*" not in argument.symbol.rpartition(".")[2]
+    name = argument.symbol.rpartition(".")[2]
+    is_likely = not symbols and "*" not in name and name not in _OF_CONTAINERS
     is_enough = entry.context in _RUN or argument.symbol.startswith("*.")
     return False if is_likely and entry.framework != "python" and is_enough else None
 

@@ -27,6 +27,8 @@ _MOST_FILES = 30
 """If more files than this can call a function, only callers in its own file are searched."""
 _MOST_CALLERS = 60
 """At most this many calls of one function are followed to its parameters."""
+_MOST_HEIRS = 12
+"""At most this many derived classes are searched for calls of an inherited constructor."""
 
 
 class Calling:
@@ -118,6 +120,25 @@ class Calling:
                         found.append((call, place))
                         if len(found) >= _MOST_CALLERS:
                             return found
+        if scope.name == "__init__" and target.kind == v.CLASS:
+            for heir in self._heirs(path, scope.parent):
+                found += [one for one in self.callers(heir.path, heir.scope) if one not in found]
+        return found[:_MOST_CALLERS]
+
+    def _heirs(self, path: str, index: int) -> list[ScopeValue]:
+        """Return the classes derived from a class, directly or not, that inherit its constructor.
+
+        Calls of a derived class may be in files that never name the base.
+        """
+        found: list[ScopeValue] = []
+        queue = [v.ScopeValue(v.CLASS, path, index)]
+        while queue and len(found) < _MOST_HEIRS:
+            one = queue.pop(0)
+            for heir in self.subclasses(one.path, one.scope):
+                scope = self.inference.modules.summary(heir.path).scopes[heir.scope]
+                if "__init__" not in scope.bindings and heir not in found:
+                    found.append(heir)
+                    queue.append(heir)
         return found
 
     def _derived(self, path: str, target: Value) -> set[str]:
