@@ -540,11 +540,23 @@ class Processes:
         )
 
     def _is_in_library(self, process: Process) -> bool:
-        if not self.graph.packages(process.main):
+        if not self.graph.packages(process.main) and not self._is_in_namespace(process.main):
             return False
         if self.graph.importers.get(process.main):
             return True
         return process.patched == NONE and not _SERVES.search(self.modules.data(process.main))
+
+    def _is_in_namespace(self, path: str) -> bool:
+        """Return whether a file imports a neighbour by the name of their directory.
+
+        Then the directory is a package without an ``__init__.py``.
+        """
+        directory = os.path.dirname(path)
+        name = re.escape(os.path.basename(directory).encode())
+        pattern = rb"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*" + name + rb"(?:\.\w|[ \t]+import\b)"
+        return re.search(pattern, self.modules.data(path), re.MULTILINE) is not None and any(
+            os.path.dirname(edge.target) == directory for edge in self.graph.imports(path)
+        )
 
     def _unclaimed(self, processes: list[Process]) -> list[ServerStart]:
         """Yield modules that patch, directly or by import, and that nothing imports or starts."""
