@@ -1562,7 +1562,66 @@ def test_a_function_of_the_same_name_elsewhere_is_no_use(tmp_path, other, is_use
         "Procfile": "web: gunicorn -k gevent app:app\n",
         "app.py": "import tools, panel\ndef app(environ, start_response): pass\n",
         "panel.py": other,
-        "tools.py": "def halt(): CALL\n",
+        "tools.py": "import fcntl\ndef halt(): fcntl.flock(1, fcntl.LOCK_EX)\n",
     }
     (one,) = reported(tmp_path, files)
     assert [Severity.WARNING if is_used else Severity.NOTE] == [one.severity]
+
+
+WAIT = "import fcntl\ndef halt(this): fcntl.flock(1, fcntl.LOCK_EX)\nTABLE = {'halt': halt}\n"
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [
+        ({"app.py": "import tools"}, Severity.WARNING),
+        ({"app.py": "", "other.py": "import tools"}, Severity.NOTE),
+        ({"app.py": ""}, Severity.WARNING),  # a plug-in?
+        ({"other.py": "import tools"}, Severity.WARNING),  # what the service imports is not known
+    ],
+)
+def test_a_call_of_unknown_callers_counts_where_a_service_imports_it(tmp_path, modules, expected):
+    files = {"Procfile": "web: gunicorn -k gevent app:app\n", "tools.py": WAIT}
+    files |= {name: f"{text}\ndef app(environ, start): pass\n" for name, text in modules.items()}
+    (one,) = reported(tmp_path, files)
+    assert [("unknown", expected)] == [(one.context, one.severity)]
+
+
+@pytest.mark.parametrize(
+    ("size", "call", "expected"),
+    [
+        (20, "os.system('sync')", Severity.NOTE),
+        (20, "fcntl.flock(1, fcntl.LOCK_EX)", Severity.WARNING),
+        (2, "os.system('sync')", Severity.WARNING),
+    ],
+)
+def test_a_program_that_unknown_callers_start_is_seldom_the_service_s(
+    tmp_path, size, call, expected
+):
+    files = {f"part{number}.py": "X = 1\n" for number in range(size)}
+    files |= {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": "import tools\ndef app(environ, start_response): pass\n",
+        "tools.py": WAIT.replace("fcntl.flock(1, fcntl.LOCK_EX)", call),
+    }
+    (one,) = reported(tmp_path, files)
+    assert [("unknown", expected)] == [(one.context, one.severity)]
+
+
+def test_all_that_hashes_passwords_in_django_is_one_cause(tmp_path):
+    files = {
+        "Procfile": "web: gunicorn -k gevent urls:app\n",
+        "urls.py": """\
+            from django.contrib.auth.views import LoginView
+            from django.urls import path
+            import views
+            urlpatterns = [path("login", LoginView.as_view()), path("", views.enter)]
+            """,
+        "views.py": """\
+            from django.contrib.auth import authenticate
+            def enter(request):
+                return authenticate(request, password=request.POST["password"])
+            """,
+    }
+    found = reported(tmp_path, files)
+    assert (2, 1) == (len(found), len({one.cause for one in found}))

@@ -201,6 +201,14 @@ def test_a_specification_that_code_names_leads_to_its_handlers(project, written,
     assert is_named == ("members.py" in found)
 
 
+@pytest.mark.parametrize(("package", "has_demo"), [("lib.base", True), ("base", False)])
+def test_a_module_of_a_package_without_init_has_a_demo(project, package, has_demo):
+    library = f"from gevent.lock import Semaphore\nfrom {package} import Base\n"
+    guard = 'if __name__ == "__main__":\n    Base()\n'
+    files = {"src/lib/base.py": "class Base: ...\n", "src/lib/pool.py": library + guard}
+    assert has_demo == ("python src/lib/pool.py" in demos(project(files)))
+
+
 def test_a_demo_does_not_stand_in_for_the_deployed_process(project):
     processes = project(
         {
@@ -365,6 +373,20 @@ def test_gunicorn_reads_its_settings_where_it_runs(project):
     assert 4 == len(found.modules_of(process))
 
 
+@pytest.mark.parametrize(("directory", "gevent"), [("api", "yes"), ("api/conf", "no"), (".", "no")])
+def test_gunicorn_reads_its_settings_where_a_script_starts_its_application(
+    project, directory, gevent
+):
+    application = {f"api/{name}": text for name, text in APP.items()}
+    script = "#!/bin/sh\nexec gunicorn app.main:application\n"
+    files = {
+        "api/scripts/start.sh": script,
+        f"{directory}/gunicorn.conf.py": 'worker_class = "gevent"\n',
+    }
+    found = project({**application, **files})
+    assert gevent == named(found, "gunicorn app.main:application").runs_on_gevent
+
+
 def test_settings_that_no_command_names_are_a_process(project):
     found = project({**APP, "conf/gunicorn.py": 'bind = "x"\nworker_class = "gevent"\n'})
     assert {"gunicorn -c conf/gunicorn.py": ("yes", "by the server")} == judged(found)
@@ -499,6 +521,7 @@ def test_uwsgi_mounts_an_application_by_its_file(project):
         ("gevent = 10\ngevent-monkey-patch = true\n", ("yes", "by the server")),
         ("gevent = 10\n", ("yes", "none")),
         ("processes = 4\n", ("no", "none")),
+        ("  gevent = 10\n\tloop = gevent\n", ("yes", "none")),
     ],
 )
 def test_the_loop_of_uwsgi_decides(project, settings_, expected):
@@ -799,6 +822,28 @@ def test_a_server_on_gevent_is_found_behind_what_starts_it(project, command):
     found = project({**APP, "Procfile": f"web: {command}\n"})
     on_gevent = [process for process in found.all() if process.runs_on_gevent == "yes"]
     assert [3] == [len(found.modules_of(process)) for process in on_gevent]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--workers=4", "-kgevent", "app.main"], ("gunicorn app.main", "yes")),
+        (["-w", "4", "--worker-class", "gthread", "app.main"], ("gunicorn app.main", "no")),
+        (["-A", "app.main", "worker", "-P", "gevent"], ("celery app.main", "yes")),
+        (["-k", "a word", "app.main"], None),
+        (["--bind=:80", "app.main"], None),
+    ],
+)
+@pytest.mark.parametrize("name", ["Dockerfile", "compose.yml"])
+def test_arguments_alone_are_for_the_program_of_the_base_image(project, arguments, expected, name):
+    words = json.dumps(arguments)
+    text = {
+        "Dockerfile": f"FROM base\nCMD {words}\n",
+        "compose.yml": f"services:\n  web:\n    image: base\n    command: {words}\n",
+    }
+    found = project({**APP, name: text[name]})
+    told = [(process.name, process.runs_on_gevent) for process in found.all()]
+    assert ([expected] if expected is not None else []) == told
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,10 @@ class Blocker(Table, frozen=True):
     common: bool = False
     """True if its methods' names are common: a call on an object of unknown type is not counted as
     unresolved."""
+    shared_cause: str = ""
+    """What one change of mends every call of the blockers that name it, in whichever file."""
+    runs_program: bool = False
+    """True if it waits for another program that it starts: mostly in set-ups and commands."""
     serves: bool = False
     """True if its symbols make a handler of requests, are one or name a table of them: what blocks
     is each request that the handler serves."""

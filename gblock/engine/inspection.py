@@ -10,7 +10,7 @@ from gblock import catalog, rules
 from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
-from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, STARTUP, Contexts
+from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN, Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites, Unresolved
@@ -246,6 +246,7 @@ class Inspection:
             or self._is_unused(reached)
             or (candidate.computes and not reached.is_proven)
             or self._is_computing(diagnostic, reached)
+            or self._is_apart(diagnostic, candidate.place.path, reached)
         ):
             severity = Severity.NOTE
         elif not reached.is_proven:
@@ -296,12 +297,7 @@ class Inspection:
         The public functions of a library, of which no process is known, are for others to use, and
         in a small project a function may be about to get its first caller.
         """
-        return (
-            self.is_project
-            and reached.is_unused
-            and len(self.modules.serving) >= _LARGE
-            and self._is_deployed
-        )
+        return self.is_project and reached.is_unused and self._is_large and self._is_deployed
 
     @cached_property
     def _is_deployed(self) -> bool:
@@ -312,6 +308,16 @@ class Inspection:
             and not self.processes.is_casual(process)
             for process in self.processes.all()
         )
+
+    @cached_property
+    def _is_large(self) -> bool:
+        """True if a function without known callers is hardly one that was written just now."""
+        return len(self.modules.serving) >= _LARGE
+
+    @cached_property
+    def _is_started(self) -> bool:
+        """True if something starts a process of the project."""
+        return any(p.is_deployed and not self.processes.is_casual(p) for p in self.processes.all())
 
     @cached_property
     def _is_served(self) -> bool:
@@ -333,6 +339,21 @@ class Inspection:
         is_started = self._is_deployed or self._is_served
         return is_unknown and self._is_of_kind(diagnostic, "cpu") and is_started
 
+    def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
+        """Return whether a call of unknown callers is probably not the service's.
+
+        A service on gevent is known to start and does not import the module, or the call runs
+        another program, as set-ups and administrators' commands do.
+        """
+        if not self.is_project or reached.context != UNKNOWN:
+            return False
+        if self._is_of_kind(diagnostic, *_LASTING):
+            return False
+        if self.processes.no_service_imports(path):
+            return True
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        return blocker is not None and blocker.runs_program and self._is_large and self._is_started
+
     def _serves(self, diagnostic: Diagnostic) -> bool:
         """Return whether a diagnostic is about a handler, which runs in a request."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
@@ -344,13 +365,15 @@ class Inspection:
         return blocker is not None and blocker.kind in kinds
 
     def _cause(self, diagnostic: Diagnostic) -> str:
-        """Return the cause that one change fixes: a missing recipe, or a package in one file."""
+        """Return the cause that one change fixes: a recipe, a setting, or a package in one file."""
         blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
         if blocker is None:
             row = diagnostic.location.row
             return f"{diagnostic.code}:{diagnostic.filename}:{row}"
         if blocker.cooperative_after:
             return f"without {blocker.cooperative_after[0]}"
+        if blocker.shared_cause:
+            return f"{diagnostic.code}:{blocker.shared_cause}"
         package = blocker.distribution
         if package == "stdlib":
             module = blocker.symbols[0].partition(".")[0]

@@ -371,6 +371,33 @@ class Processes:
             return path in self._beginnings or (bool(leading) and leading <= self._beginnings)
         return path not in self._uncertain
 
+    def no_service_imports(self, path: str) -> bool:
+        """Return whether the services on gevent are known, and a module is for something else.
+
+        Something imports it, and none of them does. What nothing imports may be a plug-in, which a
+        service imports by a name that its settings hold.
+        """
+        importers = self.graph.importers.get(path, set()) - {path}
+        return (
+            self._has_known_service
+            and not self._any_open
+            and not importers.isdisjoint(self.modules.serving)
+            and not any(
+                process.is_deployed and process.runs_on_gevent != NO
+                for process in self.reaching(path)
+            )
+        )
+
+    @cached_property
+    def _has_known_service(self) -> bool:
+        """True if something starts a service on gevent whose application is in the project."""
+        return any(
+            self.is_of_service(process)
+            and not process.is_load_test
+            and (process.is_known_server or len(self.modules_of(process)) > 1)
+            for process in self._all
+        )
+
     @cached_property
     def _only_development_on_gevent(self) -> bool:
         """Return whether nothing but servers for developers runs on gevent."""
@@ -540,11 +567,23 @@ class Processes:
         )
 
     def _is_in_library(self, process: Process) -> bool:
-        if not self.graph.packages(process.main):
+        if not self.graph.packages(process.main) and not self._is_in_namespace(process.main):
             return False
         if self.graph.importers.get(process.main):
             return True
         return process.patched == NONE and not _SERVES.search(self.modules.data(process.main))
+
+    def _is_in_namespace(self, path: str) -> bool:
+        """Return whether a file imports a neighbour by the name of their directory.
+
+        Then the directory is a package without an ``__init__.py``.
+        """
+        directory = os.path.dirname(path)
+        name = re.escape(os.path.basename(directory).encode())
+        pattern = rb"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*" + name + rb"(?:\.\w|[ \t]+import\b)"
+        return re.search(pattern, self.modules.data(path), re.MULTILINE) is not None and any(
+            os.path.dirname(edge.target) == directory for edge in self.graph.imports(path)
+        )
 
     def _unclaimed(self, processes: list[Process]) -> list[ServerStart]:
         """Yield modules that patch, directly or by import, and that nothing imports or starts."""

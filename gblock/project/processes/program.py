@@ -29,6 +29,8 @@ _SILENT = frozenset(
 )
 """Programs that are no servers and start none."""
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
+_WORKER_CLASS = re.compile(r"sync|gthread|gevent|eventlet|tornado|[\w:]+(?:\.\w+)+")
+"""gunicorn's worker classes, and the dotted name of another."""
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _DEEP = 6
 
@@ -73,6 +75,9 @@ class Programs:
             return []
         if command.environment and any("$" in word for word in words):
             words = _filled(words, command.variables)
+        if words and words[0].startswith("-"):
+            name = _of_base_image(words)
+            return [Program(name, words, command)] if name else []
         for index, word in enumerate(words):
             if index == 0 and os.path.basename(word) in _SILENT:
                 return []
@@ -198,6 +203,19 @@ class Programs:
         if name in ("coverage", "ddtrace", "cProfile", "trace", "debugpy", "memory_profiler"):
             return self.of(command._replace(words=("-", *rest)), depth + 1)
         return [Program("python", ("-m", module, *rest), command)]
+
+
+def _of_base_image(arguments: tuple[str, ...]) -> str | None:
+    """Return the server that arguments alone are for: the program is the base image's entrypoint.
+
+    gunicorn's are known by the worker class, Celery's by its application and ``worker``.
+    """
+    kind = option(arguments, "-k", "--worker-class")
+    if kind is not None and _WORKER_CLASS.fullmatch(kind):
+        return "gunicorn"
+    if option(arguments, "-A", "--app") is not None and "worker" in arguments:
+        return "celery"
+    return None
 
 
 def option(arguments: tuple[str, ...], *names: str) -> str | None:

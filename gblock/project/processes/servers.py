@@ -208,6 +208,19 @@ class Servers:
             by_path=config if config is not None and not imported else "",
         )
 
+    def application(self, program: Program) -> tuple[str, str] | None:
+        """Return the module's name of the application in a gunicorn command, and its file."""
+        written = _application(program.arguments)
+        if written is None:
+            return None
+        chdir = option(program.arguments, "--chdir", "--pythonpath")
+        path = self.module(written, *self.homes(program.command, chdir))
+        name = written.partition(":")[0]
+        tail = os.sep + name.replace(".", os.sep)
+        if path is None or not path.endswith((f"{tail}.py", f"{tail}{os.sep}__init__.py")):
+            return None
+        return name, path
+
     def _written(self, path: str, name: str) -> str | None:
         """Return the expression of a setting in a settings file, if it mentions gevent."""
         tree = parsed(self.modules.data(path))

@@ -418,7 +418,7 @@ class Starts:
         written = option(arguments, "-c", "--config")
         home = program.command.home
         if written is None:
-            config = self._file("gunicorn.conf.py", home, near=True)
+            config = self._file("gunicorn.conf.py", home, near=True) or self._beside(program)
         elif written.startswith("python:"):
             config = self.servers.module(written.removeprefix("python:"), home)
         else:
@@ -434,6 +434,21 @@ class Starts:
         imported = written is not None and written.startswith("python:")
         server = self.servers.gunicorn(program, config, imported=imported)
         return self._with_paste(server, program)
+
+    def _beside(self, program: Program) -> str | None:
+        """Return gunicorn's settings in the directory that its application is imported from.
+
+        A script in another directory starts it there: both are found where gunicorn runs.
+        """
+        written = self.servers.application(program)
+        if written is None:
+            return None
+        name, path = written
+        directory = path.removesuffix(f"{os.sep}__init__.py")
+        for _ in name.split("."):
+            directory = os.path.dirname(directory)
+        is_below = program.command.home.startswith(directory + os.sep)
+        return self._file("gunicorn.conf.py", directory, near=True) if is_below else None
 
     def _with_paste(self, server: Server, program: Program) -> Server:
         """Return gunicorn with the settings of PasteDeploy's file, if it reads one."""

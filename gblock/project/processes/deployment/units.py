@@ -102,7 +102,9 @@ def sections(text: str) -> list[Section]:
         settings = found[-1].settings if found else []
         setting = None if continued else _SETTING.fullmatch(stripped)
         indented = line[0] in " \t" or continued or (template and setting is None)
-        if indented and settings and (setting is None or line[0] in " \t"):
+        # uWSGI strips each line: there an indented setting continues nothing.
+        is_deeper = line[0] in " \t" and found[-1:] != [] and found[-1].name != "uwsgi"
+        if indented and settings and (setting is None or is_deeper):
             last = settings[-1]
             joined = f"{last.value.removesuffix(_BACKSLASH)}\n{stripped}"
             settings[-1] = last._replace(value=joined)
