@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,6 +151,26 @@ def test_no_symbol_stands_in_two_blocks():
     double = {s: [b.id for b in found] for s, found in BUILT_IN.by_symbol.items() if len(found) > 1}
 
     assert {} == double
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(sys.platform != "linux", reason="the modules are those of Linux")
+def test_classes_of_the_standard_library_are_known_by_their_constructors():
+    """A class in lower case, such as `mmap.mmap`, is one only if a `[[library]]` block says so."""
+    owners = {
+        symbol.rpartition(".")[0]
+        for b in BUILT_IN.blockers
+        if b.distribution == "stdlib"
+        for symbol in b.symbols
+    }
+    found = []
+    for module, _, name in (owner.rpartition(".") for owner in sorted(owners)):
+        with contextlib.suppress(ImportError):
+            if inspect.isclass(getattr(importlib.import_module(module or "builtins"), name, None)):
+                found.append(f"{module}.{name}")
+
+    assert "mmap.mmap" in found
+    assert [] == [name for name in found if BUILT_IN.canonical(name) not in BUILT_IN.classes]
 
 
 def test_the_outline_and_the_catalog_read_the_same_symbols():
