@@ -181,7 +181,7 @@ class Blocker(Table, frozen=True):
     """True if its methods' names are common: a call on an object of unknown type is not counted as
     unresolved."""
     shared_cause: str = ""
-    """What one change of mends every call of the blockers that name it, in whichever file."""
+    """The setting whose change mends all blockers that name it: their calls are one cause."""
     runs_program: bool = False
     """True if it waits for another program that it starts: mostly in set-ups and commands."""
     serves: bool = False
