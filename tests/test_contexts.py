@@ -1625,3 +1625,19 @@ def test_all_that_hashes_passwords_in_django_is_one_cause(tmp_path):
     }
     found = reported(tmp_path, files)
     assert (2, 1) == (len(found), len({one.cause for one in found}))
+
+
+@pytest.mark.parametrize(
+    ("application", "is_run"), [("Celery('mails')", False), ("render.app", True)]
+)
+def test_a_worker_runs_the_tasks_of_its_own_application(tmp_path, application, is_run):
+    task = "from celery import Celery\nfrom docs import render\napp = {}\n@app.task\ndef {}(): {}\n"
+    files = {
+        "Procfile": "mails: celery -A docs.mails worker -P gevent\n"
+        "render: celery -A docs.render worker --pool prefork\n",
+        "docs/__init__.py": "import docs.mails\nimport docs.render\n",
+        "docs/mails.py": task.format(application, "send", "pass"),
+        "docs/render.py": task.format("Celery('render')", "draw", "CALL"),
+    }
+    (found,) = reported(tmp_path, files)
+    assert is_run == (found.context == "task")

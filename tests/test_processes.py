@@ -440,6 +440,16 @@ def test_the_pool_may_stand_in_the_settings(project):
     assert ["yes"] == [process.runs_on_gevent for process in project(contents).all()]
 
 
+@pytest.mark.parametrize("name", ["celeryconfig", "app.celeryconfig"])
+def test_the_pool_may_stand_in_a_module_that_the_application_names(project, name):
+    """Such a pool is chosen after Celery has looked for ``-P``, so that nothing is patched."""
+    contents = {**APP, "Procfile": "a: celery -A app.main worker\n"}
+    contents["app/main.py"] = f"import celery\napp.config_from_object('{name}')\n"
+    contents[f"{name.replace('.', '/')}.py"] = "worker_pool = 'gevent'\n"
+    (process,) = project(contents).all()
+    assert ("yes", "none") == (process.runs_on_gevent, process.patched)
+
+
 @pytest.mark.parametrize(
     ("green", "plain", "expected"),
     [

@@ -643,8 +643,28 @@ class Contexts:
         else:
             near = [p for p in workers if path in processes.modules_of(p)] or workers
         if application is not None:
-            near = [p for p in near if not _is_of_another(p, application)] or near
+            near = [p for p in near if not self._runs_another(p, application)] or near
         return bool(near) and all(p.runs_on_gevent == "no" for p in near)
+
+    def _runs_another(self, worker: Process, application: tuple[str, str]) -> bool:
+        """Return whether a worker runs another application than the one of a task.
+
+        Of the same file (``-A shop.apps:mail``), or of a file that makes one of its own.
+        """
+        path, name = application
+        _, colon, own = worker.name.partition(":")
+        first = next(iter(worker.entries), path)
+        if first == path:
+            return bool(colon) and own != name
+        bindings = self.modules.summary(first).scopes[0].bindings
+        return any(
+            binding.kind == kinds.ASSIGNED
+            and binding.value is not None
+            and binding.value.tag == tags.CALL
+            and last_name(binding.value.callee) == "Celery"
+            for word in ((own,) if colon else _APPLICATIONS)
+            for binding in bindings.get(word, ())
+        )
 
     def _is_of_other_queue(self, framework: str, summary: ModuleSummary, scope: Scope) -> bool:
         """Return whether a task names a queue that no worker on gevent takes tasks from."""
@@ -805,13 +825,8 @@ _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property"
 """Decorators that hand a function to nothing."""
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
 """Methods that begin something that runs beside the caller."""
-
-
-def _is_of_another(worker: Process, application: tuple[str, str]) -> bool:
-    """Return whether a worker runs another application of the same file: ``-A shop.apps:mail``."""
-    path, name = application
-    _, colon, own = worker.name.partition(":")
-    return bool(colon) and worker.entries[:1] == (path,) and own != name
+_APPLICATIONS = ("app", "celery")
+"""The names by which Celery finds the application of a module."""
 
 
 def _later(way: Way) -> Way:

@@ -40,13 +40,15 @@ _IMPORTS_BY_NAME = (
     b"import_string",
     b"_modules(",
     b"walk_packages",
+    b"config_from_object",
 )
 _APPS = re.compile(rb"""_APPS[ \t]*\+?=[ \t]*[\[(]([^\])]*)[\])]""")
 _LISTED = re.compile(rb"""(?:\b(?:include|imports)|_IMPORTS)[ \t]*\+?=[ \t]*[\[(]([^\])]*)[\])]""")
 """The modules that a Celery application loads: ``include=["tasks"]``"""
 _MARKS_OF_LISTED = (b"include", b"imports", b"_IMPORTS")
 _ALONE = re.compile(
-    rb"""(?:URLCONF[ \t]*=|\b(?:include|import_module|import_string|__import__|find_spec)\()"""
+    rb"""(?:URLCONF[ \t]*=|\b(?:include|import_module|import_string|__import__|find_spec"""
+    rb"""|config_from_object)\()"""
     rb"""\s*["']([A-Za-z_]\w*)["']"""
 )
 """A module without a package, where a string can only be a module: ``ROOT_URLCONF = "urls"``"""
@@ -57,6 +59,7 @@ _MARKS_OF_ALONE = (
     b"import_string(",
     b"__import__(",
     b"find_spec(",
+    b"config_from_object(",
 )
 _EXECUTED = re.compile(rb"""["']([\w./*?-]+\.py)["']""")
 _EXECUTING = b"split_settings"
