@@ -177,16 +177,20 @@ class Outline:
             if chunk.kind == "library" and chunk.roots & roots and not chunk.shares_nothing:
                 shared |= chunk.roots
         left_out = ON_DEMAND | _SHOWN
-        # Objects of blockers are kept by frameworks that have no blocker, such as Flask.
-        blocking = {
-            root for chunk in self.chunks if chunk.kind == "blocker" for root in chunk.roots
-        }
+        # Objects of blockers are kept by frameworks that have no blocker, such as Flask, even if
+        # one of its functions is a name of another distribution's blocker.
+        blockers = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        blocking = {root for chunk in blockers for root in chunk.roots}
+        distributions = {chunk.distribution for chunk in blockers}
         return [
             chunk
             for chunk in self.chunks
             if chunk.kind in _ALWAYS
             or chunk.passes_on
-            or (chunk.kind == "library" and chunk.roots.isdisjoint(blocking))
+            or (
+                chunk.kind == "library"
+                and (chunk.roots.isdisjoint(blocking) or chunk.distribution not in distributions)
+            )
             or (
                 chunk.kind not in left_out
                 and chunk.roots & shared

@@ -61,7 +61,7 @@ def installed(tmp_path):
     install(site, "Werkzeug", files=["werkzeug/__init__.py"])
     install(site, "ldappool", files=["ldappool/__init__.py"])
     install(site, "kombu", files=["kombu/__init__.py"])
-    install(site, "Jinja2", files=["jinja2/__init__.py"], metadata="Requires-Dist: MarkupSafe>=2\n")
+    install(site, "itsdangerous", files=["itsdangerous/__init__.py"], metadata="Requires-Dist: MarkupSafe>=2\n")
     return root
 
 
@@ -89,7 +89,7 @@ class TestVerdicts:
             "kombu": "costly",
             "Werkzeug": "blocks",
             "ldappool": "blocks",
-            "Jinja2": "pure",
+            "itsdangerous": "pure",
         } == kinds(installed, [root / "a.py"])
 
     def test_a_fork_is_known_by_its_modules(self):
@@ -274,7 +274,7 @@ class TestCommand:
         place = {"filename": "orders/worker.py", "location": {"row": 1, "column": 1}}
         assert ([place], 1) == (kafka["imports"], kafka["files"])
         assert {"version", "call", "seconds", "max_gap"} == set(by_name["MarkupSafe"]["measured"])
-        assert ["Jinja2"] == by_name["MarkupSafe"]["required_by"]
+        assert ["itsdangerous"] == by_name["MarkupSafe"]["required_by"]
 
     @pytest.mark.parametrize(
         ("source", "argv", "expected"),
