@@ -61,7 +61,12 @@ def installed(tmp_path):
     install(site, "Werkzeug", files=["werkzeug/__init__.py"])
     install(site, "ldappool", files=["ldappool/__init__.py"])
     install(site, "kombu", files=["kombu/__init__.py"])
-    install(site, "itsdangerous", files=["itsdangerous/__init__.py"], metadata="Requires-Dist: MarkupSafe>=2\n")
+    install(
+        site,
+        "itsdangerous",
+        files=["itsdangerous/__init__.py"],
+        metadata="Requires-Dist: MarkupSafe>=2\n",
+    )
     return root
 
 
