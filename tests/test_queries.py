@@ -60,6 +60,10 @@ DJANGO = """\
             cursor.execute("select 1")
         Order.objects.filter(name="x")
         {}.get("x")
+        for one in Order.objects.all():
+            list(Order.objects.filter(name=one.name).values("id")[:50])
+        names = [one.name for one in Order.objects.exclude(name="x")]
+        len(names)
     """
 PEEWEE = """\
     import peewee
@@ -80,6 +84,8 @@ PEEWEE = """\
         item.save()
         Item.update(name="y").execute()
         Item.select()
+        for one in Item.select().where(Item.name == "x"):
+            print(one)
     """
 
 
@@ -123,9 +129,9 @@ def test_a_driver_lists_the_queries_of_its_handlers(driver):
                 "settings.py": 'DATABASES = {"x": {"ENGINE": "django.db.backends.mysql"}}\n',
                 "Procfile": "web: DJANGO_SETTINGS_MODULE=settings gunicorn -k gevent service:app\n",
             },
-            [9, 10, 12, 14],
+            [9, 10, 12, 14, 17, 18, 19],
         ),
-        (PEEWEE, {}, [14, 15, 16, 17]),
+        (PEEWEE, {}, [14, 15, 16, 17, 19]),
     ],
 )
 def test_each_library_sends_by_its_own_methods(driver, service, more, wanted):

@@ -9,14 +9,19 @@ from typing import NamedTuple
 from gblock import catalog
 from gblock.catalog.drivers import Query
 from gblock.outline import Outlines
+from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading.summary import Call
+from gblock.project.reading.bindings import LOOPED
+from gblock.project.reading.expressions import Expr, last_name
+from gblock.project.reading.summary import Call, ModuleSummary
 
 _QUERIES_LIMIT = 1000
 """At most this many calls are returned for one driver."""
 _FILES = 400
 """At most this many files are searched for them."""
+_EVALUATING = frozenset("all any dict frozenset len list max min next set sorted sum tuple".split())
+"""Functions that iterate over what they are given at once."""
 _BUDGET = 20
 """At most this many files are read to find out what one file calls."""
 
@@ -70,9 +75,18 @@ class Queries:
         symbols = frozenset(
             inference.catalog.canonical(symbol) for one in wanted for symbol in one.symbols
         )
+        lazy = frozenset(
+            symbol.rpartition(".")[0] for symbol in symbols if symbol.endswith(".__iter__")
+        )
         verbs = {symbol.rpartition(".")[2] for symbol in symbols}
+        makers = {
+            symbol.rpartition(".")[2]
+            for symbol, made in inference.catalog.returns.items()
+            if made in lazy
+        }
         called = re.compile(
-            rb"\.(?:%s)[ \t]*\(" % b"|".join(sorted(re.escape(v.encode()) for v in verbs))
+            rb"\b(?:%s)[ \t]*\("
+            % b"|".join(sorted(re.escape(name.encode()) for name in verbs | makers))
         )
         found = searched = 0
         for path in self._modules.serving:
@@ -83,11 +97,18 @@ class Queries:
             searched += 1
             summary = self._modules.summary(path)
             with inference.budget.limited(_BUDGET):
-                for call in summary.calls:
-                    sent = self._sent(call, path, verbs, symbols, inference)
-                    if sent is not None:
-                        found += 1
-                        yield sent
+                here = [
+                    sent
+                    for call in summary.calls
+                    for sent in [
+                        self._sent(call, path, verbs, symbols, inference)
+                        or self._iterated(call, path, lazy, inference)
+                    ]
+                    if sent is not None
+                ]
+                here += self._comprehended(summary, lazy, inference) if lazy else ()
+            found += len(here)
+            yield from sorted(here, key=lambda sent: (sent.row, sent.column))
 
     def _sent(
         self,
@@ -98,13 +119,55 @@ class Queries:
         inference: Inference,
     ) -> Sent | None:
         callee = call.expression.callee if call.node == "call" else None
-        if callee is None or getattr(callee, "name", "") not in verbs:
+        name = last_name(callee)
+        if name not in verbs:
             return None
         place = Place(path, call.scope, call.path)
         for symbol in sorted(inference.callee_symbols(callee, place)):
-            if any(f"{base}.{callee.name}" in symbols for base in _owners(symbol, inference)):
+            if any(f"{base}.{name}" in symbols for base in _owners(symbol, inference)):
                 return Sent(place, call.name_row, call.column, symbol)
         return None
+
+    def _iterated(
+        self, call: Call, path: str, lazy: frozenset[str], inference: Inference
+    ) -> Sent | None:
+        """Return the statement that iterating over a lazy query sends: ``list(orders)``."""
+        given: Expr = None
+        if call.node == "for":
+            given = call.expression
+        elif call.node == "call" and last_name(call.expression.callee) in _EVALUATING:
+            given = next(iter(call.expression.positional), None)
+        place = Place(path, call.scope, call.path)
+        symbol = _lazy(given, place, lazy, inference) if lazy and given is not None else None
+        return Sent(place, call.row, call.column, symbol) if symbol is not None else None
+
+    def _comprehended(
+        self, summary: ModuleSummary, lazy: frozenset[str], inference: Inference
+    ) -> Iterator[Sent]:
+        """Yield the statements that comprehensions over a lazy query send."""
+        for scope in summary.scopes:
+            if scope.kind != "comprehension":
+                continue
+            looped = {
+                (one.row, one.value): Place(summary.filename, one.scope, one.path)
+                for bindings in scope.bindings.values()
+                for one in bindings
+                if one.kind == LOOPED and one.value is not None
+            }
+            for (row, value), place in looped.items():
+                symbol = _lazy(value, place, lazy, inference)
+                if symbol is not None:
+                    yield Sent(place, row, 0, symbol)
+
+
+def _lazy(expression: Expr, place: Place, lazy: frozenset[str], inference: Inference) -> str | None:
+    """Return the method that iterates over an object, if the object is a lazy query."""
+    for value in inference.infer(expression, place):
+        if value.kind == v.INSTANCE and not lazy.isdisjoint(
+            inference.catalog.lineage(value.symbol)
+        ):
+            return f"{value.symbol}.__iter__"
+    return None
 
 
 def _owners(symbol: str, inference: Inference) -> Iterable[str]:

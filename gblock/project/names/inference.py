@@ -244,7 +244,12 @@ class Inference:
 
     def _subscript(self, expression: SubscriptExpr, place: Place) -> Values:
         if expression.key is not None and expression.key.tag == tags.SLICE:
-            return v.holding(self.results.elements(self.infer(expression.base, place)))
+            values = self.infer(expression.base, place)
+            sliced: set[Value] = set()
+            for value in values:
+                if value.kind == v.INSTANCE:
+                    sliced |= self.results.returned(f"{value.symbol}.__getitem__")
+            return frozenset(sliced) or v.holding(self.results.elements(values))
         wanted = constant_of(expression.key)
         found: set[Value] = set()
         for value in self.classes.opened(self.infer(expression.base, place)):
