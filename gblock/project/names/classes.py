@@ -36,6 +36,17 @@ PROPERTIES = {
 
 _RECORDS = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
+_BARE = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "abc": ("ABC",),
+        "builtins": ("object",),
+        "typing": ("Generic", "Protocol"),
+        "typing_extensions": ("Protocol",),
+    }.items()
+    for name in names
+)
+"""Bases outside the project whose objects have special methods only."""
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
 
@@ -284,7 +295,7 @@ class Classes:
         for base in self.ancestry(receiver.path, receiver.scope)[1:]:
             if base.kind == v.CLASS:
                 found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
-            elif base.kind == v.EXTERNAL:
+            elif base.kind == v.EXTERNAL and (base.symbol not in _BARE or name[:2] == "__"):
                 found |= self.inference.external_attribute(v.instance(base.symbol), name)
                 found |= self._of_model(base.symbol, name, receiver)
             if v.informative(frozenset(found)):

@@ -26,12 +26,6 @@ _KEYED_TAKERS = {"get", "pop", "setdefault", "__getitem__"}
 _MANAGERS = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
 
 
-def _is_abstract(scope: Scope, decorators: set[str]) -> bool:
-    """Return whether a method is abstract: it raises, and returns nothing."""
-    raises = () in scope.dead_ends and not scope.returns
-    return raises or "abc.abstractmethod" in decorators
-
-
 class Results:
     """Follows calls to returned values."""
 
@@ -222,12 +216,12 @@ class Results:
                 found.add(receiver)
             else:
                 found |= self.inference.infer(value, Place(path, index, at, derived))
-        if not found and receiver is not None and _is_abstract(scope, decorators):
+        if receiver is not None and not v.informative(frozenset(found)):
             found |= self._overridden(receiver, scope.name)
         return frozenset(found)
 
     def _overridden(self, receiver: ScopeValue, name: str) -> Values:
-        """Return the results of the methods that override an abstract one."""
+        """Return the results of the methods that override an abstract one, or an empty hook."""
         found: set[Value] = set()
         for cls in self.inference.calling.subclasses(receiver.path, receiver.scope):
             found |= self.method_result(cls._replace(kind=v.OBJECT), name)
