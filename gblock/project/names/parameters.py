@@ -26,6 +26,8 @@ from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gblock.catalog.libraries import Construct
     from gblock.project.names.inference import Inference
 
@@ -432,7 +434,31 @@ class Parameters:
                     found.append((call_of(None, (), as_keywords(value)), place))
                 elif value is not None and value is packed_too.get("args"):
                     found.append((call_of(None, (InnerExpr(tags.STAR, value),)), place))
+            if position is not None:
+                found += self._called_back(call, place, position)
         return found
+
+    def _called_back(
+        self, call: Call, place: Place, position: int
+    ) -> Iterator[tuple[CallExpr, Place]]:
+        """Yield the calls of a function in the project's function that it is passed to.
+
+        ``def transaction(work): return work(connect().cursor())``
+        """
+        for taker in self.inference.infer(call.expression.callee, place):
+            if taker.kind != v.FUNCTION:
+                continue
+            summary = self.inference.modules.summary(taker.path)
+            parameters = summary.scopes[taker.scope].parameters[taker.receiver is not None :]
+            if position >= len(parameters) or parameters[position][3] != "positional":
+                continue
+            by_name = self.inference.calling.calls_by_name(taker.path)
+            for inner in by_name.get(parameters[position][0], ()):
+                callee, around = inner.expression.callee, inner.scope
+                while around > taker.scope:
+                    around = summary.scopes[around].parent
+                if around == taker.scope and callee.tag == tags.NAME:
+                    yield inner.expression, Place(taker.path, inner.scope, inner.path)
 
     def _element_of(self, expression: Expr) -> Expr:
         """Return an expression for any element of another one."""
