@@ -742,6 +742,45 @@ PROJECTS = {
         "base.py": "class Base:\n    def __init__(self, x): self.x = x\n"
         "    def flush(self): self.x.flush()",
     },
+    "an abstract property": {
+        "main.py": "from base import Base\nclass Derived(Base):\n"
+        "    @property\n    def x(self): return Producer({})",
+        "base.py": "import abc\nclass Base(abc.ABC):\n    @property\n    @abc.abstractmethod\n"
+        "    def x(self): ...\n    def f(self): self.x.flush()",
+    },
+    "an attribute of classes that derive from a generic one": {
+        "main.py": "from base import Base\nclass Derived(Base[int]): x = Producer({})",
+        "base.py": "import typing\nT = typing.TypeVar('T')\nclass Base(typing.Generic[T]):\n"
+        "    def f(self): self.x.flush()",
+    },
+    "an empty hook": {
+        "main.py": "from base import Base\nclass Derived(Base):\n"
+        "    def make(self): return Producer({})",
+        "base.py": "class Base:\n    def make(self): pass\n    def f(self): self.make().flush()",
+    },
+    "a function that is called back": {
+        "main.py": "from base import run\ndef work(x): x.flush()\nrun(work)",
+        "base.py": f"{HEAD}def run(task):\n"
+        "    def go(): return task(Producer({}))\n    return go()",
+    },
+    "a lambda that is called back": {
+        "main.py": "from base import run\nrun(lambda x: x.flush())",
+        "base.py": f"{HEAD}def run(task): return task(Producer({{}}))",
+    },
+    "a name of a module that another module sets": {
+        "main.py": "import base\nbase.x = Producer({})",
+        "base.py": "x = None\ndef f(): x.flush()",
+    },
+    "an attribute of requests": {
+        "main.py": "class Middleware:\n    def __call__(self, request):\n"
+        "        request.x = Producer({})\n        return self.next(request)",
+        "base.py": "def view(request): request.x.flush()",
+    },
+    "an attribute of the context of requests": {
+        "main.py": "class Middleware:\n    def process_request(self, req, resp):\n"
+        "        req.context.x = Producer({})",
+        "base.py": "class Orders:\n    def on_get(self, req, resp): req.context.x.flush()",
+    },
     "a package without __init__": {
         "main.py": "from names import base\nbase.make().flush()\nimport names.base as b\nb.make()",
         "names/base.py": f"{HEAD}def make(): return Producer({{}})",

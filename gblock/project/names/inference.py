@@ -81,6 +81,7 @@ _TAKERS = {
     "__getitem__",
     "result",
 }
+_NONE = frozenset([v.NONE])
 
 
 class Inference:
@@ -210,7 +211,7 @@ class Inference:
                 found |= known if self._are_catalogued(known) else NOTHING
             else:
                 found |= self.attribute(value, expression.name)
-        return frozenset(found)
+        return frozenset(found) or self.outside.of_request(dotted(expression.base), expression.name)
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
         """Return an attribute that the same module sets on a named object: ``app.db = x``."""
@@ -341,9 +342,10 @@ class Inference:
             known = v.merged(known, held) if held else known
         else:
             known |= held
-        return known | self.stored(
-            [one for one in stored if one not in sure], summary.filename, receiver
-        )
+        known |= self.stored([one for one in stored if one not in sure], summary.filename, receiver)
+        if scope == 0 and known == _NONE:  # ``connection = None``, which another module sets
+            known |= self.outside.attribute(v.FileValue(v.MODULE, summary.filename), name)
+        return known
 
     def stored(
         self, bindings: list[Binding], path: str, receiver: ScopeValue | None = None

@@ -7,7 +7,7 @@ from itertools import islice
 
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
-from gblock.project.names.values import NOTHING, ScopeValue, SymbolValue, Value, Values
+from gblock.project.names.values import NOTHING, FileValue, ScopeValue, SymbolValue, Value, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading.bindings import Binding
 from gblock.project.reading.expressions import read_dotted
@@ -23,6 +23,7 @@ else:
 
 _MOST_FILES = 8
 """An attribute that is set in more files than this is too common to follow."""
+_REQUEST = re.compile(r"(?:self\.)?req(?:uest)?((?:\.(?:context|ctx|state))?)")
 _MOST_OWNERS = 40
 """At most this many owners of an attribute are inferred."""
 
@@ -42,18 +43,40 @@ class Outside:
         self.inference = inference
         self._known: dict[str, list[_Set]] = {}
 
-    def attribute(self, value: ScopeValue | SymbolValue, name: str) -> Values:
+    def attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:
         """Return the values that the project assigns to an attribute of objects like this one.
 
         Args:
-            value: An object, or a class, of the project or of a package.
+            value: An object, or a class, of the project or of a package; or a module.
             name: The attribute.
         """
         if name.startswith("__") or self.inference.modules.is_frugal:
             return NOTHING
         return self.inference.solved(("outside", value, name), lambda: self._attribute(value, name))
 
-    def _attribute(self, value: ScopeValue | SymbolValue, name: str) -> Values:
+    def of_request(self, owner: str | None, name: str) -> Values:
+        """Return the values that the project assigns to an attribute of requests.
+
+        A framework passes the same request to middleware, hooks and views: they name it alike, and
+        nothing else says that it is the same.
+
+        Args:
+            owner: The dotted name of what has the attribute: ``request``, ``req.context``.
+            name: The attribute.
+        """
+        wanted = _REQUEST.fullmatch(owner) if owner else None
+        if wanted is None or name.startswith("__") or self.inference.modules.is_frugal:
+            return NOTHING
+        found: set[Value] = set()
+        for one in self._sets(name):
+            other = _REQUEST.fullmatch(one.owner)
+            if other is not None and other[1] == wanted[1]:
+                for binding in one.bindings:
+                    if binding.kind != kinds.ELEMENT:
+                        found |= self.inference.bound(binding, one.path)
+        return frozenset(found)
+
+    def _attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:
         found: set[Value] = set()
         for one in self._sets(name):
             first = one.bindings[0]
@@ -109,8 +132,8 @@ class Outside:
         return found if len(found) <= _MOST_OWNERS else []
 
 
-def _is_like(owner: Value, value: ScopeValue | SymbolValue) -> bool:
+def _is_like(owner: Value, value: ScopeValue | SymbolValue | FileValue) -> bool:
     """Return whether two values are equal, or are objects of the same class."""
-    if isinstance(value, v.SymbolValue):
+    if isinstance(value, (v.SymbolValue, v.FileValue)):
         return owner == value
     return owner.kind != v.FUNCTION and v.comes_from(owner, value.path, value.scope)
