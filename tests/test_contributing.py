@@ -99,9 +99,9 @@ class ShopPatch(ProcessRule):
 '''
 BLOCKER = """
 [[blocker]]
-id = "os-splice"
+id = "os-stream-readinto"
 distribution = "stdlib"
-symbols = ["os.splice"]
+symbols = ["io.FileIO.readinto"]
 kind = "waits"
 level = "warning"
 why = "It waits in the kernel for data; gevent does not patch it."
@@ -110,16 +110,16 @@ releases_gil = true
 """
 SCENARIO = """
 [[scenario]]
-blocker = "os-splice"
-title = "splice() from a pipe, data after 0.5 s"
+blocker = "os-stream-readinto"
+title = "readinto() from a pipe, data after 0.5 s"
 setup = '''
-import gevent
+import gevent, io
 reader, writer = os.pipe()
-_, sink = os.pipe()
+stream = io.FileIO(reader)
 later(0.6, os.write, writer, b"x")
 '''
-call = "os.splice(reader, sink, 10)"
-remedy = "gevent.get_hub().threadpool.apply(os.splice, (reader, sink, 10))"
+call = "stream.readinto(bytearray(10))"
+remedy = "gevent.get_hub().threadpool.apply(stream.readinto, (bytearray(10),))"
 """
 ENTRY = """
 [[entry]]
@@ -239,13 +239,13 @@ def test_every_recipe_has_a_proof():
 def test_a_blocker(copy):
     tree = copy("A blocker")
     tree.put("gblock/known_blockers.toml", r'\n\[\[blocker\]\]\nid = "os-system"', BLOCKER)
-    tree.edit("tests/evidence/splice.toml", lambda _: SCENARIO)
-    tree.run("tests.evidence", "--only", "os-splice", "--update")
+    tree.edit("tests/evidence/stream.toml", lambda _: SCENARIO)
+    tree.run("tests.evidence", "--only", "os-stream-readinto", "--update")
     tree.proven()
 
-    code = "import os\n\n\ndef run(a, b):\n    os.splice(a, b, 10)\n"
-    assert "`os.splice(a, b, 10)` blocks the hub" in tree.check({"service.py": code})
-    assert "data after 0.5 s |" in tree.run("gblock", "explain", "os-splice")
+    code = "import io\n\n\ndef run(file: io.FileIO, data):\n    file.readinto(data)\n"
+    assert "`file.readinto(data)` blocks the hub" in tree.check({"service.py": code})
+    assert "data after 0.5 s |" in tree.run("gblock", "explain", "os-stream-readinto")
 
 
 def test_a_cooperation_recipe(copy):
@@ -332,7 +332,7 @@ def test_an_output_format(copy):
     tree.put("gblock/output/__init__.py", r"(?<=FORMATS = \{\n)", line)
     tree.proven()
 
-    code = "import os\n\n\ndef run():\n    os.system('sync')\n"
+    code = "import fcntl\n\n\ndef run(file):\n    fcntl.flock(file, 2)\n"
     found = tree.check({"service.py": code}, "--output-format", "terse")
     assert re.fullmatch(r"\S+service\.py:5:5 warning\[blocking-call\][^\n]+\n", found)
     assert "" == tree.check({"service.py": ""}, "--output-format", "terse", code=0)

@@ -40,7 +40,6 @@ _BARE = frozenset(
     f"{module}.{name}"
     for module, names in {
         "abc": ("ABC",),
-        "builtins": ("object",),
         "typing": ("Generic", "Protocol"),
         "typing_extensions": ("Protocol",),
     }.items()
