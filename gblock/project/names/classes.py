@@ -36,15 +36,7 @@ PROPERTIES = {
 
 _RECORDS = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
-_BARE = frozenset(
-    f"{module}.{name}"
-    for module, names in {
-        "abc": ("ABC",),
-        "typing": ("Generic", "Protocol"),
-        "typing_extensions": ("Protocol",),
-    }.items()
-    for name in names
-)
+_BARE = frozenset({"abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"})
 """Bases outside the project whose objects have special methods only."""
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
