@@ -70,7 +70,7 @@ class Classes:
             found |= self._delegated(value, name)
         if not v.informative(found):
             found |= self.inference.outside.attribute(value, name)
-        return found
+        return self.inference.generics.read(found, value)
 
     def _fulfilled(self, value: ScopeValue, name: str) -> Values:
         """Return an attribute of the objects that a protocol stands for."""
@@ -287,11 +287,21 @@ class Classes:
             if base.kind == v.CLASS:
                 found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
             elif base.kind == v.EXTERNAL and (base.symbol not in _BARE or name[:2] == "__"):
-                found |= self.inference.external_attribute(v.instance(base.symbol), name)
+                found |= self._external(base.symbol, name, receiver)
                 found |= self._of_model(base.symbol, name, receiver)
             if v.informative(frozenset(found)):
                 break
         return frozenset(found)
+
+    def _external(self, base: str, name: str, receiver: ScopeValue) -> Values:
+        """Return an attribute that a class has from a base outside the project."""
+        generics = self.inference.generics
+        of = generics.of_class(base, receiver)
+        found = self.inference.external_attribute(v.SymbolValue(v.INSTANCE, base, of), name)
+        if not self.inference.is_catalogued(found):
+            found |= self.inference.outside.attribute(v.external(base), name)
+            found |= generics.inverse(base, name, receiver)
+        return found | generics.again(base, name, receiver)
 
     def _of_model(self, base: str, name: str, receiver: ScopeValue) -> Values:
         """Return what a form or a serializer inherits that has to do with its model's objects."""
@@ -355,7 +365,7 @@ class Classes:
                 if base.kind == v.CLASS:
                     values = self._own_attribute(base._replace(kind=v.OBJECT), name, receiver)
                 elif base.kind == v.EXTERNAL:
-                    values = self.inference.external_attribute(v.instance(base.symbol), name)
+                    values = self._external(base.symbol, name, receiver)
                 if v.informative(values):
                     found |= values
                     break
