@@ -442,9 +442,11 @@ class Catalog:
 
     @cached_property
     def remedies(self) -> frozenset[str]:
-        """The calls that make some blocker cooperative, including those of unimported packages."""
-        found = [r for b in (*self.blockers, *self.off) for r in b.cooperative_after if "." in r]
-        found += [r for text in self.texts for chunk in text.chunks for r in chunk.remedies]
+        """The calls that make some blocker cooperative, or make it block, of all packages."""
+        blockers = (*self.blockers, *self.off)
+        found = [r for b in blockers for r in (*b.cooperative_after, *b.blocks_after) if "." in r]
+        for text in self.texts:
+            found += [r for chunk in text.chunks for r in (*chunk.remedies, *chunk.switches)]
         return frozenset(self.canonical(symbol) for symbol in found)
 
     def remedies_of(self, driver: Driver) -> frozenset[str]:

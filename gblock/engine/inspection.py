@@ -48,7 +48,7 @@ _SUNDRY = frozenset({"os", "builtins"})
 """Modules of the standard library whose functions have nothing to do with one another."""
 _LARGE = 20
 """Modules: in a project of as many, a function that nothing names is taken for unused."""
-_LASTING = ("spawns", "switches")
+_LASTING = ("spawns",)
 """Kinds of blockers whose effect outlasts the call."""
 _FUNCTIONS = 200
 """At most this many functions with queries are searched for their contexts."""
