@@ -303,9 +303,7 @@ class Inspection:
     def _is_deployed(self) -> bool:
         """True if something starts a process of the project that may run on gevent."""
         return any(
-            process.is_deployed
-            and process.runs_on_gevent != "no"
-            and not self.processes.is_casual(process)
+            process.is_deployed and process.runs_on_gevent != "no" and not process.is_casual
             for process in self.processes.all()
         )
 
@@ -317,7 +315,7 @@ class Inspection:
     @cached_property
     def _is_started(self) -> bool:
         """True if something starts a process of the project."""
-        return any(p.is_deployed and not self.processes.is_casual(p) for p in self.processes.all())
+        return any(p.is_deployed and not p.is_casual for p in self.processes.all())
 
     @cached_property
     def _is_served(self) -> bool:

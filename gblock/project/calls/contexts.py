@@ -34,7 +34,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
 
 HUB, REQUEST, TASK, GREENLET = "hub", "request", "task", "greenlet"
 UNKNOWN = "unknown"
@@ -583,7 +584,7 @@ class Contexts:
     def _is_service(self, process: Process) -> bool:
         """Return whether a process may serve on gevent, and is no manual tool."""
         if process.runs_on_gevent == "unknown":
-            return self._processes is not None and not self._processes.is_casual(process)
+            return not process.is_casual
         return process.runs_on_gevent == "yes"
 
     def _begun_by(self, path: str) -> list[Process]:
@@ -605,7 +606,7 @@ class Contexts:
             return context
         if context == COMMAND:
             running = [p for p in self._begun_by(path) if p.is_gevent_service]
-            if running and not all(processes.is_casual(p) for p in running):
+            if running and not all(p.is_casual for p in running):
                 if beside:
                     return GREENLET
                 return STARTUP
@@ -809,7 +810,7 @@ class Contexts:
             ]
             if any(process.runs_on_gevent != "no" for process in near):
                 return False
-            if any(not processes.is_casual(process) for process in near):
+            if any(not process.is_casual for process in near):
                 return True
             folder = os.path.dirname(folder)
         return False
