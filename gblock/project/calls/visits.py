@@ -31,7 +31,7 @@ class Visit(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, Dispatched | None]:
-        """What makes another visit of the same function superfluous."""
+        """The identity of a visit: a second one with the same finds nothing new."""
         return self.path, self.scope, self.only
 
 

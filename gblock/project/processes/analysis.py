@@ -38,7 +38,7 @@ class Analysis:
         patching: Finds the patches of files.
         settings: Finds the settings of Django's processes.
         judging: Finds out which processes run on gevent.
-        production: Tells what is deployed from demos.
+        production: Distinguishes what is deployed from demos.
     """
 
     def __init__(

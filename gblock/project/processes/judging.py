@@ -29,7 +29,7 @@ _WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
 
 
 class Judgement(NamedTuple):
-    """Whether a process runs on gevent, and why."""
+    """The answer to whether a process runs on gevent, and why."""
 
     gevent: str
     """`YES`, `NO`, `UNKNOWN`; or `BY_CODE` if imports must decide."""

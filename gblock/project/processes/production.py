@@ -21,7 +21,7 @@ _DEVELOPMENT = re.compile(
 
 
 class Production:
-    """Tells what is deployed from demos, and from servers for developers.
+    """Distinguishes what is deployed from demos, and from servers for developers.
 
     Args:
         loading: Finds the modules of processes.
