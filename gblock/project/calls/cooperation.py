@@ -13,7 +13,8 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.summary import Call
 
 if TYPE_CHECKING:
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
 
 
 class Remedy(NamedTuple):

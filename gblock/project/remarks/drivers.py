@@ -12,7 +12,8 @@ from gblock.catalog.drivers import Choice, Driver
 from gblock.project.calls.queries import Queries, Sent
 from gblock.project.names.texts import Text, Texts
 from gblock.project.processes.patching import Patch
-from gblock.project.processes.processes import Process, Processes
+from gblock.project.processes.process import Process
+from gblock.project.processes.processes import Processes
 from gblock.project.processes.servers import NO, YES
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.testcode import is_stand_in
