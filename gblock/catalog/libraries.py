@@ -32,8 +32,10 @@ class ClassArgument(Table, frozen=True):
 
 
 class Modelled(Table, frozen=True):
-    """The uses that a class of a library makes of objects of its ``Meta.model``."""
+    """The uses that a class of a library makes of objects of a class that its subclasses name."""
 
+    named_by: tuple[str, ...] = ("Meta.model",)
+    """The attributes that name the class, or hold a query for its objects; a method returns one."""
     returned: tuple[str, ...] = ()
     """The methods that return one."""
     attributes: tuple[str, ...] = ()
@@ -121,10 +123,13 @@ class Library(Table, frozen=True):
     """Arguments with which a call returns an object of another class that is known."""
     chosen: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
     """Arguments that name, or create, the class of the object that a call returns."""
-    modelled: dict[str, Modelled] = msgspec.field(default_factory=dict)
-    """Classes whose subclasses name a model in ``Meta.model``: forms and serializers."""
+    modelled: dict[str, tuple[Modelled, ...]] = msgspec.field(default_factory=dict)
+    """Classes whose subclasses name a model, a form or the like: forms, serializers, views."""
     constructs: dict[str, Construct] = msgspec.field(default_factory=dict)
     """Calls that make objects of a class, later and with arguments that they are given."""
+    conventional: dict[str, str] = msgspec.field(default_factory=dict)
+    """Parameters and attributes that a framework fills and that all code names alike: ``request``,
+    each with its class where nothing else says it."""
     passes: dict[str, PassedOn] = msgspec.field(default_factory=dict)
     """Calls whose result is made of an argument."""
     immediate: tuple[str, ...] = ()

@@ -172,8 +172,8 @@ class Catalog:
         }
 
     @cached_property
-    def modelled(self) -> dict[str, Modelled]:
-        """The classes whose subclasses name a model in ``Meta.model``."""
+    def modelled(self) -> dict[str, tuple[Modelled, ...]]:
+        """The classes whose subclasses name a class, with what they do with its objects."""
         return {
             self.canonical(symbol): one
             for library in self.libraries
@@ -215,6 +215,15 @@ class Catalog:
     def elements(self) -> dict[str, str]:
         """The type of the elements that iterating an instance yields."""
         return self._merged("elements")
+
+    @cached_property
+    def conventional(self) -> dict[str, str]:
+        """The class of what a framework passes or sets under a name that all code uses."""
+        return {
+            name: self.canonical(given)
+            for library in self.libraries
+            for name, given in library.conventional.items()
+        }
 
     @cached_property
     def generic(self) -> dict[str, str]:

@@ -134,7 +134,7 @@ class Generics:
                 argument = passed(expression, one.position, one.keyword)
                 found: set[Value] = set()
                 for value in self.inference.infer(argument, place):
-                    found |= self._objects(value, place)
+                    found |= self.objects(value, place)
                 return frozenset(found) if len(found) <= _MOST_CLASSES else NOTHING
         return NOTHING
 
@@ -178,6 +178,24 @@ class Generics:
         key = ("inverse", receiver, name)
         return self.inference.solved(key, lambda: self._inverse(name, receiver))
 
+    def objects(self, value: Value, place: Place) -> Values:
+        """Return the objects that a class, its name, or a query means.
+
+        Args:
+            value: The class, the name or the query.
+            place: The place where it is written.
+        """
+        if value.kind == v.LITERAL and isinstance(value.value, str):
+            return frozenset(self._named(value.value, place))
+        if value.kind == v.INSTANCE and (value.of or self.is_generic(value.symbol)):
+            return value.of
+        if value.kind not in (v.CLASS, v.EXTERNAL, v.INSTANCE, v.OBJECT):
+            return NOTHING
+        if value.kind == v.OBJECT:
+            return frozenset([value])
+        found = self.inference.results.called(value, call_of(None, ()), place)
+        return frozenset(one for one in found if one.kind in (v.OBJECT, v.INSTANCE))
+
     # -- the project
 
     def _instance(self, symbol: str, of: Values) -> SymbolValue:
@@ -193,19 +211,6 @@ class Generics:
                 given = catalog.generic[base]
                 return frozenset([v.instance(given)]) if given else NOTHING
         return NOTHING
-
-    def _objects(self, value: Value, place: Place) -> Values:
-        """Return the objects that a class, its name, or a query means."""
-        if value.kind == v.LITERAL and isinstance(value.value, str):
-            return frozenset(self._named(value.value, place))
-        if value.kind == v.INSTANCE and (value.of or self.is_generic(value.symbol)):
-            return value.of
-        if value.kind not in (v.CLASS, v.EXTERNAL, v.INSTANCE, v.OBJECT):
-            return NOTHING
-        if value.kind == v.OBJECT:
-            return frozenset([value])
-        found = self.inference.results.called(value, call_of(None, ()), place)
-        return frozenset(one for one in found if one.kind in (v.OBJECT, v.INSTANCE))
 
     def _named(self, text: str, place: Place) -> Iterator[Value]:
         """Yield an object of the class that a field names: ``"Order"``, ``"shop.Order"``."""
