@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from harness import CATALOG, inferring
+from harness import CATALOG, inferring, symbols
 
 from gblock.catalog.libraries import ELEMENT, ELEMENTS, ONE_OR_MANY, TYPE
 from gblock.project.names import values as v
@@ -165,6 +165,74 @@ OTHERS = [
 @pytest.mark.parametrize("form", OTHERS)
 def test_what_leads_to_no_model_gives_no_object(tmp_path: Path, form: str):
     assert [] == called(tmp_path, DJANGO, form)
+
+
+REQUESTS = """\
+    from django.contrib.auth.mixins import LoginRequiredMixin
+    from django.shortcuts import redirect
+    from django.views import View
+    from django.views.generic import DetailView, FormView
+    from rest_framework import serializers
+    from rest_framework.views import APIView
+
+    """
+PASSWORD = "django.contrib.auth.base_user.AbstractBaseUser.check_password"
+USERS = [
+    "def view(request): request.user.check_password('x')",
+    "def view(request, pk):\n    user = request.user\n    user.check_password('x')",
+    "class V(View):\n    def post(self, request): request.user.check_password('x')",
+    "class V(View):\n    def post(self, *args): self.request.user.check_password('x')",
+    "class V(LoginRequiredMixin, FormView):\n"
+    "    def form_valid(self, form): self.request.user.check_password('x')",
+    "class Mixin:\n    def check(self): self.request.user.check_password('x')",
+    "class V(APIView):\n    def post(self, request, *a, **k): request.user.check_password('x')",
+    "def change(user): user.check_password('x')\ndef view(request): change(request.user)",
+    "class S(serializers.Serializer):\n"
+    "    def validate(self, data): self.context['request'].user.check_password('x')",
+    "class S(serializers.ModelSerializer):\n"
+    "    def validate(self, data): self.context.get('request').user.check_password('x')",
+    "class Middleware:\n    def __call__(self, request): request.user.check_password('x')",
+]
+
+
+@pytest.mark.parametrize("form", USERS)
+def test_the_user_of_a_request_is_known(tmp_path: Path, form: str):
+    inference = inferring(tmp_path, {"shop.py": textwrap.dedent(REQUESTS) + form + "\n"})
+    assert any(PASSWORD in found for _, found in symbols(inference, tmp_path / "shop.py"))
+
+
+VIEWS = [
+    "class V(DetailView):\n    model = Order\n    def get(self, r): self.get_object().mark()",
+    "class V(DetailView):\n    model = Order\n    def get(self, r): self.object.mark()",
+    "class V(UpdateView):\n    queryset = Order.objects.all()\n"
+    "    def get(self, r): self.get_object().mark()",
+    "class V(DetailView):\n    def get_queryset(self): return Order.objects.filter(a=1)\n"
+    "    def get(self, r): self.get_object().mark()",
+    "class F(ModelForm):\n    class Meta:\n        model = Order\n"
+    "class V(CreateView):\n    form_class = F\n"
+    "    def form_valid(self, form): form.save().mark()",
+    "class V(ModelViewSet):\n    queryset = Order.objects.all()\n"
+    "    def close(self, r): self.get_object().mark()",
+    "class V(DestroyAPIView):\n    queryset = Order.objects.all()\n"
+    "    def perform_destroy(self, order): order.mark()",
+    "class S(ModelSerializer):\n    class Meta:\n        model = Order\n"
+    "class V(CreateAPIView):\n    serializer_class = S\n"
+    "    def perform_create(self, serializer): serializer.save().mark()",
+    "class S(ModelSerializer):\n    class Meta:\n        model = Order\n"
+    "    def update(self, order, data): order.mark()",
+]
+IMPORTS = """\
+    from django.forms import ModelForm
+    from django.views.generic import CreateView, DetailView, UpdateView
+    from rest_framework.generics import CreateAPIView, DestroyAPIView
+    from rest_framework.serializers import ModelSerializer
+    from rest_framework.viewsets import ModelViewSet
+"""
+
+
+@pytest.mark.parametrize("form", VIEWS)
+def test_a_view_knows_the_objects_that_it_names(tmp_path: Path, form: str):
+    assert ["mark"] == called(tmp_path, IMPORTS + DJANGO, form)
 
 
 def test_each_word_has_a_receiver_that_is_generic():

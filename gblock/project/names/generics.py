@@ -256,7 +256,11 @@ class Generics:
             if suffix and name.endswith(suffix):
                 for other in self._called_like(name.removesuffix(suffix)):
                     found |= self._leading(other, receiver, name, suffix)
+        keywords = {one.keyword.encode() for one in catalog.inverse.values()}
         for path in islice(modules.mentioning(name, whole=True), _MOST_FILES):
+            data = modules.data(path)
+            if not any(word in data for word in keywords):
+                continue
             for index, scope in enumerate(modules.summary(path).scopes):
                 if scope.kind == "class":
                     other = v.ScopeValue(v.CLASS, path, index)
