@@ -36,7 +36,9 @@ PROPERTIES = {
 
 _RECORDS = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
-_BARE = frozenset({"abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"})
+_BARE = frozenset(
+    "abc.ABC builtins.object typing.Generic typing.Protocol typing_extensions.Protocol".split()
+)
 """Bases outside the project whose objects have special methods only."""
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
