@@ -189,7 +189,7 @@ class Codebase:
         if self.is_project:
             return [self.root]
         # A script in a home directory is no project: only its neighbours can be imported.
-        directories = {os.path.dirname(path) for path in self.reported}
+        directories = sorted({os.path.dirname(path) for path in self.reported})
         return [path for directory in directories for path in files.beside(directory)]
 
 

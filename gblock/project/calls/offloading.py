@@ -67,7 +67,7 @@ class Offloading:
         """Return the handover of a call, if the catalog lists the callee as an offload."""
         if call.node != "call":
             return None
-        for symbol in self.inference.callee_symbols(call.expression.callee, place):
+        for symbol in sorted(self.inference.callee_symbols(call.expression.callee, place)):
             offload = self._offload(symbol)
             if offload is None:
                 continue
