@@ -19,7 +19,7 @@ from gblock import catalog
 from gblock.commandline.depth import Depth
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading import modules as reading
+from gblock.project.reading import word_index
 from gblock.project.reading.modules import Modules
 
 MODULE = "/nowhere/service.py"
@@ -109,7 +109,7 @@ def test_a_search_and_the_index_of_words_find_the_same_files(texts, word):
         for number, text in enumerate(texts):
             modules.give(f"/nowhere/m{number}.py", text.encode())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reading, "_SCANS", scans)
+            patch.setattr(word_index, "_SCANS", scans)
             return modules.mentioning(word)
 
     assert mentioning(scans=100) == mentioning(scans=-1)
