@@ -109,7 +109,7 @@ class Codebase:
         unit = self._unit_around()
         if unit is not None:
             self._unit = unit
-            self.root = self.modules.root = unit.directory
+            self.root = unit.directory
             for path in unit.files():
                 self.modules.add(path)
             self._take_shared(unit)
@@ -140,7 +140,7 @@ class Codebase:
 
     def _take_shared(self, unit: Unit) -> None:
         """Add the code that a unit imports from outside of it."""
-        self.modules.top = unit.top
+        self.modules.belong(unit.directory, unit.top)
         own = [*self.modules.files]
         self._shared = unit.shared(own, self.modules.data)
         for path in self._shared:
@@ -189,7 +189,7 @@ class Codebase:
         if self.is_project:
             return [self.root]
         # A script in a home directory is no project: only its neighbours can be imported.
-        directories = {os.path.dirname(path) for path in self.reported}
+        directories = sorted({os.path.dirname(path) for path in self.reported})
         return [path for directory in directories for path in files.beside(directory)]
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import subprocess
 import sys
+import textwrap
 from itertools import permutations
 from pathlib import Path
 
 import pytest
-from harness import INSTALLED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from gblock import catalog
 from gblock.commandline.depth import Depth
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading import modules as reading
+from gblock.project.reading import word_index
 from gblock.project.reading.modules import Modules
 
 MODULE = "/nowhere/service.py"
@@ -108,28 +109,244 @@ def test_a_search_and_the_index_of_words_find_the_same_files(texts, word):
         for number, text in enumerate(texts):
             modules.give(f"/nowhere/m{number}.py", text.encode())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reading, "_SCANS", scans)
+            patch.setattr(word_index, "_SCANS", scans)
             return modules.mentioning(word)
 
     assert mentioning(scans=100) == mentioning(scans=-1)
 
 
-@pytest.mark.parametrize("project", ["cyclic", "celery_service", "shop"])
-def test_a_check_reports_the_same_whatever_the_hashes_of_strings(project):
-    root = Path(__file__).parent / "fixtures" / "projects" / project
-    command = [sys.executable, "-m", "gblock", "check", "--select", "all", "--all-contexts"]
-    command += ["--output-format", "json", "--python", INSTALLED, "."]
-    found = {
-        (run.returncode, run.stdout, run.stderr)
-        for seed in ("1", "2", "3")
-        for run in [
-            subprocess.run(
-                command,
-                cwd=root,
-                env={**os.environ, "PYTHONHASHSEED": seed},
-                capture_output=True,
-                check=False,
+FORMS = {
+    "more texts than are composed": """
+        import importlib
+
+        def pick(kind):
+            return importlib.import_module(f"parts.{kind}")
+
+        def app(environ, start_response):
+            for kind in ("a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"):
+                pick(kind).run()
+    """,
+    "callers of several threads": """
+        import os
+        import gevent
+
+        def work():
+            os.wait()
+
+        def app(environ, start_response):
+            for hand in (gevent.get_hub().threadpool.spawn, gevent.spawn):
+                hand(work)
+    """,
+    "partials of several arguments": """
+        from functools import partial
+        import confluent_kafka
+
+        consumer = confluent_kafka.Consumer({})
+
+        def app(environ, start_response):
+            poll = partial(consumer.poll, 0) if environ else partial(consumer.poll, 5)
+            poll()
+    """,
+    "several arrangements": """
+        import itertools
+
+        def app(environ, start_response):
+            arrange = itertools.permutations if environ else itertools.combinations
+            for one in arrange("abcdefghijkl", 6):
+                pass
+    """,
+    "several texts": """
+        import psycopg2
+
+        settings = {"one": "postgresql+psycopg2://a/b", "two": "mysql+mysqldb://a/b"}
+
+        def app(environ, start_response):
+            import sqlalchemy
+            for name in ("one", "two", "three"):
+                sqlalchemy.create_engine(settings[name]).connect().execute("select 1")
+    """,
+    "several tests of a class": """
+        import sqlite3
+        import psycopg2
+
+        def is_one(given):
+            return isinstance(given, sqlite3.Connection)
+
+        def is_other(given):
+            return isinstance(given, psycopg2.extensions.connection)
+
+        def app(environ, start_response):
+            for given in (sqlite3.connect("x"), psycopg2.connect("x")):
+                for test in (is_one, is_other):
+                    if test(given):
+                        given.execute("select 1")
+                        given.commit()
+    """,
+    "several constructors": """
+        import os
+
+        class First:
+            def __init__(self, given):
+                os.wait()
+
+        class Second(First):
+            pass
+
+        class Third(First):
+            pass
+
+        def one():
+            Second(1)
+
+        def two():
+            Third(1)
+
+        def app(environ, start_response):
+            one()
+            two()
+    """,
+}
+WORKERS = """
+import sys
+from geventwebsocket.gunicorn.workers import GeventWebSocketWorker
+from gunicorn.workers.sync import SyncWorker
+
+class Slow(SyncWorker):
+    pass
+
+class Quick(GeventWebSocketWorker):
+    def patch(self):
+        if sys.argv:
+            super().patch()
+
+worker_class = Slow if sys.argv else Quick
+"""
+CHECKING = """
+import sys
+from pathlib import Path
+
+sys.path.insert(0, sys.argv[1])
+from harness import INSTALLED, check
+from gblock import config
+
+for directory in sys.argv[2:]:
+    settings = config.changed(config.find(directory), python=INSTALLED)
+    report = check([directory], settings, assume_gevent=False)
+    print(Path(directory).name, *map(repr, report.diagnostics), report.problems, sep="\\n")
+    print()
+"""
+HASHES = ("1", "2", "3", "4", "5", "6")
+
+
+def assert_same(directories, hashes):
+    """Fail unless a check of each directory reports the same for each way to hash strings."""
+    tests = str(Path(__file__).parent)
+    seen = {}
+    for seed in hashes:
+        run = subprocess.run(
+            [sys.executable, "-c", CHECKING, tests, *map(str, directories)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        for part in run.stdout.split("\n\n"):
+            seen.setdefault(part.partition("\n")[0], set()).add(part)
+    assert {directory.name for directory in directories} == {name for name in seen if name}
+    assert [] == sorted(name for name, reports in seen.items() if len(reports) > 1)
+
+
+def test_a_check_reports_the_same_whatever_the_hashes_of_strings():
+    projects = Path(__file__).parent / "fixtures" / "projects"
+    directories = sorted(path for path in projects.iterdir() if path.is_dir())
+    assert_same(directories, HASHES[:2])
+
+
+def test_what_one_of_several_values_decides_is_the_same_whatever_the_hashes(tmp_path):
+    directories = []
+    for name, text in {
+        **FORMS,
+        "several workers": "def app(environ, start_response): pass",
+    }.items():
+        directory = tmp_path / name.replace(" ", "_")
+        (directory / "parts").mkdir(parents=True)
+        (directory / "app.py").write_text(
+            "from gevent import monkey\nmonkey.patch_all()\n" + textwrap.dedent(text)
+        )
+        (directory / "settings.py").write_text(WORKERS)
+        server = "gunicorn -k gevent" if name in FORMS else "gunicorn -c settings.py"
+        (directory / "gblock.toml").write_text(f'processes = ["{server} app:app"]\n')
+        for number in range(9):
+            part = directory / "parts" / f"a{number}.py"
+            part.write_text("import os\n\ndef run():\n    os.wait()\n")
+        directories.append(directory)
+    assert_same(directories, HASHES)
+
+
+SETS = ("Values", "set", "frozenset", "AbstractSet")
+ANY_ORDER = frozenset("any all set frozenset sorted sum len union update bool isdisjoint".split())
+
+
+def returning_sets(trees):
+    """The names of functions that return a set wherever they are defined."""
+    annotations = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                annotation = ast.unparse(node.returns).partition("[")[0].rpartition(".")[2]
+                annotations.setdefault(node.name, set()).add(annotation in SETS)
+    return {name for name, are_sets in annotations.items() if are_sets == {True}}
+
+
+def called(node):
+    """The last name of what a call calls, of ``map(f, x)`` that of the call `x`."""
+    if not isinstance(node, ast.Call):
+        return ""
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return called(node.args[-1]) if name in ("map", "filter", "iter") and node.args else name
+
+
+def decides(statement):
+    """Whether a statement in a loop ends it with, or hands out, what belongs to one turn."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if isinstance(node, ast.Return) and not isinstance(node.value, ast.Constant):
+            return node.value is not None and bool(
+                {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
             )
-        ]
-    }
-    assert len(found) == 1
+    return False
+
+
+def test_no_first_one_of_a_set_decides():
+    """A loop over a set returns the first, or yields, only in an order that does not vary."""
+    root = Path(__file__).parent.parent / "gblock"
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(root.rglob("*.py"))}
+    names = returning_sets(trees.values())
+    assert {"infer", "callee_symbols"} <= names
+    found = []
+    for path, tree in trees.items():
+        for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
+            sets = {
+                node.targets[0].id
+                for node in ast.walk(function)
+                if isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
+                and called(node.value) in names
+            }
+            for node in ast.walk(function):
+                loops = node.generators if isinstance(node, ast.GeneratorExp) else [node]
+                over = [one.iter for one in loops if isinstance(one, ast.For | ast.comprehension)]
+                if not any(called(x) in names or getattr(x, "id", "") in sets for x in over):
+                    continue
+                if isinstance(node, ast.For) and any(map(decides, node.body)):
+                    found.append(f"{path.name}:{function.name}")
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and called(node) in ("next", "islice"):
+                    first = node.args[0]
+                    over = [one.iter for one in getattr(first, "generators", ())] or [first]
+                    if any(called(x) in names or getattr(x, "id", "") in sets for x in over):
+                        found.append(f"{path.name}:{function.name}")
+    # The one exception says which method iterates over a query, of whichever class that is.
+    assert sorted(found) == ["queries.py:_lazy"]

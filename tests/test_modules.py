@@ -9,6 +9,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gblock.project.reading.modules import Modules
 
@@ -144,9 +146,9 @@ def test_the_files_that_mention_a_word_are_the_same_by_their_words_and_by_their_
     def found(modules):
         return {(w, t): modules.mentioning(w, tests=t) for w in asked for t in (False, True)}
 
-    monkeypatch.setattr("gblock.project.reading.modules._SCANS", 1000)
+    monkeypatch.setattr("gblock.project.reading.word_index._SCANS", 1000)
     expected = found(by_text)
-    monkeypatch.setattr("gblock.project.reading.modules._SCANS", -1)
+    monkeypatch.setattr("gblock.project.reading.word_index._SCANS", -1)
     assert found(by_words) == expected
     names = [Path(path).name for path in expected["word", True]]
     assert names == ["a.py", "b.py", "test_c.py", "d.py", "e.py"]
@@ -264,3 +266,83 @@ def test_code_adds_directories_to_the_search_path(tmp_path, added, is_found):
     importer = str(tmp_path / "shop" / "urls.py")
 
     assert (str(wanted) if is_found else None) == found.resolve("orders.urls", 0, importer)
+
+
+PATHS = [
+    "/up/top/shop/__init__.py",
+    "/up/top/shop/orders/__init__.py",
+    "/up/top/shop/orders/views.py",
+    "/up/top/shop/settings.py",
+    "/up/top/tests/test_orders.py",
+    "/up/top/apps/names/deep.py",
+    "/up/top/mainly.py",
+    "/up/libs/common.py",
+]
+TEXTS = [
+    b"",
+    b"import gevent\n" * 3,
+    b"import orders.views\nimport shop\n",
+    b'import sys\nsys.path.insert(0, "apps")\n',
+    b"from .orders import views\nimport pytest\n\ndef test_it(): assert views\n",
+    b"word other_word sys.path\n" * 9,
+]
+ASKED = ("word", "other", "gevent", "sys.path", "shop", "orders", "")
+IMPORTED = ("orders.views", "shop.orders", "names", "names.deep", "shop", "common", "views")
+STEPS = st.one_of(
+    st.tuples(st.just("change"), st.sampled_from(PATHS), st.sampled_from(TEXTS)),
+    st.tuples(st.just("give"), st.sampled_from(PATHS), st.sampled_from(TEXTS)),
+    st.tuples(st.just("add"), st.sampled_from(PATHS), st.just(b"")),
+    st.tuples(st.just("serve"), st.sampled_from(PATHS), st.just(b"")),
+    st.tuples(st.just("belong"), st.sampled_from(("/up", "/up/top")), st.just(b"")),
+    st.tuples(st.just("ask"), st.sampled_from(("words", "imports", "rest")), st.just(b"")),
+)
+
+
+def answers(modules, kind=""):
+    """Everything that is asked of modules, or one kind of it."""
+    found = {}
+    if kind in ("", "words"):
+        for word in ASKED:
+            for tests in (False, True):
+                for whole in (False, True):
+                    known = modules.mentioning(word, tests=tests, whole=whole)
+                    found[word, tests, whole] = list(known)
+    if kind in ("", "imports"):
+        for path in PATHS:
+            for name in IMPORTED:
+                found[path, name] = modules.resolve(name, 0, path)
+            found[path] = modules.inside(os.path.dirname(path), "orders"), modules.is_module(path)
+    if kind in ("", "rest"):
+        found["rest"] = list(modules.serving), modules.size, modules.is_frugal
+        known = [path for path in modules.files if modules.is_module(path)]
+        found["scopes"] = [len(modules.summary(path).scopes) for path in known]
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    first=st.lists(st.sampled_from(PATHS), unique=True, min_size=1),
+    steps=st.lists(STEPS, max_size=12),
+    scans=st.sampled_from((-1, 25)),
+)
+def test_what_is_asked_before_a_change_does_not_alter_the_answers_after_it(first, steps, scans):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gblock.project.reading.word_index._SCANS", scans)
+        patch.setattr("gblock.project.reading.modules._HUGE", 150)
+        patch.setattr("gblock.project.reading.modules._read", lambda path: TEXTS[2])
+        patch.setattr("os.path.getsize", lambda path: len(TEXTS[2]))
+        asked, silent = (Modules("/up/top", list(first)) for _ in range(2))
+        for step, path, data in steps:
+            if step == "ask":
+                answers(asked, path)
+                continue
+            for modules in (asked, silent):
+                if step == "belong":
+                    modules.belong("/up/top", path)
+                elif step == "serve":
+                    modules.service |= {path}
+                elif step == "add":
+                    modules.add(path)
+                elif step == "give" or modules.is_module(path):
+                    getattr(modules, step)(path, data)
+        assert answers(asked) == answers(silent)

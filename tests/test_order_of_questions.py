@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from harness import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gblock.project.calls.offloading import Offloading
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.modules import Modules
@@ -82,3 +84,55 @@ def answers(text, order):
 @given(programs(), st.integers(1, 1000))
 def test_answers_do_not_depend_on_the_order_of_questions(text, order):
     assert answers(text, 0) == answers(text, order)
+
+
+_THREADED = 8
+"""The number of functions of a program that hands some of them to native threads."""
+
+
+@st.composite
+def threaded(draw):
+    """A module of functions that call one another, of which native threads run some."""
+    lines = ["import gevent, os", "pool = gevent.get_hub().threadpool"]
+    lines += ["def through(function): pool.apply(function)"]
+    for number in range(_THREADED):
+        lines += [f"def f{number}():", "    os.wait()"]
+        for called in draw(st.lists(st.integers(0, _THREADED - 1), max_size=2)):
+            form = draw(st.sampled_from(("f{}()", "f{}()", "pool.spawn(f{})", "through(f{})")))
+            lines.append("    " + form.format(called))
+    for started in draw(st.lists(st.integers(0, _THREADED - 1), max_size=3)):
+        lines.append(
+            f"{draw(st.sampled_from(('pool.apply', 'gevent.spawn', 'through')))}(f{started})"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def natively(text, order):
+    """Whether each function only runs in native threads, asked in an order."""
+    modules = Modules("/nowhere", [])
+    modules.give("/nowhere/m.py", text.encode())
+    offloading = Offloading(Inference(modules, CATALOG))
+    scopes = modules.summary("/nowhere/m.py").scopes
+    questions = [index for index, one in enumerate(scopes) if one.kind == "function"]
+    questions.sort(key=order)
+    return {scopes[one].name: offloading.runs_natively("/nowhere/m.py", one) for one in questions}
+
+
+@settings(max_examples=60, deadline=None)
+@given(threaded(), st.integers(1, 1000))
+def test_what_runs_natively_does_not_depend_on_the_order_of_questions(text, order):
+    shuffled = random.Random(order).sample(range(100), 100)
+    expected = natively(text, lambda index: index)
+    assert expected == natively(text, lambda index: -index)
+    assert expected == natively(text, lambda index: shuffled[index])
+
+
+@pytest.mark.parametrize("length", [26, 90])
+def test_a_long_chain_runs_natively_from_both_ends(length):
+    text = "import gevent, os\n" + "".join(
+        f"def f{number}():\n    os.wait()\n    f{number + 1}()\n" for number in range(length)
+    )
+    text += f"def f{length}(): os.wait()\ngevent.get_hub().threadpool.apply(f0)\n"
+    expected = natively(text, lambda index: index)
+    assert all(expected.values())
+    assert expected == natively(text, lambda index: -index)

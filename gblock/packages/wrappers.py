@@ -230,14 +230,14 @@ class _Graph:
         if call.node in ("with", "for"):
             names = ("__enter__", "__exit__") if call.node == "with" else ("__iter__",)
             values = self._inference.infer(call.expression, place)
-            owners = [value for value in values if value.kind == v.OBJECT]
+            owners = sorted(value for value in values if value.kind == v.OBJECT)
             return [f for one in owners for name in names for f in self._method(one, name)]
         if call.node != "call":
             return []
         callee = call.expression.callee
         found: list[_Function] = []
-        for value in self._inference.infer(callee, place):
-            inner = unwrapped(value)
+        inner_ones = map(unwrapped, self._inference.infer(callee, place))
+        for inner in sorted((x for x in inner_ones if x.kind in _CALLABLE), key=_order):
             if inner.kind == v.FUNCTION:
                 found.append((inner.path, inner.scope))
             elif inner.kind == v.CLASS:
@@ -352,7 +352,8 @@ class _Graph:
                 if not any(one.kind == kinds.IMPORTED for one in bound):
                     continue
                 own = f"{self._symbol((path, 0))}.{name}"
-                for value in self._inference.module_name(path, name):
+                values = self._inference.module_name(path, name)
+                for value in sorted((x for x in values if x.kind in _CALLABLE), key=_order):
                     if value.kind == v.FUNCTION and (value.path, value.scope) in ways:
                         yield self._wrapper(own, (value.path, value.scope), ways)
                     elif value.kind == v.CLASS:
@@ -394,6 +395,16 @@ class _Graph:
     ) -> Wrapper:
         way = ways[function]
         return Wrapper(symbol, (self._symbol(function), *way.symbols), way.reading)
+
+
+_CALLABLE = (v.FUNCTION, v.CLASS, v.EXTERNAL)
+
+
+def _order(value: v.Value) -> tuple[str, str, int]:
+    """Return the place of a function, a class or a symbol among several of them."""
+    if value.kind == v.FUNCTION or value.kind == v.CLASS:
+        return value.kind, value.path, value.scope
+    return value.kind, value.symbol if value.kind == v.EXTERNAL else "", 0
 
 
 def _is_super(expression: Expr) -> bool:

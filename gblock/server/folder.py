@@ -273,7 +273,7 @@ class Folder:
             path = document.path
             if path in whole.given and whole.by_file[path].data != document.data:
                 self._waiting.setdefault(path)
-        for path in {*self._shown, *self._sent}:
+        for path in sorted({*self._shown, *self._sent}):
             self._publish(path)
         self._check_files()
 

@@ -49,10 +49,11 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
     if not inference.certainty.is_complete(argument, place):
         return UNKNOWN
     found = [_meant(timeout, value) for value in inference.infer(argument, place)]
-    return max(found, key=_length, default=UNKNOWN)
+    return max(found, key=length, default=UNKNOWN)
 
 
-def _length(one: Wait) -> tuple[bool, bool, float]:
+def length(one: Wait) -> tuple[bool, bool, float]:
+    """Return what waits are compared by: a longer one is larger, an unknown one than a known."""
     return (one.forever, not one.immediate and one.seconds is None, one.seconds or 0.0)
 
 

@@ -155,7 +155,7 @@ class Callers:
         target: set[_Target] = {own}
         target |= set(self.inference.calling.subclasses(summary.filename, scope.parent))
         found: list[Caller] = []
-        for _, path, inner in sorted(target, key=lambda one: one != own):
+        for _, path, inner in sorted(target, key=lambda one: (one != own, one)):
             made = self.modules.summary(path)
             if made is not None:
                 found += self._calls(made, inner, target, made.scopes[inner].name, index)

@@ -168,13 +168,9 @@ class Entries:
         is a class whose ``__call__`` applies the framework's decorator to its inner function.
         """
         found: dict[Entry, None] = {}
-        for value in self.inference.infer(callee, place):
-            inner = unwrapped(value)
-            if inner.kind not in (v.FUNCTION, v.CLASS):
-                continue
-            key = (inner.path, inner.scope)
+        values = map(unwrapped, self.inference.infer(callee, place))
+        for key in sorted({(x.path, x.scope) for x in values if x.kind in (v.FUNCTION, v.CLASS)}):
             if key not in self._applied:
-                self._applied[key] = []  # A decorator that applies itself.
                 self._applied[key] = self._applied_in(*key)
             found.update(dict.fromkeys(self._applied[key]))
         return list(found)
@@ -200,7 +196,7 @@ class Entries:
         return [
             entry
             for callee, place in applied
-            for applying in self.inference.callee_symbols(callee, place)
+            for applying in sorted(self.inference.callee_symbols(callee, place))
             for symbol, entry in self._by_decorator.of(applying.rpartition(".")[2])
             if fits(applying, symbol)
         ]
@@ -327,9 +323,8 @@ class Entries:
                     if symbols or "*" not in argument.symbol:
                         continue
                 given = passed(call.expression, argument.position, argument.keyword)
-                for value in self.inference.infer(given, place):
-                    if value.kind in (v.OBJECT, v.CLASS):
-                        yield value
+                values = self.inference.infer(given, place)
+                yield from sorted(x for x in values if x.kind == v.OBJECT or x.kind == v.CLASS)
 
     # -- files of other formats
 

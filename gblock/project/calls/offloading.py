@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,8 +34,6 @@ _ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
 """A project that tests for its main thread contains one of these words."""
 _PATCHES = ("patch_all", "patch_thread")
 """The functions that turn threads into greenlets."""
-_DEPTH = 8
-"""At most this many callers in a row are followed."""
 
 
 class Handover(NamedTuple):
@@ -60,14 +59,12 @@ class Offloading:
     def __init__(self, inference: Inference, *, patched: bool = True) -> None:
         self.inference = inference
         self._patched = patched
-        self._native: dict[tuple[str, int], bool] = {}
-        self._depth = 0
 
     def handover(self, call: Call, place: Place) -> Handover | None:
         """Return the handover of a call, if the catalog lists the callee as an offload."""
         if call.node != "call":
             return None
-        for symbol in self.inference.callee_symbols(call.expression.callee, place):
+        for symbol in sorted(self.inference.callee_symbols(call.expression.callee, place)):
             offload = self._offload(symbol)
             if offload is None:
                 continue
@@ -160,17 +157,19 @@ class Offloading:
         return any(self.inference.modules.mentioning(module) for module in modules)
 
     def _only_native(self, summary: ModuleSummary, index: int) -> bool:
-        key = (summary.filename, index)
-        if key not in self._native:
-            if self._depth > _DEPTH:
-                return False
-            self._native[key] = False  # a function that hands itself over is no evidence
-            self._depth += 1
-            try:
-                self._native[key] = self._decide(summary, index)
-            finally:
-                self._depth -= 1
-        return self._native[key]
+        return self._is_so(
+            ("runs natively", summary.filename, index), lambda: self._decide(summary, index)
+        )
+
+    def _is_so(self, question: tuple[Hashable, ...], decide: Callable[[], bool]) -> bool:
+        """Return the answer to a question that may lead back to itself.
+
+        The least fixed point: functions that only hand over one another are no evidence.
+        """
+        found: tuple[bool, ...] = self.inference.solved(
+            (*question, self._patched), lambda: (True,) if decide() else ()
+        )
+        return bool(found)
 
     def _decide(self, summary: ModuleSummary, index: int) -> bool:
         if summary.scopes[index].kind == "function" and self._decorated(summary, index):
@@ -313,6 +312,11 @@ class Offloading:
             index: The function's scope.
             name: A parameter, or an attribute of the function's object.
         """
+        return self._is_so(
+            ("hands over", path, index, name), lambda: self._gives_away(path, index, name)
+        )
+
+    def _gives_away(self, path: str, index: int, name: str) -> bool:
         summary = self.inference.modules.summary(path)
         native = False
         for call in summary.calls:
@@ -341,22 +345,18 @@ class Offloading:
         )
         if key is None:
             key = next((word for word, one in keywords if word and last_name(one) == name), None)
-        if key is None or self._depth > _DEPTH:
+        if key is None:
             return False
         for symbol in self.inference.callee_symbols(callee, place):
             offload = self._offload(symbol)
             if offload is not None and offload.argument == key and offload.thread == "native":
                 return True
-        self._depth += 1
-        try:
-            return any(
-                value.kind == v.FUNCTION
-                and (parameter := self.parameter(value, key)) is not None
-                and self._hands_over(value.path, value.scope, parameter)
-                for value in self.inference.infer(callee, place)
-            )
-        finally:
-            self._depth -= 1
+        return any(
+            value.kind == v.FUNCTION
+            and (parameter := self.parameter(value, key)) is not None
+            and self._hands_over(value.path, value.scope, parameter)
+            for value in self.inference.infer(callee, place)
+        )
 
     def _is_off_main(self, call: Call, path: str) -> bool:
         """Return whether a path condition excludes the main thread."""

@@ -252,7 +252,7 @@ def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
     place = Place(summary.filename, scopes[index].parent, scopes[index].path)
     for decorator in scopes[index].decorators:
         callee = decorator.callee if decorator and decorator.tag == CALL else decorator
-        for symbol in inference.callee_symbols(callee, place):
+        for symbol in sorted(inference.callee_symbols(callee, place)):
             found = inference.catalog.handler_of(symbol)
             if found:
                 return found

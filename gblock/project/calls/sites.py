@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
-from gblock.project.calls.arguments import READY, Wait, wait
+from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
@@ -16,7 +16,7 @@ from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.unknowns import cause
-from gblock.project.names.values import FUNCTION, PARTIAL, informative
+from gblock.project.names.values import FUNCTION, NONE, PARTIAL, informative
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
@@ -268,13 +268,14 @@ class Sites:
 
     def _found(self, call: Call, place: Place, expression: CallExpr) -> tuple[Found, ...]:
         symbols = self.inference.symbols(call, place)
-        bound = self._bound(call, place) if symbols and call.node == "call" else None
-        found = self._blockers(symbols, bound[0] if bound else expression, place)
-        if bound is not None:
-            elsewhere = self._blockers(symbols, *bound)
+        bound = self._bound(call, place) if symbols and call.node == "call" else []
+        found = self._blockers(symbols, expression, place)
+        if bound:
+            called = [self._through(symbols, *one, place) for one in bound]
+            plain = [] if self._is_bound(call, place) else [found]
             found = [
-                other if other.wait.immediate else one
-                for one, other in zip(found, elsewhere, strict=True)
+                max(same, key=lambda one: length(one.wait))
+                for same in zip(*called, *plain, strict=True)
             ]
         return tuple(
             one._replace(wait=READY)
@@ -283,14 +284,36 @@ class Sites:
             for one in found
         )
 
-    def _bound(self, call: Call, place: Place) -> tuple[CallExpr, Place] | None:
-        """Return a call of a partial with the arguments it was made with, and where it was."""
-        given = call.expression
-        for value in self.inference.infer(given.callee, place):
-            if value.kind == PARTIAL and value.bound is not None:
-                made, where = value.bound
-                return with_bound(given, made), where
-        return None
+    def _through(
+        self, symbols: list[str], expression: CallExpr, where: Place, place: Place
+    ) -> list[Found]:
+        """Return the blockers of a partial that is called, with how long they wait.
+
+        Args:
+            symbols: What the partial calls.
+            expression: The call, with the arguments that the partial was made with.
+            where: The place where it was made.
+            place: The place where it is called.
+        """
+        here, there = (self._blockers(symbols, expression, one) for one in (place, where))
+        return [
+            other if other.wait.immediate else one for one, other in zip(here, there, strict=True)
+        ]
+
+    def _bound(self, call: Call, place: Place) -> list[tuple[CallExpr, Place]]:
+        """Return a call of partials with the arguments that each was made with, and where."""
+        return [
+            (with_bound(call.expression, value.bound[0]), value.bound[1])
+            for value in self.inference.infer(call.expression.callee, place)
+            if value.kind == PARTIAL and value.bound is not None
+        ]
+
+    def _is_bound(self, call: Call, place: Place) -> bool:
+        """Return whether all that a callee may be, but None, is a partial of known arguments."""
+        return all(
+            (value.kind == PARTIAL and value.bound is not None) or value == NONE
+            for value in self.inference.infer(call.expression.callee, place)
+        )
 
     def _names_handler(self, call: Call) -> bool:
         """Return whether an argument has the name of a handler of the catalog."""
@@ -350,9 +373,9 @@ class Sites:
     ) -> list[Found]:
         symbols = sorted(self.inference.callee_symbols(callee, place))
         found = self._blockers(symbols, expression, place)
-        for value in self.inference.infer(callee, place) if inside else ():
-            if value.kind == FUNCTION:
-                found += self._inside(value.path, value.scope)
+        values = self.inference.infer(callee, place) if inside else ()
+        for path, scope in sorted({(x.path, x.scope) for x in values if x.kind == FUNCTION}):
+            found += self._inside(path, scope)
         return found
 
     def _inside(self, path: str, scope: int) -> list[Found]:

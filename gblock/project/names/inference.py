@@ -67,8 +67,8 @@ _RPC = "grpc.UnaryUnaryMultiCallable"
 _SUPER = NameExpr(tags.NAME, "super")
 _INIT = ".__init__"
 _BUILTINS = frozenset(dir(builtins))
-_MOST_TEXTS = 6
-"""At most this many texts are composed."""
+_MOST_TEXTS = 12
+"""Of more texts than this that an expression may be, none is known: a wide set is a guess."""
 _TAKERS = {
     "get",
     "pop",
@@ -606,12 +606,14 @@ class Inference:
 
     def _text(self, expression: TextExpr, place: Place) -> Values:
         """Return the texts that an f-string or a sum makes of parts that are known."""
-        found = [""]
+        found = {""}
         for part in expression.parts if not expression.is_template else ():
             known = (x.value for x in self.infer(part, place) if x.kind == v.LITERAL)
-            values = [x for x in known if isinstance(x, (str, int))]
-            found = [f"{start}{value}" for start in found for value in values][:_MOST_TEXTS]
-            found = [text for text in found if len(text) <= strings.LONGEST]
+            values = {str(x) for x in known if isinstance(x, (str, int))}
+            texts = (f"{start}{value}" for start in found for value in values)
+            found = {text for text in texts if len(text) <= strings.LONGEST}
+            if len(found) > _MOST_TEXTS:
+                return NOTHING
         return frozenset(v.literal(one) for one in found if one)
 
     def _parent(self, place: Place) -> Values:

@@ -76,10 +76,9 @@ class Narrowing:
         called = last_name(test.callee)
         if called == "isinstance" and len(test.positional) == 2:
             return self._classes(self.inference.infer(test.positional[1], place))
-        for function in self.inference.infer(test.callee, place):
-            if function.kind == v.FUNCTION:
-                return self._tested_by(function)
-        return None
+        functions = (x for x in self.inference.infer(test.callee, place) if x.kind == v.FUNCTION)
+        tested = {self._tested_by(function) for function in functions}
+        return tested.pop() if len(tested) == 1 else None
 
     def _tested_by(self, function: FunctionValue) -> Values | None:
         """Return the test in a function such as ``return isinstance(x, Client)``."""

@@ -224,12 +224,8 @@ class Parameters:
         around = Place(summary.filename, scope.parent, scope.path)
         found: list[tuple[Call, Place, Scope]] = []
         for decorator in scope.decorators:
-            for value in self.inference.infer(decorator, around):
-                other = (
-                    self.inference.modules.summary(value.path) if value.kind == v.FUNCTION else None
-                )
-                if other is None or value.kind != v.FUNCTION:
-                    continue
+            for value in self._functions(decorator, around):
+                other = self.inference.modules.summary(value.path)
                 parameters = other.scopes[value.scope].parameters[value.receiver is not None :]
                 wrapped = parameters[0][0] if parameters else ""
                 for call in self.inference.calling.calls_by_name(value.path).get(wrapped, ()):
@@ -238,6 +234,14 @@ class Parameters:
                     if callee.tag == tags.NAME and wrapper.parent == value.scope:
                         found.append((call, Place(value.path, call.scope, call.path), wrapper))
         return found
+
+    def _functions(self, expression: Expr, place: Place) -> list[v.FunctionValue]:
+        """Return the functions of the project that an expression may be, in the project's order."""
+        values = self.inference.infer(expression, place)
+        return sorted(
+            (value for value in values if value.kind == v.FUNCTION),
+            key=lambda one: (one.path, one.scope, one.receiver or ()),
+        )
 
     def _decorating(self, names: set[str], own: str) -> list[str]:
         """Return the files that may apply a decorator of one of some names."""
@@ -260,7 +264,7 @@ class Parameters:
         for decorator in scope.decorators:
             if decorator is None or decorator.tag != tags.CALL:
                 continue
-            for symbol in self.inference.callee_symbols(decorator.callee, place):
+            for symbol in sorted(self.inference.callee_symbols(decorator.callee, place)):
                 given = passed(decorator, None, catalog.binds.get(symbol))
                 if given is not None and given.tag == tags.CONSTANT and given.value is True:
                     keyword = catalog.decorated_by.get(symbol)
@@ -398,21 +402,23 @@ class Parameters:
                         known[key] = known.get(key, NOTHING) | values
         if not any(known.values()):
             return NOTHING
-        return frozenset([v.MappingValue(v.MAPPING, tuple(known.items()), NOTHING)])
+        pairs = sorted(known.items(), key=lambda pair: repr(pair[0]))
+        return frozenset([v.MappingValue(v.MAPPING, tuple(pairs), NOTHING)])
 
     def _shift(self, summary: ModuleSummary, index: int, call: Call, place: Place) -> int:
         """Return the number of a call's implicit parameters: 1 for a bound method."""
         scope = summary.scopes[index]
         if summary.scopes[scope.parent].kind != "class":
             return 0
+        shifts = [1]
         for value in self.inference.infer(call.expression.callee, place):
             if value.kind == v.FUNCTION and v.comes_from(value, summary.filename, index):
                 if value.receiver is None:
                     return 0
                 on_class = value.receiver.kind == v.CLASS
                 of_class = "builtins.classmethod" in self.inference.decorators(summary, index)
-                return 0 if on_class and not of_class else 1
-        return 1
+                shifts.append(0 if on_class and not of_class else 1)
+        return min(shifts)
 
     def _handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:
         """Return the arguments beside the function itself: ``x`` in ``spawn(f, x)``."""
@@ -448,9 +454,7 @@ class Parameters:
 
         ``def transaction(work): return work(connect().cursor())``
         """
-        for taker in self.inference.infer(call.expression.callee, place):
-            if taker.kind != v.FUNCTION:
-                continue
+        for taker in self._functions(call.expression.callee, place):
             summary = self.inference.modules.summary(taker.path)
             parameters = summary.scopes[taker.scope].parameters[taker.receiver is not None :]
             if position >= len(parameters) or parameters[position][3] != "positional":

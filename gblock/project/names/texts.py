@@ -284,9 +284,10 @@ class Texts:
     def _element(self, expression: SubscriptExpr, part: Part) -> Iterator[Part]:
         key = expression.key
         if key is None or key.tag == tags.CONSTANT:
-            keys = {key}
+            keys = [key]
         else:  # a key that nothing gives in the project may be any of them
-            keys = {constant(text.written) for text in self.of(part._replace(expression=key))}
+            texts = self.of(part._replace(expression=key))
+            keys = list(dict.fromkeys(constant(text.written) for text in texts))
         found = False
         for one in self.parts(part._replace(expression=expression.base)):
             for name, value in _items(one.expression) or ():

@@ -239,12 +239,23 @@ class Servers:
         """Return the dotted name of a setting's class, and the project's class."""
         with self.inference.budget.limited(ALLOWANCE):
             values = self.inference.module_name(path, name)
-        for value in values:
-            if value.kind == v.EXTERNAL:
-                return value.symbol, None
-            if value.kind == v.CLASS:
-                return self.modules.summary(value.path).scopes[value.scope].name, value
-        return f"${name}", None
+        known = sorted(value.symbol for value in values if value.kind == v.EXTERNAL)
+        known.sort(key=lambda symbol: "gevent" not in symbol)
+        own = self._class_among(values)
+        if own is not None and not (known and "gevent" in known[0]):
+            return self.modules.summary(own.path).scopes[own.scope].name, own
+        return known[0] if known else f"${name}", None
+
+    def _class_among(self, values: v.Values) -> v.ScopeValue | None:
+        """Return the class of the project among some values; of several, one based on gevent."""
+        classes = sorted(value for value in values if value.kind == v.CLASS)
+        return min(classes, key=lambda one: not self._gevent_bases(one), default=None)
+
+    def _gevent_bases(self, worker: v.ScopeValue) -> list[str]:
+        """Return the bases of a class that are gevent's, or a server's for gevent."""
+        bases = self.inference.classes.ancestry(worker.path, worker.scope)
+        known = [base.symbol for base in bases if base.kind == v.EXTERNAL]
+        return [symbol for symbol in known if "gevent" in symbol]
 
     def _worker_class(self, kind: str, importer: str) -> v.ScopeValue | None:
         """Return the class of the project that a worker class names."""
@@ -254,19 +265,19 @@ class Servers:
             return None
         with self.inference.budget.limited(ALLOWANCE):
             values = self.inference.module_name(path, name)
-        return next((value for value in values if value.kind == v.CLASS), None)
+        return self._class_among(values)
 
     def _patches_itself(self, worker: v.ScopeValue | None) -> bool:
         """Return whether a worker class overrides ``patch()`` without a call to gunicorn's."""
         methods = self.inference.classes.attribute(worker, "patch") if worker is not None else ()
-        for path, scope in ((x.path, x.scope) for x in methods if x.kind == v.FUNCTION):
-            summary = self.modules.summary(path)
-            calls = summary.calls
-            return not any(
-                c.scope == scope and c.node == "call" and last_name(c.expression.callee) == "patch"
-                for c in calls
-            )
-        return False
+        own = [(x.path, x.scope) for x in methods if x.kind == v.FUNCTION]
+        return bool(own) and not any(
+            call.scope == scope
+            and call.node == "call"
+            and last_name(call.expression.callee) == "patch"
+            for path, scope in own
+            for call in self.modules.summary(path).calls
+        )
 
     def worker(self, kind: str | None, importer: str) -> tuple[str, str]:
         """Return whether a worker class is based on gevent, and why."""
@@ -278,10 +289,8 @@ class Servers:
             return NO, DEFAULT_WORKER
         why = f"worker class {kind}"
         if found is not None:
-            bases = self.inference.classes.ancestry(found.path, found.scope)
-            known = [base.symbol for base in bases if base.kind == v.EXTERNAL]
-            gevents = next((base for base in known if "gevent" in base), None)
-            return (YES, f"{why}, a {gevents}") if gevents is not None else (NO, why)
+            bases = self._gevent_bases(found)
+            return (YES, f"{why}, a {bases[0]}") if bases else (NO, why)
         if "gevent" in kind.lower() or kind.startswith("flask_sockets.worker"):
             return YES, why
         return (NO if _KNOWN_WORKERS.match(kind) else UNKNOWN), why

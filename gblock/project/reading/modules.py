@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 from functools import cached_property
 
 from gblock import opened
-from gblock.decoding import decode, encoded
+from gblock.decoding import decode
 from gblock.project.reading.parsing import UNPARSABLE, quiet
 from gblock.project.reading.testcode import is_test
-from gblock.project.reading.word_index import SPACED, WordIndex
+from gblock.project.reading.word_index import WordSearch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
     from typing import NamedTuple
 
+    from gblock.project.reading.import_resolver import ImportResolver
     from gblock.project.reading.summary import ModuleSummary
 else:
     from gblock.lean import NamedTuple
@@ -49,23 +48,11 @@ _HUGE = 10_000_000
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes to read of a file of unknown size."""
-_ADDED = re.compile(rb"^[ \t]*sys\.path\.(?:insert|append)\(", re.MULTILINE)
-_LONGEST_PATH = 300
-"""Bytes in which the argument of ``sys.path.append()`` ends."""
-_PARENTHESIS = re.compile(rb"[()]")
-_QUOTED = re.compile(rb"""["']([^"'\n]*)["']""")
-_LAST_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\)*[ \t]*\Z")
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
-_IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
-"""The start of an import's line, before the name of the module."""
-_RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
-_SCANS = 25
-"""After this many searches, an index of the words of all files is cheaper than more searches.
-
-Both find the same files.
-"""
+_SEARCHES = ("_all", "_served")
+"""The searches for words in all files, and in all but tests."""
 
 
 class Modules:
@@ -83,8 +70,6 @@ class Modules:
         """The directory around `root` that holds the code which it shares with others."""
         self.files = files
         self.sources = sources
-        self.service: frozenset[str] = frozenset()
-        """Files that count as part of the service, whatever their names."""
         self.problems: dict[str, Trouble] = {}
         self._data: dict[str, bytes] = {}
         self._sizes: dict[str, int] = {}
@@ -96,37 +81,8 @@ class Modules:
         """Summaries from another process."""
         self._summaries: dict[str, ModuleSummary] = {}
         self._unparsable: set[str] = set()
-        self._mentions: dict[tuple[str, bool, bool], list[str]] = {}
-        self._words: dict[bool, WordIndex] = {}
-        """Indexes of all files, and of all except tests."""
-        self._resolved: dict[tuple[str, str], str | None] = {}
-        self._starts: dict[str, str | None] = {}
-        self._used_as_package: dict[str, bool] = {}
-        self._by_tail: dict[str, list[str]] = {}
-        self._beside: dict[str, list[str]] = {}
-        """The files of each directory."""
-        self._directories: set[str] = set()
-        self._packages: set[str] = set()
         self._known = set(files)
-        self._indexed = False
-
-    def _index(self) -> None:
-        """Index the files by module name; not needed by a run that resolves no import."""
-        self._indexed = True
-        for path in self.files:
-            directory, name = os.path.split(path)
-            self._beside.setdefault(directory, []).append(path)
-            stem = name.rpartition(".")[0] or name
-            if stem == "__init__":
-                self._packages.add(directory)
-                stem = os.path.basename(directory)
-            self._by_tail.setdefault(stem, []).append(path)
-            while directory and directory not in self._directories:
-                self._directories.add(directory)
-                parent = os.path.dirname(directory)
-                if parent == directory:
-                    break
-                directory = parent
+        self._service: frozenset[str] = frozenset()
 
     def data(self, path: str) -> bytes:
         """Return a file's bytes; for an unreadable file, record a problem and return nothing."""
@@ -187,25 +143,36 @@ class Modules:
         self._sizes.update(sizes)
         self._surveyed.update(sizes)
         self._speaking.update(speaking)
+        vars(self).pop("is_frugal", None)
 
     def give(self, path: str, data: bytes) -> None:
         """Use these bytes for a file, such as an editor's unsaved text."""
-        self._data[path] = data
+        self.replace({path: data})
         self.add(path)
 
     def change(self, path: str, data: bytes) -> None:
-        """Use other bytes for a file of the project, and forget what was read from the old ones."""
+        """Use other bytes for a file of the project, and forget what follows from the old ones."""
+        searches = {name: vars(self)[name] for name in _SEARCHES if name in vars(self)}
+        was_test = bool(searches) and self.is_test(path)
+        before = self._data.get(path)
         self._data[path] = data
-        for known in (self._summaries, self.problems, self._ahead):
+        for known in (self._summaries, self.problems, self._ahead, self._sizes):
             known.pop(path, None)
-        self._unparsable.discard(path)
-        words = set(data.translate(SPACED).split())
-        for (word, _, whole), found in self._mentions.items():
-            is_in = encoded(word) in (words if whole else data)
-            if is_in and path not in found:
-                found.append(path)
-            elif not is_in and path in found:
-                found.remove(path)
+        for names in (self._unparsable, self._surveyed, self._speaking):
+            names.discard(path)
+        vars(self).pop("is_frugal", None)
+        if searches and was_test != self.is_test(path):
+            self._forget_searches()
+        elif path in self._known:
+            for name, search in searches.items():
+                if name == "_all" or not was_test:
+                    search.change(path, before, data)
+        if "_imports" in vars(self):
+            self._imports.forget()
+
+    def _forget_searches(self) -> None:
+        for name in (*_SEARCHES, "serving"):
+            vars(self).pop(name, None)
 
     def kept(self) -> Kept:
         """Return what has been read so far, for a later run over the same project."""
@@ -228,16 +195,38 @@ class Modules:
 
     def replace(self, given: Mapping[str, bytes]) -> None:
         """Use these bytes for files, whether or not they belong to the project."""
-        self._data.update(given)
+        for path, data in given.items():
+            if path in self._data or path in self._known:
+                self.change(path, data)
+            else:
+                self._data[path] = data
 
     def add(self, path: str) -> None:
         """Add a file to the project."""
         if path not in self._known:
             self._known.add(path)
             self.files.append(path)
-            self._mentions.clear()
-            self._words.clear()
-            vars(self).pop("serving", None)
+            self._forget_searches()
+            vars(self).pop("is_frugal", None)
+            if "_imports" in vars(self):
+                self._imports.add(path)
+
+    def belong(self, root: str, top: str) -> None:
+        """Set the project's directory, and the one around it whose code it shares."""
+        self.root, self.top = root, top
+        self._forget_searches()
+        vars(self).pop("_imports", None)
+
+    @property
+    def service(self) -> frozenset[str]:
+        """Files that count as part of the service, whatever their names."""
+        return self._service
+
+    @service.setter
+    def service(self, paths: frozenset[str]) -> None:
+        self._service = paths
+        self._forget_searches()
+        vars(self).pop("is_frugal", None)
 
     def summary(self, path: str) -> ModuleSummary:
         """Return a file's summary; if it cannot be parsed, it is empty and a problem recorded."""
@@ -350,24 +339,15 @@ class Modules:
         """
         if self.is_frugal:
             return []
-        key = (word, tests, whole)
-        found = self._mentions.get(key)
-        if found is None:
-            found = self._mentions[key] = self._find(encoded(word), tests, whole)
-        return found
+        return (self._all if tests else self._served).mentioning(word, whole=whole)
 
-    def _find(self, word: bytes, tests: bool, whole: bool) -> list[str]:
-        files = self.files if tests else self.serving
-        if (
-            not word
-            or word != word.translate(SPACED)
-            or (not whole and len(self._mentions) <= _SCANS)
-        ):
-            return [path for path in files if word in self.data(path)]
-        index = self._words.get(tests)
-        if index is None:
-            index = self._words[tests] = WordIndex(files, self.data)
-        return index.whole(word) if whole else index.part(word)
+    @cached_property
+    def _all(self) -> WordSearch:
+        return WordSearch(self.files, self.data)
+
+    @cached_property
+    def _served(self) -> WordSearch:
+        return WordSearch(self.serving, self.data)
 
     def is_test(self, path: str) -> bool:
         """Return whether a file is a test and no part of the service."""
@@ -380,6 +360,14 @@ class Modules:
 
     # -- imports
 
+    @cached_property
+    def _imports(self) -> ImportResolver:
+        """What imports mean; a run that resolves none needs no index of the files."""
+        from gblock.project.reading.import_resolver import ImportResolver
+
+        roots = (*dict.fromkeys((self.root, self.top)),)
+        return ImportResolver(roots, self.sources, self._known, self.files, self)
+
     def resolve(self, module: str, level: int, importer: str) -> str | None:
         """Return the file, or the directory without ``__init__.py``, that an import means.
 
@@ -391,180 +379,15 @@ class Modules:
         Returns:
             A path, or None for a module that is not part of the project.
         """
-        if not self._indexed:
-            self._index()
-        directory = os.path.dirname(importer)
-        if level:
-            for _ in range(level - 1):
-                directory = os.path.dirname(directory)
-            return self.inside(directory, module)
-        key = (directory, module)
-        if key not in self._resolved:
-            self._resolved[key] = self._absolute(module, directory)
-        return self._resolved[key]
+        return self._imports.resolve(module, level, importer)
 
     def inside(self, directory: str, module: str) -> str | None:
         """Return the file or directory of a dotted name below a directory."""
-        base = os.path.join(directory, *module.split(".")) if module else directory
-        for path in (os.path.join(base, "__init__.py"), base + ".py"):
-            if path in self._known:
-                return path
-        return base if base in self._directories else None
+        return self._imports.inside(directory, module)
 
     def is_module(self, path: str) -> bool:
         """Return whether a path that `resolve` returned is a file."""
         return path in self._known
-
-    def _absolute(self, module: str, directory: str) -> str | None:
-        first = module.partition(".")[0]
-        is_other = first in sys.stdlib_module_names
-        for root in self._roots(directory):
-            found = self.inside(root, module)
-            if found is not None and (self.is_module(found) or self._is_namespace(found)):
-                return found
-            # What a package does not have is not in another program's package of the same name.
-            is_other = is_other or os.path.join(root, first, "__init__.py") in self._known
-        if is_other:
-            return None
-        for source in self._added:
-            found = self.inside(source, module)
-            if found is not None and (self.is_module(found) or self._is_namespace(found)):
-                return found
-        beside = self.inside(directory, module)  # a program may start inside of a package
-        if beside is not None and self.is_module(beside) and not self._wraps(directory, first):
-            return beside
-        start = self._start(directory)
-        at_start = self.inside(start, module) if start is not None else None
-        if at_start is not None and self.is_module(at_start):
-            return at_start
-        return self._unique(module)
-
-    def _start(self, directory: str) -> str | None:
-        """Return the directory around a package in which a program starts, despite ``__init__.py``.
-
-        It is the outermost package around it, if no import or string names that as a package.
-        """
-        if directory not in self._starts:
-            outermost = None
-            current = directory
-            while current in self._packages and len(current) > len(self.top):
-                outermost, current = current, os.path.dirname(current)
-            if outermost is not None and outermost not in self._used_as_package:
-                self._used_as_package[outermost] = self._is_named(outermost)
-            is_start = outermost not in (None, directory) and not self._used_as_package[outermost]
-            self._starts[directory] = outermost if is_start else None
-        return self._starts[directory]
-
-    def _is_named(self, package: str) -> bool:
-        """Return whether an import or a string names a package, or its modules import it."""
-        name = os.path.basename(package)
-        word = re.compile(rb"%s\b(?:(?<=[\"']%s)\.(\w+))?" % ((re.escape(name.encode()),) * 2))
-        for path in self.mentioning(name, tests=True, whole=True):
-            data = self.data(path)
-            for match in word.finditer(data):
-                if match[1]:
-                    if self.inside(package, match[1].decode(errors="replace")):
-                        return True
-                    continue
-                start = data.rfind(b"\n", 0, match.start()) + 1
-                if _IMPORTING.fullmatch(data, start, match.start()):
-                    return True
-        return any(_RELATIVE.search(self.data(path)) for path in self._beside.get(package, ()))
-
-    def _wraps(self, directory: str, name: str) -> bool:
-        """Return whether a module of a package imports another one of the same name.
-
-        ``auth/ldap.py`` that says ``import ldap`` means the library: no module imports itself. A
-        package does, ``from orders.views import place`` in ``orders/__init__.py``.
-        """
-        path = os.path.join(directory, name + ".py")
-        if path not in self._known:
-            return False
-        written = rb"^[ \t]*(?:import|from)[ \t]+%s\b" % re.escape(name.encode())
-        return re.search(written, self.data(path), re.MULTILINE) is not None
-
-    def _roots(self, directory: str) -> list[str]:
-        """Return the directories that an import from this directory searches, nearest first."""
-        roots = [] if directory in self._packages else [directory]
-        current = directory
-        while len(current) > len(self.top):
-            current = os.path.dirname(current)
-            if current not in self._packages:
-                roots.append(current)
-        for root in dict.fromkeys((self.root, self.top)):
-            if root not in roots:
-                roots.append(root)
-            roots += [os.path.join(root, source) for source in (*self.sources, "src", "lib")]
-        return roots
-
-    @cached_property
-    def _added(self) -> list[str]:
-        """The directories that the project's code adds to the search path of imports.
-
-        ``sys.path.insert(0, os.path.join(BASE_DIR, "apps"))`` means the ``apps`` that is nearest
-        to the file, in one of the directories around it.
-        """
-        found: list[str] = []
-        for path in self.mentioning("sys.path"):
-            for tail in _added_to_path(self.data(path)):
-                current = os.path.dirname(path)
-                while len(current) >= len(self.top):
-                    directory = os.path.join(current, *tail)
-                    if directory in self._directories:
-                        found.append(directory)
-                        break
-                    current = os.path.dirname(current)
-        return list(dict.fromkeys(found))
-
-    def _is_namespace(self, directory: str) -> bool:
-        """Return whether a directory without ``__init__.py`` is likely a package."""
-        return directory != self.root and "." not in os.path.basename(directory)
-
-    def _unique(self, module: str) -> str | None:
-        """Return the only file whose path ends in a dotted name and whose packages start there."""
-        parts = module.split(".")
-        tail = os.sep + os.path.join(*parts)
-        found = [
-            path
-            for path in self._by_tail.get(parts[-1], ())
-            if path.endswith((tail + ".py", tail + os.sep + "__init__.py"))
-            and self._package_root(path, len(parts)) not in self._packages
-        ]
-        return found[0] if len(found) == 1 and len(parts) > 1 else None
-
-    def _package_root(self, path: str, depth: int) -> str:
-        if os.path.basename(path) == "__init__.py":
-            path = os.path.dirname(path)
-        for _ in range(depth):
-            path = os.path.dirname(path)
-        return path
-
-
-def _added_to_path(data: bytes) -> Iterator[list[str]]:
-    """Yield the names of the directories that a file adds to ``sys.path``, outermost first.
-
-    The parts that are not written, such as ``BASE_DIR`` and ``..``, are left out.
-    """
-    for match in _ADDED.finditer(data):
-        written = _in_parentheses(data[match.end() : match.end() + _LONGEST_PATH])
-        named = _LAST_NAME.search(written)
-        if named is not None and not _QUOTED.search(written):
-            assigned = re.search(rb"(?m)^[ \t]*%s[ \t]*=(?!=)([^\n]*)" % named[1], data)
-            written = assigned[1] if assigned is not None else b""
-        texts = [text.decode(errors="replace") for text in _QUOTED.findall(written)]
-        names = [one for text in texts for one in text.split("/") if one not in ("", ".", "..")]
-        if names:
-            yield names
-
-
-def _in_parentheses(data: bytes) -> bytes:
-    """Return the bytes up to the parenthesis that closes one before them."""
-    depth = 1
-    for match in _PARENTHESIS.finditer(data):
-        depth += 1 if match[0] == b"(" else -1
-        if not depth:
-            return data[: match.start()]
-    return b""
 
 
 def _read(path: str) -> bytes:

@@ -1,13 +1,85 @@
-"""An index from words to files, built once for repeated searches."""
+"""Searches for words in files, and the index from words to files that repeated searches use."""
 
 from __future__ import annotations
+
+from bisect import insort
+
+from gblock.decoding import encoded
 
 SPACED = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
 """Translates all characters outside words to blanks."""
 
+_SCANS = 25
+"""After this many searches, an index of the words of all files is cheaper than more searches.
+
+Both find the same files.
+"""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class WordSearch:
+    """The files that contain a word, each answer kept.
+
+    Args:
+        files: The files; a longer list is another search.
+        read: Returns a file's bytes.
+    """
+
+    def __init__(self, files: list[str], read: Callable[[str], bytes]) -> None:
+        self._files = files
+        self._read = read
+        self._found: dict[tuple[str, bool], list[str]] = {}
+        self._index: WordIndex | None = None
+
+    def mentioning(self, word: str, *, whole: bool) -> list[str]:
+        """Return the files whose bytes contain a word, in their order.
+
+        Args:
+            word: The word.
+            whole: True to exclude parts of longer words, if it is a word.
+        """
+        key = (word, whole)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._find(encoded(word), whole)
+        return found
+
+    def change(self, path: str, before: bytes | None, data: bytes) -> None:
+        """Take in that one of the files has other bytes.
+
+        Args:
+            path: The file.
+            before: Its bytes so far; None if they have not been read.
+            data: Its bytes from now on.
+        """
+        words = _words(data)
+        for (text, whole), found in list(self._found.items()):
+            word = encoded(text)
+            is_in = word in (words if whole and _is_word(word) else data)
+            if is_in != (path in found):
+                del self._found[text, whole]
+        if before is None:
+            self._index = None
+        elif self._index is not None:
+            self._index.change(path, _words(before), words)
+
+    def _find(self, word: bytes, whole: bool) -> list[str]:
+        if not _is_word(word) or (not whole and len(self._found) <= _SCANS):
+            return [path for path in self._files if word in self._read(path)]
+        if self._index is None:
+            self._index = WordIndex(self._files, self._read)
+        return self._index.whole(word) if whole else self._index.part(word)
+
+
+def _is_word(word: bytes) -> bool:
+    return bool(word) and word == word.translate(SPACED)
+
+
+def _words(data: bytes) -> set[bytes]:
+    return set(data.translate(SPACED).split())
 
 
 class WordIndex:
@@ -23,12 +95,23 @@ class WordIndex:
         self._numbers: dict[bytes, list[int]] = {}
         known = self._numbers
         for number, path in enumerate(files):
-            for word in set(read(path).translate(SPACED).split()):
+            for word in _words(read(path)):
                 if word in known:
                     known[word].append(number)
                 else:
                     known[word] = [number]
         self._text = b" %s " % b" ".join(known)
+
+    def change(self, path: str, before: set[bytes], words: set[bytes]) -> None:
+        """Take in that a file has other words."""
+        number = self._files.index(path)
+        for word in before - words:
+            self._numbers[word].remove(number)
+        for word in sorted(words - before):
+            if word not in self._numbers:
+                self._numbers[word] = []
+                self._text += word + b" "
+            insort(self._numbers[word], number)
 
     def whole(self, word: bytes) -> list[str]:
         """Return the files that contain a word, in their order."""

@@ -126,7 +126,7 @@ def _arranging(
     """Return what yields all arrangements of an input, and how many; None if nothing does."""
     if expression is None or expression.tag != tags.CALL:
         return None
-    for symbol in inference.callee_symbols(expression.callee, place):
+    for symbol in sorted(inference.callee_symbols(expression.callee, place)):
         if symbol in _ALL:
             name, default, number = _ALL[symbol]
             found = _arrangements(expression, (name, default, number), place, inference)

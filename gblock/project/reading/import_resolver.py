@@ -1,0 +1,279 @@
+"""What imports mean: the file or directory of the project behind a dotted name."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cached_property
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+    from typing import Protocol
+
+    class SourceBytes(Protocol):
+        """The bytes of the project's files, and the searches in them."""
+
+        def data(self, path: str) -> bytes:
+            """Return a file's bytes."""
+
+        def mentioning(self, word: str, *, tests: bool = False, whole: bool = False) -> list[str]:
+            """Return the files whose bytes contain a word."""
+
+
+_ADDED = re.compile(rb"^[ \t]*sys\.path\.(?:insert|append)\(", re.MULTILINE)
+_LONGEST_PATH = 300
+"""Bytes in which the argument of ``sys.path.append()`` ends."""
+_PARENTHESIS = re.compile(rb"[()]")
+_QUOTED = re.compile(rb"""["']([^"'\n]*)["']""")
+_LAST_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\)*[ \t]*\Z")
+_IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
+"""The start of an import's line, before the name of the module."""
+_RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
+
+
+class ImportResolver:
+    """Resolves imports by the paths of the project's files.
+
+    Args:
+        roots: The project's directory, and the one around it that holds the code which it shares
+            with others, if that is another.
+        sources: Directories to import from, in addition to those that the packages show.
+        known: The paths of the project's files; whoever adds to it calls `add`.
+        files: The same, in their order.
+        bytes_of: The files' bytes, for what the code says about its own imports.
+    """
+
+    def __init__(
+        self,
+        roots: tuple[str, ...],
+        sources: tuple[str, ...],
+        known: AbstractSet[str],
+        files: Iterable[str],
+        bytes_of: SourceBytes,
+    ) -> None:
+        self._roots_of_project = roots
+        self._sources = sources
+        self._known = known
+        self._bytes = bytes_of
+        self._resolved: dict[tuple[str, str], str | None] = {}
+        self._starts: dict[str, str | None] = {}
+        self._used_as_package: dict[str, bool] = {}
+        self._by_tail: dict[str, list[str]] = {}
+        self._beside: dict[str, list[str]] = {}
+        """The files of each directory."""
+        self._directories: set[str] = set()
+        self._packages: set[str] = set()
+        for path in files:
+            self._index(path)
+
+    def add(self, path: str) -> None:
+        """Take in a file that was added to the project."""
+        self._index(path)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what depends on the bytes of files, and on which there are."""
+        self._resolved.clear()
+        self._starts.clear()
+        self._used_as_package.clear()
+        vars(self).pop("_added", None)
+
+    def _index(self, path: str) -> None:
+        directory, name = os.path.split(path)
+        self._beside.setdefault(directory, []).append(path)
+        stem = name.rpartition(".")[0] or name
+        if stem == "__init__":
+            self._packages.add(directory)
+            stem = os.path.basename(directory)
+        self._by_tail.setdefault(stem, []).append(path)
+        while directory and directory not in self._directories:
+            self._directories.add(directory)
+            parent = os.path.dirname(directory)
+            if parent == directory:
+                break
+            directory = parent
+
+    def resolve(self, module: str, level: int, importer: str) -> str | None:
+        """Return the file, or the directory without ``__init__.py``, that an import means.
+
+        Args:
+            module: The dotted name behind ``from`` or ``import``.
+            level: The number of leading dots.
+            importer: The file that imports.
+
+        Returns:
+            A path, or None for a module that is not part of the project.
+        """
+        directory = os.path.dirname(importer)
+        if level:
+            for _ in range(level - 1):
+                directory = os.path.dirname(directory)
+            return self.inside(directory, module)
+        key = (directory, module)
+        if key not in self._resolved:
+            self._resolved[key] = self._absolute(module, directory)
+        return self._resolved[key]
+
+    def inside(self, directory: str, module: str) -> str | None:
+        """Return the file or directory of a dotted name below a directory."""
+        base = os.path.join(directory, *module.split(".")) if module else directory
+        for path in (os.path.join(base, "__init__.py"), base + ".py"):
+            if path in self._known:
+                return path
+        return base if base in self._directories else None
+
+    def _absolute(self, module: str, directory: str) -> str | None:
+        first = module.partition(".")[0]
+        is_other = first in sys.stdlib_module_names
+        for root in self._roots(directory):
+            found = self.inside(root, module)
+            if found is not None and (found in self._known or self._is_namespace(found)):
+                return found
+            # What a package does not have is not in another program's package of the same name.
+            is_other = is_other or os.path.join(root, first, "__init__.py") in self._known
+        if is_other:
+            return None
+        for source in self._added:
+            found = self.inside(source, module)
+            if found is not None and (found in self._known or self._is_namespace(found)):
+                return found
+        beside = self.inside(directory, module)  # a program may start inside of a package
+        if beside is not None and beside in self._known and not self._wraps(directory, first):
+            return beside
+        start = self._start(directory)
+        at_start = self.inside(start, module) if start is not None else None
+        if at_start is not None and at_start in self._known:
+            return at_start
+        return self._unique(module)
+
+    def _start(self, directory: str) -> str | None:
+        """Return the directory around a package in which a program starts, despite ``__init__.py``.
+
+        It is the outermost package around it, if no import or string names that as a package.
+        """
+        if directory not in self._starts:
+            outermost = None
+            current = directory
+            while current in self._packages and len(current) > len(self._roots_of_project[-1]):
+                outermost, current = current, os.path.dirname(current)
+            if outermost is not None and outermost not in self._used_as_package:
+                self._used_as_package[outermost] = self._is_named(outermost)
+            is_start = outermost not in (None, directory) and not self._used_as_package[outermost]
+            self._starts[directory] = outermost if is_start else None
+        return self._starts[directory]
+
+    def _is_named(self, package: str) -> bool:
+        """Return whether an import or a string names a package, or its modules import it."""
+        name = os.path.basename(package)
+        word = re.compile(rb"%s\b(?:(?<=[\"']%s)\.(\w+))?" % ((re.escape(name.encode()),) * 2))
+        for path in self._bytes.mentioning(name, tests=True, whole=True):
+            data = self._bytes.data(path)
+            for match in word.finditer(data):
+                if match[1]:
+                    if self.inside(package, match[1].decode(errors="replace")):
+                        return True
+                    continue
+                start = data.rfind(b"\n", 0, match.start()) + 1
+                if _IMPORTING.fullmatch(data, start, match.start()):
+                    return True
+        return any(
+            _RELATIVE.search(self._bytes.data(path)) for path in self._beside.get(package, ())
+        )
+
+    def _wraps(self, directory: str, name: str) -> bool:
+        """Return whether a module of a package imports another one of the same name.
+
+        ``auth/ldap.py`` that says ``import ldap`` means the library: no module imports itself. A
+        package does, ``from orders.views import place`` in ``orders/__init__.py``.
+        """
+        path = os.path.join(directory, name + ".py")
+        if path not in self._known:
+            return False
+        written = rb"^[ \t]*(?:import|from)[ \t]+%s\b" % re.escape(name.encode())
+        return re.search(written, self._bytes.data(path), re.MULTILINE) is not None
+
+    def _roots(self, directory: str) -> list[str]:
+        """Return the directories that an import from this directory searches, nearest first."""
+        roots = [] if directory in self._packages else [directory]
+        current = directory
+        while len(current) > len(self._roots_of_project[-1]):
+            current = os.path.dirname(current)
+            if current not in self._packages:
+                roots.append(current)
+        for root in self._roots_of_project:
+            if root not in roots:
+                roots.append(root)
+            roots += [os.path.join(root, source) for source in (*self._sources, "src", "lib")]
+        return roots
+
+    @cached_property
+    def _added(self) -> list[str]:
+        """The directories that the project's code adds to the search path of imports.
+
+        ``sys.path.insert(0, os.path.join(BASE_DIR, "apps"))`` means the ``apps`` that is nearest
+        to the file, in one of the directories around it.
+        """
+        found: list[str] = []
+        for path in self._bytes.mentioning("sys.path"):
+            for tail in _added_to_path(self._bytes.data(path)):
+                current = os.path.dirname(path)
+                while len(current) >= len(self._roots_of_project[-1]):
+                    directory = os.path.join(current, *tail)
+                    if directory in self._directories:
+                        found.append(directory)
+                        break
+                    current = os.path.dirname(current)
+        return list(dict.fromkeys(found))
+
+    def _is_namespace(self, directory: str) -> bool:
+        """Return whether a directory without ``__init__.py`` is likely a package."""
+        return directory != self._roots_of_project[0] and "." not in os.path.basename(directory)
+
+    def _unique(self, module: str) -> str | None:
+        """Return the only file whose path ends in a dotted name and whose packages start there."""
+        parts = module.split(".")
+        tail = os.sep + os.path.join(*parts)
+        found = [
+            path
+            for path in self._by_tail.get(parts[-1], ())
+            if path.endswith((tail + ".py", tail + os.sep + "__init__.py"))
+            and self._package_root(path, len(parts)) not in self._packages
+        ]
+        return found[0] if len(found) == 1 and len(parts) > 1 else None
+
+    def _package_root(self, path: str, depth: int) -> str:
+        if os.path.basename(path) == "__init__.py":
+            path = os.path.dirname(path)
+        for _ in range(depth):
+            path = os.path.dirname(path)
+        return path
+
+
+def _added_to_path(data: bytes) -> Iterator[list[str]]:
+    """Yield the names of the directories that a file adds to ``sys.path``, outermost first.
+
+    The parts that are not written, such as ``BASE_DIR`` and ``..``, are left out.
+    """
+    for match in _ADDED.finditer(data):
+        written = _in_parentheses(data[match.end() : match.end() + _LONGEST_PATH])
+        named = _LAST_NAME.search(written)
+        if named is not None and not _QUOTED.search(written):
+            assigned = re.search(rb"(?m)^[ \t]*%s[ \t]*=(?!=)([^\n]*)" % named[1], data)
+            written = assigned[1] if assigned is not None else b""
+        texts = [text.decode(errors="replace") for text in _QUOTED.findall(written)]
+        names = [one for text in texts for one in text.split("/") if one not in ("", ".", "..")]
+        if names:
+            yield names
+
+
+def _in_parentheses(data: bytes) -> bytes:
+    """Return the bytes up to the parenthesis that closes one before them."""
+    depth = 1
+    for match in _PARENTHESIS.finditer(data):
+        depth += 1 if match[0] == b"(" else -1
+        if not depth:
+            return data[: match.start()]
+    return b""
