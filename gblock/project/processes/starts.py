@@ -40,6 +40,8 @@ _APPLICATION = re.compile(
     rb"^[ \t]*class[ \t]+\w+[ \t]*\([^)]*\b(?:Base|WSGI)?Application[ \t]*\)", re.MULTILINE
 )
 """A class of gunicorn's application, which starts its workers."""
+_DIRECTORY = ("--chdir", "--pythonpath", "--python-path", "--workdir")
+"""The options of servers for the directory to import from."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 _LOCUST_NAMES = re.compile(
     rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
@@ -67,6 +69,8 @@ class ServerStart(NamedTuple):
     server: Server
     evidence: ProcessEvidence
     variables: dict[str, str]
+    homes: tuple[str, ...] = ()
+    """The directories that it starts in and imports from, as far as they are known."""
 
 
 def _script(path: str, name: str) -> Server:
@@ -144,10 +148,12 @@ class Starts:
                 )
             evidence = ProcessEvidence(command.filename, command.row, command.text)
             key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
-            found.setdefault(key, ServerStart(server, evidence, command.variables))
+            homes = self.servers.homes(command, option(program.arguments, *_DIRECTORY))
+            start = ServerStart(server, evidence, command.variables, homes)
+            found.setdefault(key, start)
             for path, row in server.evidence:
                 more = ProcessEvidence(path, row, self.line(path, row))
-                found.setdefault((*key, path), ServerStart(server, more, command.variables))
+                found.setdefault((*key, path), start._replace(evidence=more))
         return list(found.values())
 
     def _is_own(self, program: Program) -> bool:

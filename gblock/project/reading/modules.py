@@ -58,6 +58,7 @@ _LAST_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\)*[ \t]*\Z")
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
+_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
 """The start of an import's line, before the name of the module."""
 _RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
@@ -419,6 +420,8 @@ class Modules:
         first = module.partition(".")[0]
         is_other = first in sys.stdlib_module_names
         for root in self._roots(directory):
+            if root in self._packages and (is_other or self._wraps(root, first)):
+                continue
             found = self.inside(root, module)
             if found is not None and (self.is_module(found) or self._is_namespace(found)):
                 return found
@@ -485,12 +488,14 @@ class Modules:
 
     def _roots(self, directory: str) -> list[str]:
         """Return the directories that an import from this directory searches, nearest first."""
-        roots = [] if directory in self._packages else [directory]
+        roots = []
         current = directory
-        while len(current) > len(self.top):
-            current = os.path.dirname(current)
-            if current not in self._packages:
+        while True:
+            if current not in self._packages or current in self._started_in:
                 roots.append(current)
+            if len(current) <= len(self.top):
+                break
+            current = os.path.dirname(current)
         for root in dict.fromkeys((self.root, self.top)):
             if root not in roots:
                 roots.append(root)
@@ -515,6 +520,23 @@ class Modules:
                         break
                     current = os.path.dirname(current)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def _started_in(self) -> frozenset[str]:
+        """The packages in which Django's programs start: the search path begins with them.
+
+        A file in them, such as ``manage.py``, names settings that lie there: not ``shop.settings``
+        but ``settings``.
+        """
+        return frozenset(
+            os.path.dirname(path)
+            for path in self.mentioning("DJANGO_SETTINGS_MODULE")
+            if os.path.dirname(path) in self._packages
+            for match in _SETTINGS.finditer(self.data(path))
+            if self.is_module(
+                self.inside(os.path.dirname(path), match[1].decode(errors="replace")) or ""
+            )
+        )
 
     def _is_namespace(self, directory: str) -> bool:
         """Return whether a directory without ``__init__.py`` is likely a package."""
