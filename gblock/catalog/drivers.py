@@ -83,6 +83,10 @@ class Chooser(Table, frozen=True):
     """Prefixes before the scheme, such as ``db+``."""
     readings: tuple[DriverArgument, ...] = ()
     settings: tuple[Setting, ...] = ()
+    loads: tuple[str, ...] = ()
+    """The calls that import the driver: each reads a string itself, or all strings that are read
+    (`loads_all`)."""
+    loads_all: bool = False
 
 
 class Query(Table, frozen=True):

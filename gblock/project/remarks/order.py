@@ -22,6 +22,7 @@ from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import Expr, NameExpr, dotted, last_name
 from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.remarks.loaded import Loaded
 
 if TYPE_CHECKING:
     from gblock.catalog.patching import Original
@@ -82,6 +83,7 @@ class Order:
         self._called: dict[str, bool] = {}
         self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
         """The identifiers with which an original can be written."""
+        self.loaded = Loaded(processes)
 
     def is_stale(self, original: Original) -> bool:
         """Return whether a name that was bound before the patch can block."""
@@ -420,6 +422,8 @@ class _Run:
             return
         if name in self.order.last_names:
             self._made(call, summary)
+        for module in self.order.loaded.by(call, summary.filename, self.process):
+            self._import_other(module, None, place)
         function = self._function(callee, summary, call.scope)
         if function is None or function in self._done or len(self._chain) > _DEEPEST:
             return
