@@ -36,6 +36,8 @@ _STARTS_GREENLETS = re.compile(
 )
 """Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
+_RUNS = re.compile(rb"serve_forever|(?i:socketio)\.run\(|WSGIServer\(|StreamServer\(")
+"""Statements that serve."""
 
 SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
@@ -115,6 +117,12 @@ class Mentions:
         A process that only sleeps or waits with gevent has one greenlet, and no other to block.
         """
         return any(_STARTS_GREENLETS.search(self.modules.data(path)) for path in paths)
+
+    def starts_greenlets(self, path: str) -> bool:
+        """Return whether a file that mentions gevent itself starts greenlets with it, or serves."""
+        mention = self.of(path)
+        pattern = _STARTS_GREENLETS if mention.imports or mention.imports_later else _RUNS
+        return pattern.search(self.modules.data(path)) is not None
 
     def _worker(self, path: str) -> tuple[str, int] | None:
         """Return the worker class that options in a file that mentions gunicorn name."""

@@ -232,6 +232,22 @@ def option(arguments: tuple[str, ...], *names: str) -> str | None:
     return found
 
 
+def subcommand(arguments: tuple[str, ...], valued: tuple[str, ...]) -> str:
+    """Return the first argument that is neither an option nor its value, else an empty text.
+
+    Args:
+        arguments: The arguments of a program.
+        valued: The options that take a value.
+    """
+    words = iter(arguments)
+    for word in words:
+        if word in valued:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
 def _filled(words: tuple[str, ...], variables: dict[str, str]) -> tuple[str, ...]:
     """Return the words with known variables expanded; a variable alone may become several words."""
     script = Script("", variables)

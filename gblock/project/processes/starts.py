@@ -12,7 +12,7 @@ from gblock.project.processes.deployment import Command, EntryPoint
 from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.launches import launches
 from gblock.project.processes.mentions import WORKER_CONFIG, Mentions
-from gblock.project.processes.program import Program, option
+from gblock.project.processes.program import Program, option, subcommand
 from gblock.project.processes.servers import (
     BY_CODE,
     NO,
@@ -42,6 +42,10 @@ _APPLICATION = re.compile(
 """A class of gunicorn's application, which starts its workers."""
 _DIRECTORY = ("--chdir", "--pythonpath", "--python-path", "--workdir")
 """The options of servers for the directory to import from."""
+_FLASK_OPTIONS = ("-A", "--app", "-e", "--env-file")
+"""flask's options before the command that take a value."""
+_FLASK_COMMANDS = frozenset("assets babel db fab openapi roles routes shell spec users".split())
+"""The commands of Flask and of its extensions that do their work and end."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 _LOCUST_NAMES = re.compile(
     rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
@@ -394,10 +398,12 @@ class Starts:
             for candidate in [written] if written else ["app", "wsgi"]:
                 path = self.servers.module((candidate or "").removesuffix(".py"), *homes)
                 entries += [path] if path is not None else []
-            label = next((word for word in arguments if not word.startswith("-")), "")
+            label = subcommand(arguments, _FLASK_OPTIONS)
             kind = "server" if label == "run" else "management command"
+            ends = label in _FLASK_COMMANDS
             label = f"flask {label}".strip()
-            return Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+            start = Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+            return start._replace(ends=ends, why=f"{label} ends") if ends else start
         if name == "pserve":
             written = next((word for word in arguments if not word.startswith("-")), "")
             read = self._paste(written, program.command.home)
