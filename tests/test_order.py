@@ -426,3 +426,40 @@ def test_django_imports_its_driver_when_it_is_set_up(
     late = [step.symbol for step, _ in found(tmp_path, files)[1]]
 
     assert (["psycopg"] if is_late else []) == late
+
+
+# -- star imports
+
+_PATCH_LATER = "\nfrom gevent import monkey; monkey.patch_all()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "kept"),
+    [
+        ({"main.py": "from time import *{}\nsleep(1)\n"}, ["time.sleep"]),
+        ({"main.py": "from time import *{}\ndef app(): sleep(1)\n"}, ["time.sleep"]),
+        ({"main.py": "from time import *{}\ndef app(wait=sleep): wait(1)\n"}, ["time.sleep"]),
+        ({"main.py": "from time import *{}\nprint(time())  # sleep(1)\n"}, []),
+        ({"main.py": '"""We sleep."""\nfrom time import *{}\nprint(time())\n'}, []),
+        ({"main.py": "from time import *{}\ndef sleep(s): ...\nsleep(1)\n"}, []),
+        ({"main.py": "from time import *{}\nfrom gevent import sleep\nsleep(1)\n"}, []),
+        ({"main.py": "import one{}\n", "one.py": "from time import *\nsleep(1)\n"}, ["time.sleep"]),
+        (
+            {"main.py": "from one import *{}\nsleep(1)\n", "one.py": "from time import *\n"},
+            ["time.sleep"],
+        ),
+        (
+            {"main.py": "import one{}\n", "one.py": "from socket import *\ns = socket(AF_INET)\n"},
+            ["socket.socket"],
+        ),
+        ({"main.py": "from subprocess import *{}\nPopen(['a'])\n"}, ["subprocess.Popen"]),
+        ({"main.py": "from subprocess import *{}\nrun(['a'])\n"}, []),
+        ({"main.py": "from threading import *{}\nEvent().wait()\n"}, []),
+        ({"main.py": "from ssl import *{}\nSSLContext()\n"}, ["ssl.SSLContext"]),
+        ({"main.py": "from gevent.socket import *{}\nsocket()\n"}, []),
+    ],
+)
+def test_a_star_import_keeps_the_originals_that_are_used(tmp_path, files, kept):
+    written = {name: text.replace("{}", _PATCH_LATER) for name, text in files.items()}
+
+    assert kept == [step.symbol for step, _ in found(tmp_path, written)[1]]

@@ -20,6 +20,7 @@ from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import Expr, NameExpr, dotted, last_name
+from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import Call, ModuleSummary
 from gblock.project.remarks.loaded import Loaded
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _ALL = frozenset(PATCHED)
 _DEEPEST = 120
 """Imports and calls within one another: what is nested deeper is not followed."""
+_STARS = 5
+"""At most this many modules that import all of one another are followed."""
 _WAITING = (
     rb"""(?<!["'])\.%s\(\s*(?:\)|timeout\b|[0-9]|(?:\w+\.)*[A-Z_0-9]+\s*\)|\w*timeout\w*\s*\))"""
 )
@@ -81,6 +84,7 @@ class Order:
         self._runs: dict[tuple[object, ...], tuple[tuple[StartupEvent, ...], ...]] = {}
         self._statements: dict[str, dict[int, list[_Statement]]] = {}
         self._called: dict[str, bool] = {}
+        self._names: dict[str, frozenset[str]] = {}
         self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
         """The identifiers with which an original can be written."""
         self.loaded = Loaded(processes)
@@ -187,6 +191,21 @@ class Order:
             first, *commands = process.entries
             return [(first, command) for command in commands]
         return [process.entries]
+
+    def names_in(self, path: str) -> frozenset[str]:
+        """Return the names that a file reads."""
+        import ast  # needed only where a module of the standard library is imported with a star
+
+        found = self._names.get(path)
+        if found is None:
+            tree = parsed(self.modules.data(path))
+            nodes = ast.walk(tree) if tree is not None else ()
+            found = self._names[path] = frozenset(
+                node.id
+                for node in nodes
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            )
+        return found
 
     def statements(self, summary: ModuleSummary) -> dict[int, list[_Statement]]:
         """Return the imports, calls, values and inner bodies of each scope, in source order."""
@@ -364,6 +383,8 @@ class _Run:
         if target is None:
             if not level:
                 self._import_other(module, name, (path, binding.row))
+                if binding.kind == kinds.STAR_IMPORTED:
+                    self._import_all(module, (path, binding.row))
             return
         depth = None if level else module.count(".")
         self._import_own(target, name, (path, binding.row), depth)
@@ -401,6 +422,27 @@ class _Run:
                     self._keep("imported", place, head, module, *known.keeps)
                 return
             head = head.rpartition(".")[0]
+
+    def _import_all(self, module: str, place: tuple[str, int]) -> None:
+        """Record the originals that ``from module import *`` binds and that code uses."""
+        for symbol, original in self.order.catalog.originals.items():
+            owner, _, name = symbol.rpartition(".")
+            if owner == module and self.order.is_stale(original) and self._uses(name, place[0]):
+                self._keep("kept", place, symbol, name, symbol)
+
+    def _uses(self, name: str, path: str, depth: int = 0) -> bool:
+        """Return whether a file, or one that imports all of it, names what it does not define."""
+        if name in self.modules.summary(path).scopes[0].bindings:
+            return False
+        if name in self.order.names_in(path):
+            return True
+        importers = self.order.processes.graph.importers.get(path, ()) if depth < _STARS else ()
+        return any(
+            self.modules.resolve(one.value[0], one.value[2], importer) == path
+            and self._uses(name, importer, depth + 1)
+            for importer in sorted(importers)
+            for one in self.modules.summary(importer).scopes[0].bindings.get("*", ())
+        )
 
     def _value(self, expression: Expr, row: int, place: Place) -> None:
         """Record an original that is bound: ``_sleep = time.sleep``, or a parameter's default."""
