@@ -483,3 +483,73 @@ def test_each_program_runs_the_modules_of_its_own_directory(project, start, init
             reached = {os.path.relpath(path, root) for path in found.modules_of(process)}
             assert not {path for path in reached if path.startswith(other)}
             assert {f"{program}/conf/default.py", f"{program}/accounts/views.py"} <= reached
+
+
+# -- what starts threads before the patch
+
+EXPORTER = """
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    {}
+    def application(environ, start_response): return []
+    """
+NOW = "exporter = BatchSpanProcessor(OTLPSpanExporter())"
+IN_FUNCTION = "def begin(): return BatchSpanProcessor(OTLPSpanExporter())\n    begin()"
+OWN_GUNICORN = """
+    from gunicorn.app.base import BaseApplication
+    from app import application
+
+    class Own(BaseApplication):
+        def load_config(self): self.cfg.set("worker_class", "gevent")
+        def load(self): return application
+
+    if __name__ == "__main__":
+        Own().run()
+    """
+SERVE = """
+    {}
+    from gevent.pywsgi import WSGIServer
+    WSGIServer(("", 80), application).serve_forever()
+    """
+PATCH = "from gevent import monkey; monkey.patch_all()"
+
+
+@pytest.mark.parametrize("made", [NOW, IN_FUNCTION])
+@pytest.mark.parametrize(
+    ("files", "is_native"),
+    [
+        ({"Procfile": "web: gunicorn -k gevent app:application"}, False),
+        ({"Procfile": "web: gunicorn --preload -k gevent app:application"}, True),
+        ({"Procfile": "web: python wsgi.py", "wsgi.py": OWN_GUNICORN}, True),
+        (
+            {
+                "Procfile": "web: gunicorn -c conf.py app:application",
+                "conf.py": 'worker_class = "gevent"\npreload_app = True',
+            },
+            True,
+        ),
+        (
+            {
+                "Procfile": "web: gunicorn -c conf.py app:application",
+                "conf.py": f'{PATCH}\nworker_class = "gevent"\npreload_app = True',
+            },
+            False,
+        ),
+        ({"uwsgi.ini": "[uwsgi]\nmodule=app\ngevent=9\ngevent-monkey-patch=true"}, True),
+        ({"uwsgi.ini": "[uwsgi]\nmodule=app\ngevent=9\ngevent-early-monkey-patch=true"}, False),
+        ({"serve.py": SERVE.format(f"from app import application\n    {PATCH}")}, True),
+        ({"serve.py": SERVE.format(f"{PATCH}\n    from app import application")}, False),
+        (  # one of two processes patches first
+            {
+                "Procfile": "a: gunicorn --preload -k gevent app:application\nb: python serve.py",
+                "serve.py": SERVE.format(f"{PATCH}\n    from app import application"),
+            },
+            False,
+        ),
+    ],
+)
+def test_a_thread_that_starts_before_the_patch_is_native(project, files, is_native, made):
+    root = project({"app.py": EXPORTER.format(made), **files})
+    found = [context for code, context in contexts(root) if code == "blocking-call"]
+
+    assert [("native-thread" if is_native else "startup")] == found

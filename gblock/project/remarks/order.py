@@ -85,6 +85,7 @@ class Order:
         self._statements: dict[str, dict[int, list[_Statement]]] = {}
         self._called: dict[str, bool] = {}
         self._names: dict[str, frozenset[str]] = {}
+        self._early: dict[Process, frozenset[str]] = {}
         self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
         """The identifiers with which an original can be written."""
         self.loaded = Loaded(processes)
@@ -142,6 +143,31 @@ class Order:
                     if stale:
                         yield one._replace(keeps=stale), step
                 patched |= step.replaces
+
+    def precedes_patch(self, path: str) -> bool:
+        """Return whether every process on gevent that imports a module does so before it patches.
+
+        What such a module starts is a native thread: one of the system if it is started at once,
+        and also where a library starts it again after gunicorn has forked a worker.
+        """
+        running = [
+            process
+            for process in self.processes.on_gevent(path)
+            # A script that starts gunicorn is examined as gunicorn's master.
+            if not (process.is_by_file and process.by_server and not process.before)
+        ]
+        return bool(running) and all(path in self._before(process) for process in running)
+
+    def _before(self, process: Process) -> frozenset[str]:
+        """Return the modules that a process has executed completely when everything is patched."""
+        if process not in self._early:
+            runs = []
+            for entries in () if self._is_started_patched(process) else self._beginnings(process):
+                run = _Run(self, process)
+                run.start(entries)
+                runs.append(run.executed if run.patched == _ALL else frozenset())
+            self._early[process] = frozenset.intersection(*runs) if runs else frozenset()
+        return self._early[process]
 
     # -- one process
 
@@ -245,6 +271,7 @@ class _Run:
         self.patched: frozenset[str] = frozenset()
         self.seen: set[Patch] = set()
         self._done: set[object] = set()
+        self._executed: set[str] = set()
         self._chain: list[tuple[str, int]] = []
 
     def start(self, entries: tuple[str, ...]) -> None:
@@ -291,6 +318,12 @@ class _Run:
                 self._happens(patch)
             return
         self._body(self.modules.summary(path), 0, is_main=is_main)
+        self._executed.add(path)
+
+    @property
+    def executed(self) -> frozenset[str]:
+        """The modules that were executed completely."""
+        return frozenset(self._executed)
 
     def _body(self, summary: ModuleSummary, scope: int, *, is_main: bool = False) -> None:
         path = summary.filename
