@@ -101,7 +101,8 @@ class Judging:
         if server.ends:
             return Judgement(NO, server.why)
         if server.gevent not in (BY_CODE, NO):
-            return Judgement(server.gevent, server.why)
+            by_library = server.gevent == YES and self._by_library(server) is not None
+            return Judgement(server.gevent, server.why, by_library=by_library)
         if server.kind == "tests":
             return Judgement(UNKNOWN if patches else NO, "tests")
         return (

@@ -71,13 +71,7 @@ class Mentions:
 
     def __init__(self, modules: Modules, patching: Iterable[str] = ()) -> None:
         self.modules = modules
-        self._patching = {
-            name: re.compile(
-                rb"^(?:from[ \t]+%s\b|import[ \t]+%s\b)" % ((re.escape(name.encode()),) * 2),
-                re.MULTILINE,
-            )
-            for name in patching
-        }
+        self._patching = {name: re.compile(_importing(name), re.MULTILINE) for name in patching}
         self._known: dict[str, Mention] = {}
 
     def of(self, path: str) -> Mention:
@@ -155,6 +149,17 @@ class Mentions:
             for text in spelling.of(value, function)
             if isinstance(text, str)
         ]
+
+
+def _importing(module: str) -> bytes:
+    """Return a pattern for the statements at import that import a module."""
+    whole = re.escape(module.encode())
+    owner, _, name = module.rpartition(".")
+    pattern = rb"^(?:from[ \t]+%s\b|import[ \t]+%s\b" % (whole, whole)
+    if owner:
+        parts = re.escape(owner.encode()), re.escape(name.encode())
+        pattern += rb"|from[ \t]+%s[ \t]+import[ \t]+(?:\([^)]*|[^\n#]*)\b%s\b" % parts
+    return pattern + rb")"
 
 
 def _in_comment(data: bytes, match: re.Match[bytes]) -> bool:
