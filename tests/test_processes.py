@@ -1344,3 +1344,28 @@ def test_a_command_that_ends_serves_no_hub(project, command, code, expected):
 
     assert expected == process.runs_on_gevent
     assert "--" not in process.name
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "gevent"),
+    [
+        ("talisker.gunicorn.gevent app.main:app --worker-class gevent", "gunicorn", "yes"),
+        ("talisker.gunicorn app.main:app -k gevent", "gunicorn", "yes"),
+        ("talisker app.main:app", "gunicorn", "no"),
+        ("exec talisker.gunicorn.gevent app.main:app --bind $1 -k gevent", "gunicorn", "yes"),
+        ("talisker.celery worker -A app.main -P gevent", "celery", "yes"),
+        ("gunicorn3 -k gevent app.main:app", "gunicorn", "yes"),
+        ("/usr/bin/gunicorn3 app.main:app", "gunicorn", "no"),
+        ("pyuwsgi --gevent 100 --module app.main", "uwsgi", "yes"),
+        ("newrelic-admin run-program gunicorn -k gevent app.main:app", "gunicorn", "yes"),
+        ("ddtrace-run gunicorn -k gevent app.main:app", "gunicorn", "yes"),
+        ("opentelemetry-instrument gunicorn -k gevent app.main:app", "gunicorn", "yes"),
+        ("python -m gunicorn.app.wsgiapp -k gevent app.main:app", "gunicorn", "yes"),
+    ],
+)
+def test_a_server_under_another_name(project, command, kind, gevent):
+    found = project({**APP, "run.sh": f"#!/bin/sh\n{command}\n"})
+    (process,) = (p for p in found.all() if any("run.sh" in e.path for e in p.evidence))
+
+    assert (kind, gevent) == (process.kind, process.runs_on_gevent)
+    assert any(path.endswith("app/main.py") for path in process.entries)
