@@ -553,3 +553,36 @@ def test_a_thread_that_starts_before_the_patch_is_native(project, files, is_nati
     found = [context for code, context in contexts(root) if code == "blocking-call"]
 
     assert [("native-thread" if is_native else "startup")] == found
+
+
+# -- settings that no known process loads
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_elsewhere"),
+    [
+        ('ASGI_APPLICATION = "shop.routing.application"', True),
+        ('ASGI_APPLICATION="shop.routing.application"', True),
+        ('WSGI_APPLICATION = "shop.routing.application"', False),
+        ('ROOT_URLCONF = "shop.routing"', False),
+        ('MIDDLEWARE = ["shop.routing.Terminal"]', False),
+    ],
+)
+@pytest.mark.parametrize("server", ["uvicorn", "daphne", "hypercorn"])
+def test_an_application_for_an_event_loop_is_no_evidence_of_a_hub(
+    project, setting, is_elsewhere, server
+):
+    root = project(
+        {
+            "sockets.ini": f"[program:sockets]\ncommand={server} asgi:application",
+            "web.ini": "[program:web]\ncommand=gunicorn wsgi -k gevent",
+            "config/default.py": setting,
+            "asgi.py": "from shop.routing import application",
+            "wsgi.py": "def application(environ, start_response): return []",
+            "shop/__init__.py": "",
+            "shop/routing.py": "def application(*_): ...",
+        }
+    )
+    found = engine.processes(str(root), Config(root=str(root)))
+
+    assert is_elsewhere == found.only_without_gevent(str(root / "shop/routing.py"))
