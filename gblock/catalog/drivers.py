@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from gblock.catalog.blockers import Evidence, Level
 from gblock.catalog.tables import Table
 
@@ -19,6 +21,8 @@ class Choice(Table, frozen=True):
     """Distributions that the string may mean instead, if the project requires them."""
     rival_first: bool = False
     """True if a rival is chosen even if the project also requires the driver."""
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    """By distribution, the versions that know the strings: without one of these they mean none."""
 
 
 class Driver(Table, frozen=True):
