@@ -166,10 +166,11 @@ def _start(expression: Expr) -> str:
         return _start(expression.parts[0]).partition("%" if expression.is_template else "\0")[0]
     if expression.tag == tags.CALL:
         callee = expression.callee
-        is_format = callee is not None and callee.tag == tags.ATTRIBUTE and callee.name == "format"
-        return _start(callee.base).partition("{")[0] if is_format else ""
-    is_text = expression.tag == tags.CONSTANT and isinstance(expression.value, str)
-    return str(expression.value) if is_text else ""
+        if callee is not None and callee.tag == tags.ATTRIBUTE and callee.name == "format":
+            return _start(callee.base).partition("{")[0]
+    if expression.tag == tags.CONSTANT and isinstance(expression.value, str):
+        return expression.value
+    return ""
 
 
 def _is_match(value: object, written: str | None) -> bool:
