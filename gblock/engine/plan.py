@@ -310,8 +310,7 @@ class Plan:
     def _looked_apart(self, taken: list[str]) -> tuple[Inspection | None, list[str]]:
         """Inspect independent files, half of which another process searches.
 
-        Connected files cannot be split: the caches and the budget of inference depend on the files
-        before.
+        Connected files are not split: both processes would read and infer the same.
         """
         if not taken:
             return None, []

@@ -54,9 +54,7 @@ class Calling:
         target = v.ScopeValue(v.CLASS, path, index)
         derived = self._deriving(summary.scopes[index].name)
         found = []
-        for other in self.inference.budget.permitted(
-            derived if len(derived) <= _MOST_FILES else []
-        ):
+        for other in derived if len(derived) <= _MOST_FILES else ():
             candidate = self.inference.modules.summary(other)
             for number, scope in enumerate(candidate.scopes):
                 if (
@@ -110,7 +108,7 @@ class Calling:
         files = self._callable_from(path, named)
         if "cls" in names and path not in files and b"cls(" in self.inference.modules.data(path):
             files = [path, *files]  # a class method makes objects without the class's name
-        for other in self.inference.budget.permitted(files):
+        for other in files:
             by_name = self.calls_by_name(other)
             aliases = self.aliases(other).get(scope.name, set())
             for name in sorted(names | aliases | self._derived(other, target)):

@@ -20,9 +20,6 @@ from gblock.project.remarks.readers import Read, Readers
 from gblock.project.remarks.remark import Remark, Span
 from gblock.project.remarks.strings import Strings, end_of, environment, statements
 
-_BUDGET = 40
-"""At most this many files are searched for callers of each reader of a string."""
-
 
 class Facts(NamedTuple):
     """The facts of one string."""
@@ -203,8 +200,7 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self.readers.of(chooser):
-                with self.inference.budget.limited(_BUDGET):
-                    texts = self.texts.of(read.part)
+                texts = self.texts.of(read.part)
                 # Where a prefix marks a database, a string that is not shown names something else.
                 if not chooser.prefixes and not any(_chooses(text, read.form) for text in texts):
                     self._unknown.append(read)

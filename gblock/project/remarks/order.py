@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.places import Place
 from gblock.project.processes.patching import PATCHED, Patch
 from gblock.project.reading import bindings as kinds
@@ -407,8 +406,7 @@ class _Run:
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
     def _symbols(self, expression: Expr, place: Place) -> list[str]:
-        with self.order.inference.budget.limited(ALLOWANCE):
-            return sorted(self.order.inference.callee_symbols(expression, place))
+        return sorted(self.order.inference.callee_symbols(expression, place))
 
     def _call(self, call: Call, summary: ModuleSummary) -> None:
         callee = call.expression.callee
