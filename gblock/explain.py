@@ -23,7 +23,6 @@ _KINDS = {
     "costly": "cheap once, expensive in numbers",
     "sends": "cheap once, expensive in numbers",
     "spawns": "starts greenlets or threads that stop the hub",
-    "switches": "makes the package wait in native code from then on",
     "foreign": "runs code that the catalog cannot know",
     "unknown": "runs compiled code of a package that the catalog does not have",
 }

@@ -96,8 +96,15 @@ class Chunk:
     @cached_property
     def remedies(self) -> list[str]:
         """The dotted names whose call makes a blocker cooperative."""
-        names = _strings(self._value(b"\ncooperative_after", b"]"))
-        return [name for name in names if "." in name]
+        return [name for name in self._called(b"\ncooperative_after") if "." in name]
+
+    @cached_property
+    def switches(self) -> list[str]:
+        """The dotted names without whose call a blocker is cooperative."""
+        return self._called(b"\nblocks_after")
+
+    def _called(self, key: bytes) -> list[str]:
+        return _strings(self._value(key, b"]"))
 
     def _value(self, key: bytes, end: bytes) -> str:
         """Return the text between a key and an end character."""

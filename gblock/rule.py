@@ -49,8 +49,6 @@ def effect(found: Found) -> str:
     """Return the second half of a message: the call's effect on the hub."""
     if found.blocker.kind == "spawns":
         return "starts greenlets that block the hub"
-    if found.blocker.kind == "switches":
-        return "makes later calls block the hub"
     if found.wait.forever:
         return "can block the hub indefinitely: no timeout is set"
     if found.wait.seconds is not None:

@@ -23,7 +23,8 @@ from harness import CATALOG
 from gblock import files
 from gblock.project.names.inference import Inference
 from gblock.project.processes.patching import PATCHED
-from gblock.project.processes.processes import COMPLETE, NONE, SERVER, Processes
+from gblock.project.processes.process import COMPLETE, NONE, SERVER
+from gblock.project.processes.processes import Processes
 from gblock.project.reading.modules import Modules
 from gblock.project.remarks.order import Order
 

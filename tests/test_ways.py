@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import CATALOG as KNOWN
 from harness import check
-from ways import Ways
+from ways import Ways, switch_on
 
 from gblock import explain, measurements
 from gblock.codebase import Codebase
@@ -66,6 +66,7 @@ def test_code_that_reaches_a_symbol_passes_triage(tmp_path, opt_in):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_code_that_reaches_a_symbol_is_reported(tmp_path, part):
     wanted = {}
+    switch_on(KNOWN, tmp_path)
     for number, (blocker, name, lines) in enumerate(
         ALL[len(ALL) * part // PARTS : len(ALL) * (part + 1) // PARTS]
     ):

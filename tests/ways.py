@@ -11,6 +11,8 @@ import re
 from functools import cached_property
 from typing import NamedTuple
 
+from gblock.catalog.libraries import ITSELF, OF_THE_RECEIVER, TYPE
+
 _WITH = {"__enter__": "with", "__exit__": "with", "__aenter__": "async with"}
 _USES = {
     "__call__": "{0}()",
@@ -24,6 +26,14 @@ _USES = {
 """Ways in which code calls something without a name."""
 _DOCUMENTED = ("_queue", "opentelemetry.exporter.otlp.proto.grpc._log_exporter", "pymssql._mssql")
 """Modules that code imports although their names begin with an underscore."""
+
+
+def switch_on(known, root):
+    """Write a module that makes the calls after which some blockers block."""
+    lines = []
+    for symbol in sorted({one for blocker in known.blockers for one in blocker.blocks_after}):
+        lines += [f"import {symbol.rpartition('.')[0]}", f"{symbol}()"]
+    (root / "switches.py").write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 class Way(NamedTuple):
@@ -70,7 +80,9 @@ class Ways:
         found = []
         for name, value in known.returns.items():
             owner, _, last = name.rpartition(".")
-            given = owner if value == "self" else value
+            if value.startswith(TYPE) or value in OF_THE_RECEIVER - {ITSELF}:
+                continue  # no class that the catalog names
+            given = owner if value == ITSELF else value
             if self.is_class(owner):
                 how = _WITH.get(last)
                 step = f"{how} {{0}} as {{1}}:" if how else f"{{1}} = {{0}}.{last}(*args)"
@@ -79,11 +91,15 @@ class Ways:
                 found.append(("", f"{{1}} = {name}(*args)", given))
         for name, value in known.attributes.items():
             owner, _, last = name.rpartition(".")
+            if value in OF_THE_RECEIVER:
+                continue
             if self.is_class(owner):
                 found.append((owner, f"{{1}} = {{0}}.{last}", value))
             else:
                 found.append(("", f"{{1}} = {name}", value))
         for owner, value in known.elements.items():
+            if value in OF_THE_RECEIVER:
+                continue
             found.append((owner, "for {1} in {0}:", value))
         return found
 

@@ -9,7 +9,7 @@ import msgspec
 from gblock.catalog.tables import Table
 from gblock.repairs import KINDS
 
-Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "switches", "foreign", "unknown"]
+Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"]
 Level = Literal["error", "warning", "opt-in"]
 Meaning = Literal["forever", "immediate", "invalid"]
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ class Blocker(Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     cooperative_after: tuple[str, ...] = ()
     """Symbols; a call of one of them makes the blocker cooperative."""
+    blocks_after: tuple[str, ...] = ()
+    """Symbols; the blocker is cooperative in a process that calls none of them."""
     patched_by: tuple[str, ...] = ()
     """The modules that gevent's monkey patching must replace, all of them, to make it cooperative:
     it blocks only without the patch; ``queue or threading`` if one of several is enough."""

@@ -59,6 +59,8 @@ class DriverArgument(Table, frozen=True):
     """For a dict argument: the key of the string."""
     unless: tuple[str, ...] = ()
     """Keywords that override the string."""
+    chooses: str = ""
+    """The name that the call stands for without a string, such as a class for one database."""
 
 
 class Setting(Table, frozen=True):
@@ -89,8 +91,8 @@ class Query(Table, frozen=True):
     """The calls by which a library sends statements through a driver."""
 
     distribution: str
-    language: str
-    """The language of the strings that choose the driver."""
+    languages: tuple[str, ...]
+    """The languages of the strings that choose the driver."""
     imports: tuple[str, ...]
     """Packages; a project that uses the library imports one of them."""
     symbols: tuple[str, ...]

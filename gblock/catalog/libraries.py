@@ -9,6 +9,13 @@ import msgspec
 from gblock.catalog.blockers import Condition
 from gblock.catalog.tables import Table
 
+ITSELF, ELEMENT, ELEMENTS, ONE_OR_MANY = "self", "element", "elements", "one or many"
+"""In the place of a class: an object like the receiver, an object that the receiver is about, a
+container of such objects, and either of the two."""
+OF_THE_RECEIVER = frozenset((ITSELF, ELEMENT, ELEMENTS, ONE_OR_MANY))
+TYPE = "type["
+"""The start of a type that is a class itself: ``type[sqlalchemy.orm.DeclarativeBase]``."""
+
 
 class Variant(Condition, frozen=True):
     """Argument values with which a call returns an object of another class."""
@@ -25,14 +32,29 @@ class ClassArgument(Table, frozen=True):
 
 
 class Modelled(Table, frozen=True):
-    """The uses that a class of a library makes of objects of its ``Meta.model``."""
+    """The uses that a class of a library makes of objects of a class that its subclasses name."""
 
+    named_by: tuple[str, ...] = ("Meta.model",)
+    """The attributes that name the class, or hold a query for its objects; a method returns one."""
     returned: tuple[str, ...] = ()
     """The methods that return one."""
     attributes: tuple[str, ...] = ()
     """The attributes that hold one."""
     parameters: dict[str, int] = msgspec.field(default_factory=dict)
     """The methods that the library passes one to, each with the position; ``self`` is 0."""
+
+
+class Inverse(Table, frozen=True):
+    """The attribute that a field adds to the objects that it leads to."""
+
+    owner: str
+    """The class from which their classes derive."""
+    gives: str
+    """The class of the attribute's value, or a word as in `Library.returns`."""
+    keyword: str
+    """The keyword argument that names the attribute."""
+    suffix: str = ""
+    """The end of its name, after that of the field's class, if no argument names it."""
 
 
 class Construct(ClassArgument, frozen=True):
@@ -72,10 +94,23 @@ class Library(Table, frozen=True):
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     returns: dict[str, str] = msgspec.field(default_factory=dict)
+    """The class of what a call returns, or a word for what has to do with its receiver: ``self``;
+    of a generic class ``element``, ``elements`` and ``one or many``. ``type[…]`` is a class itself.
+    So in `returns_first`, `attributes`, `elements` and `fields`."""
     returns_first: dict[str, str] = msgspec.field(default_factory=dict)
     """The type of the first member of the tuple that a call returns."""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
     elements: dict[str, str] = msgspec.field(default_factory=dict)
+    generic: dict[str, str] = msgspec.field(default_factory=dict)
+    """Classes whose objects are about the objects of one class, as a query is about its model's,
+    each with that class where the code does not say it; else empty."""
+    about: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
+    """Calls of which an argument says what their result is about: a class, its name, a query.
+    Elsewhere it is the class that they are called on, or what their receiver is about."""
+    fields: dict[str, str] = msgspec.field(default_factory=dict)
+    """Descriptors, each with what reading it from an object gives."""
+    inverse: dict[str, Inverse] = msgspec.field(default_factory=dict)
+    """Fields that add an attribute to the objects that they lead to."""
     decorates: dict[str, str] = msgspec.field(default_factory=dict)
     """The class of a function after a decorator was applied to it."""
     binds: dict[str, str] = msgspec.field(default_factory=dict)
@@ -88,10 +123,13 @@ class Library(Table, frozen=True):
     """Arguments with which a call returns an object of another class that is known."""
     chosen: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
     """Arguments that name, or create, the class of the object that a call returns."""
-    modelled: dict[str, Modelled] = msgspec.field(default_factory=dict)
-    """Classes whose subclasses name a model in ``Meta.model``: forms and serializers."""
+    modelled: dict[str, tuple[Modelled, ...]] = msgspec.field(default_factory=dict)
+    """Classes whose subclasses name a model, a form or the like: forms, serializers, views."""
     constructs: dict[str, Construct] = msgspec.field(default_factory=dict)
     """Calls that make objects of a class, later and with arguments that they are given."""
+    conventional: dict[str, str] = msgspec.field(default_factory=dict)
+    """Parameters and attributes that a framework fills and that all code names alike: ``request``,
+    each with its class where nothing else says it."""
     passes: dict[str, PassedOn] = msgspec.field(default_factory=dict)
     """Calls whose result is made of an argument."""
     immediate: tuple[str, ...] = ()

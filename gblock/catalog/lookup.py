@@ -13,9 +13,12 @@ from gblock.catalog.blocks import block_of
 from gblock.catalog.drivers import Chooser, Driver, Query
 from gblock.catalog.entries import Entry
 from gblock.catalog.libraries import (
+    OF_THE_RECEIVER,
+    TYPE,
     ClassArgument,
     Construct,
     Handler,
+    Inverse,
     Library,
     Modelled,
     Offload,
@@ -136,10 +139,18 @@ class Catalog:
 
     def _merged(self, key: str) -> dict[str, str]:
         return {
-            self.canonical(name): value if value == "self" else self.canonical(value)
+            self.canonical(name): self._type(value)
             for library in self.libraries
             for name, value in getattr(library, key).items()
         }
+
+    def _type(self, written: str) -> str:
+        """Return a type as the catalog writes it, with the class in its canonical spelling."""
+        if written in OF_THE_RECEIVER:
+            return written
+        if written.startswith(TYPE):
+            return f"{TYPE}{self.canonical(written[len(TYPE) : -1])}]"
+        return self.canonical(written)
 
     @cached_property
     def returns(self) -> dict[str, str]:
@@ -161,8 +172,8 @@ class Catalog:
         }
 
     @cached_property
-    def modelled(self) -> dict[str, Modelled]:
-        """The classes whose subclasses name a model in ``Meta.model``."""
+    def modelled(self) -> dict[str, tuple[Modelled, ...]]:
+        """The classes whose subclasses name a class, with what they do with its objects."""
         return {
             self.canonical(symbol): one
             for library in self.libraries
@@ -204,6 +215,43 @@ class Catalog:
     def elements(self) -> dict[str, str]:
         """The type of the elements that iterating an instance yields."""
         return self._merged("elements")
+
+    @cached_property
+    def conventional(self) -> dict[str, str]:
+        """The class of what a framework passes or sets under a name that all code uses."""
+        return {
+            name: self.canonical(given)
+            for library in self.libraries
+            for name, given in library.conventional.items()
+        }
+
+    @cached_property
+    def generic(self) -> dict[str, str]:
+        """The generic classes, each with the class that it is about where the code is silent."""
+        return self._merged("generic")
+
+    @cached_property
+    def about(self) -> dict[str, ClassArgument]:
+        """The argument that says what a call's result is about."""
+        return {
+            self.canonical(symbol): argument
+            for library in self.libraries
+            for symbol, argument in library.about.items()
+        }
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """The result of reading a descriptor from an object, by the descriptor's class."""
+        return self._merged("fields")
+
+    @cached_property
+    def inverse(self) -> dict[str, Inverse]:
+        """The attribute that a field adds to the objects that it leads to."""
+        return {
+            self.canonical(symbol): one
+            for library in self.libraries
+            for symbol, one in library.inverse.items()
+        }
 
     @cached_property
     def binds(self) -> dict[str, str]:
@@ -271,8 +319,14 @@ class Catalog:
     @cached_property
     def classes(self) -> frozenset[str]:
         """Dotted names that the catalog shows to be classes."""
-        found = set(self.bases) | {value for value in self.returns.values() if value != "self"}
-        found.update(self.attributes.values(), self.elements.values(), self.elements)
+        named_types = (self.returns, self.attributes, self.elements)
+        found = {
+            one.removeprefix(TYPE).removesuffix("]")
+            for table in named_types
+            for one in table.values()
+            if one not in OF_THE_RECEIVER
+        }
+        found.update(self.bases, self.elements, self.generic)
         for bases in self.bases.values():
             found.update(bases)
         named = (self.by_symbol, self.returns, self.attributes, self.offload_by_symbol)
@@ -397,9 +451,11 @@ class Catalog:
 
     @cached_property
     def remedies(self) -> frozenset[str]:
-        """The calls that make some blocker cooperative, including those of unimported packages."""
-        found = [r for b in (*self.blockers, *self.off) for r in b.cooperative_after if "." in r]
-        found += [r for text in self.texts for chunk in text.chunks for r in chunk.remedies]
+        """The calls that make some blocker cooperative, or make it block, of all packages."""
+        blockers = (*self.blockers, *self.off)
+        found = [r for b in blockers for r in (*b.cooperative_after, *b.blocks_after) if "." in r]
+        for text in self.texts:
+            found += [r for chunk in text.chunks for r in (*chunk.remedies, *chunk.switches)]
         return frozenset(self.canonical(symbol) for symbol in found)
 
     def remedies_of(self, driver: Driver) -> frozenset[str]:
@@ -452,7 +508,7 @@ class Catalog:
         found = {
             self.canonical(symbol): blocker.unless
             for blocker in (*self.blockers, *self.off)
-            if blocker.unless
+            if blocker.unless and blocker.kind == "waits"
             for symbol in blocker.symbols
         }
         for library in self.libraries:

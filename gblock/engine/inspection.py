@@ -10,10 +10,11 @@ from gblock import catalog, rules
 from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
-from gblock.project.calls.contexts import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN, Contexts
+from gblock.project.calls.contexts import Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites, Unresolved
+from gblock.project.calls.ways import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.modules import TOO_DEEP, Trouble
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
-    from gblock.project.calls.contexts import Reached, Step
+    from gblock.project.calls.ways import Reached, Step
     from gblock.project.processes.processes import Processes
     from gblock.project.processes.recipes import Recipes
     from gblock.project.processes.surroundings import Surroundings
@@ -48,7 +49,7 @@ _SUNDRY = frozenset({"os", "builtins"})
 """Modules of the standard library whose functions have nothing to do with one another."""
 _LARGE = 20
 """Modules: in a project of as many, a function that nothing names is taken for unused."""
-_LASTING = ("spawns", "switches")
+_LASTING = ("spawns",)
 """Kinds of blockers whose effect outlasts the call."""
 _FUNCTIONS = 200
 """At most this many functions with queries are searched for their contexts."""
@@ -235,7 +236,7 @@ class Inspection:
             return self._with_calls(diagnostic, candidate) if candidate.calls else diagnostic
         if self._serves(diagnostic):
             way = (Related(diagnostic.filename, diagnostic.location, "request"),)
-            context = self._contexts.of_handler(candidate.place.path)
+            context = self._contexts.running.of_handler(candidate.place.path)
             return diagnostic._replace(context=context, path=way, paths=(way,) * self._show_paths)
         reached = self._contexts.of(candidate.place, candidate.files)
         severity = diagnostic.severity
@@ -303,9 +304,7 @@ class Inspection:
     def _is_deployed(self) -> bool:
         """True if something starts a process of the project that may run on gevent."""
         return any(
-            process.is_deployed
-            and process.runs_on_gevent != "no"
-            and not self.processes.is_casual(process)
+            process.is_deployed and process.runs_on_gevent != "no" and not process.is_casual
             for process in self.processes.all()
         )
 
@@ -317,7 +316,7 @@ class Inspection:
     @cached_property
     def _is_started(self) -> bool:
         """True if something starts a process of the project."""
-        return any(p.is_deployed and not self.processes.is_casual(p) for p in self.processes.all())
+        return any(p.is_deployed and not p.is_casual for p in self.processes.all())
 
     @cached_property
     def _is_served(self) -> bool:

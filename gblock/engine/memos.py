@@ -20,7 +20,7 @@ _LEFT_OUT = frozenset(
     {"Catalog", "Config", "Modules", "Outlines", "Request", "Tree", "Triage", "Wanted"}
 )
 """Classes whose tables do not depend on the text of one file, or are replaced by themselves."""
-_BY_KEY = frozenset({"ImportGraph", "Processes"})
+_BY_KEY = frozenset({"ImportGraph", "Loading"})
 """Classes whose answers about a file are found under its own name; elsewhere they only name it."""
 
 

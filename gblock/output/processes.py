@@ -6,7 +6,8 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
 
 _PLACES_SHOWN = 3
 """The number of places shown for each process in the table."""

@@ -37,7 +37,7 @@ class BlockingCall(BlockerRule):
     name = "blocking-call"
     since = "0.1.0"
     fixes = ("poll-loop", "flush-loop", "threadpool", "green-import", "recipe")
-    kinds = frozenset({"waits", "spawns", "switches"})
+    kinds = frozenset({"waits", "spawns"})
 
     VALID = {
         "a pipe that was polled": """

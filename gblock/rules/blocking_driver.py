@@ -23,7 +23,8 @@ class BlockingDriver(ProcessRule):
 
     Reads the strings by which libraries choose a driver: SQLAlchemy's URLs (`mysql://` is
     mysqlclient), Django's `DATABASES` and `CACHES`, Flask-SQLAlchemy's configuration, Celery's
-    broker and result backend, and others that the catalog lists. Each string is followed from its
+    broker and result backend, and others that the catalog lists; and the classes for one database,
+    such as peewee's `PostgresqlDatabase`. Each string is followed from its
     use to its definition: through constants of other modules, defaults of environment variables,
     and f-strings whose start is known. It is reported once, at its definition, and not at each
     query.
@@ -59,7 +60,7 @@ class BlockingDriver(ProcessRule):
     # Each begins with a literal letter: with ``\b`` in front the search takes ten times as long.
     marks = re.compile(
         rb"://(?<!http://)(?<!https://)|backends?\.|ENGINE|BACKEND|DRIVER|DIALECT|drivername"
-        rb"|provider|\.bind\("
+        rb"|provider|\.bind\(|Database\("
         rb"|create_engine|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
     )
     """Forms of such strings: schemes other than the web's, and names of backends."""

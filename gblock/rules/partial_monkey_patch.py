@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from gblock.project.processes.patching import Patch
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
     from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
 else:

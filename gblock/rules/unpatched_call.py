@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from gblock.project.calls.sites import Found, Site
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
     from gblock.project.remarks.service import Service
 else:
     from gblock.lean import NamedTuple
@@ -210,7 +211,7 @@ def _is_meant(process: Process, path: str, site: Site, processes: Processes) -> 
     second time in the code that the process can run.
     """
     summary = processes.modules.summary(path)
-    if processes.is_casual(process):
+    if process.is_casual:
         return False
     scope, name = site.call.scope, b""
     while scope > 0:

@@ -20,7 +20,9 @@ from pathlib import Path
 
 from gblock import catalog, files
 from gblock.project.names.inference import Inference
-from gblock.project.processes.processes import NO, NONE, YES, Processes
+from gblock.project.processes.process import NONE
+from gblock.project.processes.processes import Processes
+from gblock.project.processes.servers import NO, YES
 from gblock.project.reading.modules import Modules
 from gblock.project.remarks.order import Order
 

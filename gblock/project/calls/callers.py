@@ -99,6 +99,16 @@ class Callers:
             self._found[key] = found
         return found
 
+    def may_select(self, caller: Caller, only: Dispatched) -> bool:
+        """Return whether a caller may pass an object that selects the handler."""
+        place = Place(caller.path, caller.scope, caller.at)
+        return caller.expression is None or only.allows(caller.expression, place, self.inference)
+
+    def is_selected(self, only: Dispatched, path: str, index: int) -> bool:
+        """Return whether some call of a function that dispatches may select the handler."""
+        callers = self.of(path, index)
+        return not callers or any(self.may_select(one, only) for one in callers)
+
     def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
@@ -128,7 +138,7 @@ class Callers:
         calls = self.keeping.callers(words, summary.filename, index) if words else ()
         found = []
         for path, call in islice(calls, _EDGES):
-            if path != summary.filename or not _is_inside(summary, call.scope, index):
+            if path != summary.filename or not summary.is_within(call.scope, index):
                 taken, place = call.expression.callee, Place(path, call.scope, call.path)
                 only = self.dispatch.of((summary.filename, index), taken, place)
                 found.append(Caller(path, call.scope, call.path, call.row, True, True, only=only))
@@ -174,7 +184,7 @@ class Callers:
                     if value.kind == v.OBJECT
                 ):
                     continue
-                if path == summary.filename and _is_inside(summary, call.scope, index):
+                if path == summary.filename and summary.is_within(call.scope, index):
                     continue
                 found.append(Caller(path, call.scope, call.path, call.row, True))
                 if len(found) >= _EDGES:
@@ -229,7 +239,7 @@ class Callers:
                 if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
                     continue
                 recursing = index if method is None else method
-                if path == summary.filename and _is_inside(summary, call.scope, recursing):
+                if path == summary.filename and summary.is_within(call.scope, recursing):
                     continue
                 is_exact = own in meant
                 found.append(
@@ -365,14 +375,6 @@ def _used_by(call: Call, node: str | None) -> Iterator[Expr]:
             yield from call.expression.positional
     elif call.node == node:
         yield call.expression
-
-
-def _is_inside(summary: ModuleSummary, scope: int, index: int) -> bool:
-    while scope > 0:
-        if scope == index:
-            return True
-        scope = summary.scopes[scope].parent
-    return False
 
 
 def _scope_at(summary: ModuleSummary, row: int) -> int:

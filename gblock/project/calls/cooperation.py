@@ -13,7 +13,8 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.summary import Call
 
 if TYPE_CHECKING:
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
 
 
 class Remedy(NamedTuple):
@@ -60,6 +61,8 @@ class Cooperation:
             return True
         if blocker.unless_mentioned is not None and self._is_mentioned(blocker.unless_mentioned):
             return True
+        if blocker.blocks_after and not self._is_switched_on(blocker, path):
+            return True
         parts = symbol.split(".")
         if any(".".join(parts[:end]) in self.assumed for end in range(1, len(parts) + 1)):
             return True
@@ -94,6 +97,16 @@ class Cooperation:
                 first = drivers[0]
                 return Remedy(first.symbol, first.path, first.row, first.condition)
         return None
+
+    def _is_switched_on(self, blocker: Blocker, path: str | None) -> bool:
+        """Return whether a process that can run a file makes the call after which it blocks."""
+        if not any(self.remedy(symbol) is not None for symbol in blocker.blocks_after):
+            return False
+        running = self._processes().on_gevent(path) if path and self._processes else ()
+        wanted = {self.inference.catalog.canonical(symbol) for symbol in blocker.blocks_after}
+        return not running or any(
+            driver.symbol in wanted for process in running for driver in process.drivers
+        )
 
     def _is_mentioned(self, texts: Mentioned) -> bool:
         """Return whether the project mentions a cooperative text and none of the blocking ones."""

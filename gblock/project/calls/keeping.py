@@ -82,14 +82,14 @@ class Keeping:
         return {
             word
             for binding, word in self._stores(summary).get(name, ())
-            if _is_within(summary, binding.scope, function.scope)
+            if summary.is_within(binding.scope, function.scope)
         } | self._kept_by_objects(summary, function.scope, name)
 
     def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[str]:
         """Return the attributes of objects that a function makes with one of its parameters."""
         found: set[str] = set()
         for call in summary.calls:
-            if call.node != "call" or not _is_within(summary, call.scope, index):
+            if call.node != "call" or not summary.is_within(call.scope, index):
                 continue
             for position, argument in enumerate(call.expression.positional):
                 if argument is not None and argument.tag == tags.NAME and _key(argument) == name:
@@ -324,10 +324,3 @@ def _key(value: Expr) -> str | int:
     if value is not None and value.tag == tags.LAMBDA:
         return value.scope
     return last_name(value)
-
-
-def _is_within(summary: ModuleSummary, scope: int, outer: int) -> bool:
-    """Return whether a scope is another one or is inside it."""
-    while scope > 0 and scope != outer:
-        scope = summary.scopes[scope].parent
-    return scope == outer

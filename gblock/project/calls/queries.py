@@ -20,7 +20,9 @@ _QUERIES_LIMIT = 1000
 """At most this many calls are returned for one driver."""
 _FILES = 400
 """At most this many files are searched for them."""
-_EVALUATING = frozenset("all any dict frozenset len list max min next set sorted sum tuple".split())
+_EVALUATING = frozenset(
+    "all any bool dict frozenset len list max min next set sorted sum tuple".split()
+)
 """Functions that iterate over what they are given at once."""
 _BUDGET = 20
 """At most this many files are read to find out what one file calls."""
@@ -60,7 +62,7 @@ class Queries:
             known: The calls that the catalog lists.
         """
         if language not in self._found:
-            wanted = [one for one in known if one.language == language]
+            wanted = [one for one in known if language in one.languages]
             self._found[language] = list(self._find(wanted)) if wanted else []
         return self._found[language]
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from gblock.project.names.inference import Inference
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import Expr, constant_of, passed
+from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import ModuleSummary, Scope
 
 _ROUTES = ("task_routes", "CELERY_TASK_ROUTES", "CELERY_ROUTES")
@@ -19,11 +19,11 @@ class Queues:
     """Finds the queues from which workers take tasks.
 
     Args:
-        inference: Type inference over the project.
+        modules: The project's files.
     """
 
-    def __init__(self, inference: Inference) -> None:
-        self.modules = inference.modules
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
 
     def of(self, summary: ModuleSummary, scope: Scope) -> str | None:
         """Return the queue of a task; None if only the workers' default is known."""

@@ -13,7 +13,7 @@ import msgspec
 
 from gblock import catalog
 from gblock.catalog.blockers import Blocker
-from gblock.catalog.libraries import Library
+from gblock.catalog.libraries import OF_THE_RECEIVER, Library
 from gblock.catalog.lookup import Catalog
 from gblock.outline import Outlines
 from gblock.project.calls.cooperation import Cooperation
@@ -149,7 +149,7 @@ def _with_originals(known: Catalog, captured: Collection[str]) -> Catalog:
             ORIGINALS + k: tuple(ORIGINALS + b for b in bases) for k, bases in known.bases.items()
         },
         returns={
-            ORIGINALS + k: value if value == "self" else ORIGINALS + value
+            ORIGINALS + k: value if value in OF_THE_RECEIVER else ORIGINALS + value
             for k, value in known.returns.items()
             if not k.startswith("gevent.")
         },

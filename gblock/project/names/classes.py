@@ -36,7 +36,9 @@ PROPERTIES = {
 
 _RECORDS = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
-_BARE = frozenset({"abc.ABC", "typing.Generic", "typing.Protocol", "typing_extensions.Protocol"})
+_BARE = frozenset(
+    "abc.ABC builtins.object typing.Generic typing.Protocol typing_extensions.Protocol".split()
+)
 """Bases outside the project whose objects have special methods only."""
 _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
@@ -70,7 +72,10 @@ class Classes:
             found |= self._delegated(value, name)
         if not v.informative(found):
             found |= self.inference.outside.attribute(value, name)
-        return found
+        conventional = self.inference.catalog.conventional.get(name)
+        if conventional is not None and (not v.informative(found) or self._is_unknown(found)):
+            found |= frozenset([v.instance(conventional)])
+        return self.inference.generics.read(found, value)
 
     def _fulfilled(self, value: ScopeValue, name: str) -> Values:
         """Return an attribute of the objects that a protocol stands for."""
@@ -287,50 +292,69 @@ class Classes:
             if base.kind == v.CLASS:
                 found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
             elif base.kind == v.EXTERNAL and (base.symbol not in _BARE or name[:2] == "__"):
-                found |= self.inference.external_attribute(v.instance(base.symbol), name)
+                found |= self._external(base.symbol, name, receiver)
                 found |= self._of_model(base.symbol, name, receiver)
-            if v.informative(frozenset(found)):
+            if v.informative(frozenset(found)) and not self._is_unknown(frozenset(found)):
                 break
         return frozenset(found)
 
+    def _is_unknown(self, values: Values) -> bool:
+        """Return whether values are names of which the catalog says nothing, as of a mixin."""
+        is_external = all(value.kind == v.EXTERNAL for value in values)
+        return is_external and not self.inference.is_catalogued(values)
+
+    def _external(self, base: str, name: str, receiver: ScopeValue) -> Values:
+        """Return an attribute that a class has from a base outside the project."""
+        generics = self.inference.generics
+        of = generics.of_class(base, receiver)
+        found = self.inference.external_attribute(v.SymbolValue(v.INSTANCE, base, of), name)
+        if not self.inference.is_catalogued(found):
+            found |= self.inference.outside.attribute(v.external(base), name)
+            found |= generics.inverse(base, name, receiver)
+        return found | generics.again(base, name, receiver)
+
     def _of_model(self, base: str, name: str, receiver: ScopeValue) -> Values:
         """Return what a form or a serializer inherits that has to do with its model's objects."""
-        one = self._modelled(base)
-        if one is None or name not in (*one.returned, *one.attributes):
-            return NOTHING
-        models = self._models(receiver)
-        if name in one.returned:
-            return frozenset(v.PartialValue(v.PARTIAL, model) for model in models)
-        return self._objects(models, receiver)
+        found: set[Value] = set()
+        for one in self._modelled(base):
+            if name in one.attributes:
+                found |= self._objects(one, receiver)
+            elif name in one.returned:
+                for value in self._objects(one, receiver):
+                    made = v.HolderValue(v.ELEMENTS, frozenset([value]))
+                    found.add(v.TakerValue(v.TAKER, made, "__call__"))
+        return frozenset(found)
 
     def passed_model(self, receiver: ScopeValue, method: str, position: int) -> Values:
         """Return the object of its model that the library passes to a method of a serializer."""
         for base in self.ancestry(receiver.path, receiver.scope)[1:]:
-            one = self._modelled(base.symbol) if base.kind == v.EXTERNAL else None
-            if one is not None and one.parameters.get(method) == position:
-                return self._objects(self._models(receiver), receiver)
+            for one in self._modelled(base.symbol) if base.kind == v.EXTERNAL else ():
+                if one.parameters.get(method) == position:
+                    return self._objects(one, receiver)
         return NOTHING
 
-    def _modelled(self, name: str) -> Modelled | None:
+    def _modelled(self, name: str) -> list[Modelled]:
         catalog = self.inference.catalog
         if not catalog.modelled:
-            return None
-        found = (catalog.modelled.get(base) for base in catalog.lineage(catalog.canonical(name)))
-        return next(filter(None, found), None)
+            return []
+        lineage = catalog.lineage(catalog.canonical(name))
+        return [one for base in lineage for one in catalog.modelled.get(base, ())]
 
-    def _models(self, receiver: ScopeValue) -> Values:
-        """Return the classes that ``Meta.model`` of a class means."""
-        found: set[Value] = set()
-        for meta in self.attribute(receiver._replace(kind=v.CLASS), "Meta"):
-            if meta.kind == v.CLASS:
-                found |= self.attribute(meta, "model")
-        return frozenset(found)
-
-    def _objects(self, models: Values, receiver: ScopeValue) -> Values:
-        found: set[Value] = set()
+    def _objects(self, one: Modelled, receiver: ScopeValue) -> Values:
+        """Return the objects of the class that a class names, or of its query."""
         place = Place(receiver.path, receiver.scope, END)
-        for model in models:
-            found |= self.inference.results.called(model, call_of(None, ()), place)
+        found: set[Value] = set()
+        for naming in one.named_by:
+            values: Values = frozenset([receiver._replace(kind=v.CLASS)])
+            for name in naming.split("."):
+                values = NOTHING.union(*(self.inference.attribute(x, name) for x in values))
+            for value in values:
+                if value.kind == v.FUNCTION:
+                    bound = value._replace(receiver=receiver)
+                    for given in self.inference.results.result(bound):
+                        found |= self.inference.generics.objects(given, place)
+                else:
+                    found |= self.inference.generics.objects(value, place)
         return frozenset(found)
 
     def beside(self, name: str, parent: ScopeValue) -> Values:
@@ -355,7 +379,7 @@ class Classes:
                 if base.kind == v.CLASS:
                     values = self._own_attribute(base._replace(kind=v.OBJECT), name, receiver)
                 elif base.kind == v.EXTERNAL:
-                    values = self.inference.external_attribute(v.instance(base.symbol), name)
+                    values = self._external(base.symbol, name, receiver)
                 if v.informative(values):
                     found |= values
                     break

@@ -25,6 +25,7 @@ from gblock.project.names.classes import Classes
 from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.fixed_point import FixedPoint
+from gblock.project.names.generics import Generics
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
@@ -98,6 +99,7 @@ class Inference:
         self.classes = Classes(self)
         self.conditions = Conditions(self)
         self.definitions = Definitions()
+        self.generics = Generics(self)
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
         self.parameters = Parameters(self)
@@ -208,7 +210,7 @@ class Inference:
             # All objects of a package's class are one value, so look at this object's name.
             if value.kind == v.INSTANCE and v.informative(set_here):
                 known = self.external_attribute(value, expression.name)
-                found |= known if self._are_catalogued(known) else NOTHING
+                found |= known if self.is_catalogued(known) else NOTHING
             else:
                 found |= self.attribute(value, expression.name)
         return frozenset(found) or self.outside.of_request(dotted(expression.base), expression.name)
@@ -249,7 +251,7 @@ class Inference:
             sliced: set[Value] = set()
             for value in values:
                 if value.kind == v.INSTANCE:
-                    sliced |= self.results.returned(f"{value.symbol}.__getitem__")
+                    sliced |= self.results.returned(f"{value.symbol}.__getitem__", value.of)
             return frozenset(sliced) or v.holding(self.results.elements(values))
         wanted = constant_of(expression.key)
         found: set[Value] = set()
@@ -271,7 +273,7 @@ class Inference:
             elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
             elif value.kind == v.INSTANCE:
-                found |= self.results.external_elements(value.symbol)
+                found |= self.results.external_elements(value)
         return frozenset(found)
 
     def under(self, mapping: v.MappingValue, key: Expr) -> Values:
@@ -377,7 +379,7 @@ class Inference:
                         return found
             elif not level:
                 symbol = self.catalog.canonical(f"{module}.{name}")
-                if self._is_catalogued(symbol):
+                if self._is_known(symbol):
                     return frozenset([v.external(symbol)])
         return NOTHING
 
@@ -396,14 +398,14 @@ class Inference:
         """Return the values of a module's name, none in a cyclic query."""
         return self.solved(key, lambda: self.module_name(path, name))
 
-    def _are_catalogued(self, values: Values) -> bool:
+    def is_catalogued(self, values: Values) -> bool:
         """Return whether the catalog knows an attribute of an object."""
         return any(
-            one.kind == v.INSTANCE or (one.kind == v.EXTERNAL and self._is_catalogued(one.symbol))
+            one.kind == v.INSTANCE or (one.kind == v.EXTERNAL and self._is_known(one.symbol))
             for one in values
         )
 
-    def _is_catalogued(self, symbol: str) -> bool:
+    def _is_known(self, symbol: str) -> bool:
         catalog = self.catalog
         return symbol in catalog.by_symbol or symbol in catalog.returns or symbol in catalog.classes
 
@@ -506,7 +508,7 @@ class Inference:
         """Return the values of an attribute."""
         if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external_attribute(value, name)
-            if value.kind == v.INSTANCE and not self._are_catalogued(found):
+            if value.kind == v.INSTANCE and not self.is_catalogued(found):
                 given = self.outside.attribute(value, name)
                 return given if v.informative(given) else found
             return found
@@ -553,13 +555,16 @@ class Inference:
         owner = value.symbol
         module, _, cls = owner.rpartition(".")
         if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
-            if not self._is_catalogued(f"{owner}.{name}"):
+            if not self._is_known(f"{owner}.{name}"):
                 return frozenset([v.instance(_RPC)])
+        of = self.generics.of_receiver(value) if self.catalog.generic else NOTHING
         for base in self.catalog.lineage(owner):
             held = self.catalog.attributes.get(f"{base}.{name}")
             if held is not None:
-                return frozenset([v.instance(held)])
-        return frozenset([v.external(self.catalog.canonical(f"{owner}.{name}"))])
+                return self.generics.made(held, owner, of)
+        symbol = self.catalog.canonical(f"{owner}.{name}")
+        carried = self.generics.carried(owner, name, of) if of else NOTHING
+        return frozenset([v.SymbolValue(v.EXTERNAL, symbol, carried)])
 
     def decorators(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the dotted names of a function's decorators from outside the project."""

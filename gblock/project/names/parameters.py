@@ -136,6 +136,9 @@ class Parameters:
             found |= self._constructed(path, scope.parent, position - shift, name)
         if position == shift and not v.declares(frozenset(found)):
             found |= self._decorated(summary, index)
+        conventional = self.inference.catalog.conventional.get(name)
+        if conventional is not None and not v.declares(frozenset(found)):
+            found.add(v.instance(conventional))
         return frozenset(found)
 
     def _constructed(self, path: str, owner: int, position: int | None, name: str) -> Values:

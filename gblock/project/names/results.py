@@ -5,7 +5,14 @@ from __future__ import annotations
 from gblock.project.names import values as v
 from gblock.project.names.passing import Passing
 from gblock.project.names.places import Place
-from gblock.project.names.values import NOTHING, FunctionValue, ScopeValue, Value, Values
+from gblock.project.names.values import (
+    NOTHING,
+    FunctionValue,
+    ScopeValue,
+    SymbolValue,
+    Value,
+    Values,
+)
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
     AttributeExpr,
@@ -36,7 +43,7 @@ class Results:
     def called(self, value: Value, expression: CallExpr, place: Place) -> Values:
         """Return the results of calling a value."""
         if value.kind == v.EXTERNAL:
-            return self._external_result(value.symbol, expression, place)
+            return self._external_result(value.symbol, expression, place, value.of)
         if value.kind == v.FUNCTION:
             return self._function_result(value, expression, place)
         if value.kind == v.CLASS:
@@ -44,7 +51,7 @@ class Results:
         if value.kind == v.OBJECT:
             return self.method_result(value, "__call__")
         if value.kind == v.INSTANCE:
-            return self._external_result(f"{value.symbol}.__call__", expression, place)
+            return self._external_result(f"{value.symbol}.__call__", expression, place, value.of)
         if value.kind == v.PARTIAL:
             if value.bound is not None and value.callee.kind == v.EXTERNAL:
                 made, where = value.bound
@@ -99,10 +106,12 @@ class Results:
             if value.kind == v.FUNCTION:
                 found |= self.result(value)
             elif value.kind == v.EXTERNAL:
-                found |= self.returned(value.symbol)
+                found |= self.returned(value.symbol, value.of)
         return frozenset(found)
 
-    def _external_result(self, symbol: str, expression: CallExpr, place: Place) -> Values:
+    def _external_result(
+        self, symbol: str, expression: CallExpr, place: Place, of: Values
+    ) -> Values:
         special = self.passing.result(symbol, expression, place)
         if special is not None:
             return special
@@ -113,7 +122,10 @@ class Results:
         conditions = self.inference.catalog.conditions.get(symbol, ())
         if any(holds(condition, expression, place) for condition in conditions):
             return NOTHING  # the catalog's type does not apply to this call
-        return self._chosen(symbol, expression, place) or self.returned(symbol)
+        chosen = self._chosen(symbol, expression, place)
+        return chosen or self.returned(
+            symbol, self.inference.generics.of_call(symbol, expression, place) or of
+        )
 
     def _chosen(self, symbol: str, expression: CallExpr, place: Place) -> Values:
         """Return the result of a call whose argument names a class or is a factory."""
@@ -133,19 +145,25 @@ class Results:
             found |= self.called(value, call_of(None, ()), place)
         return frozenset(found)
 
-    def returned(self, symbol: str) -> Values:
-        """Return what the catalog says that a call returns."""
+    def returned(self, symbol: str, of: Values = NOTHING) -> Values:
+        """Return what the catalog says that a call returns.
+
+        Args:
+            symbol: The callee.
+            of: The objects that its receiver is about.
+        """
+        made = self.inference.generics.made
         owner, _, name = symbol.rpartition(".")
         for base in self.inference.catalog.lineage(owner):
             given = self.inference.catalog.returns.get(f"{base}.{name}")
             if given is not None:
-                return frozenset([v.instance(owner if given == "self" else given)])
+                return made(given, owner, of)
             first = self.inference.catalog.returns_first.get(f"{base}.{name}")
             if first is not None:
-                members = (frozenset([v.instance(first)]), NOTHING)
+                members = (made(first, owner, of), NOTHING)
                 return frozenset([v.TupleValue(v.TUPLE, members)])
         if symbol in self.inference.catalog.classes or name[:1].isupper():
-            return frozenset([v.instance(symbol)])
+            return made(symbol, owner, of)
         return NOTHING
 
     def _function_result(
@@ -245,7 +263,8 @@ class Results:
             elif value.kind == v.OBJECT:
                 found |= self.method_result(value, "__enter__")
             elif value.kind == v.INSTANCE:
-                found |= self.returned(f"{value.symbol}.__enter__") or frozenset([value])
+                given = self.returned(f"{value.symbol}.__enter__", value.of)
+                found |= given or frozenset([value])
         return frozenset(found)
 
     def elements(self, values: Values) -> Values:
@@ -257,7 +276,7 @@ class Results:
             elif value.kind == v.TUPLE:
                 found = found.union(*value.members)
             elif value.kind == v.INSTANCE:
-                found |= self.external_elements(value.symbol)
+                found |= self.external_elements(value)
             elif value.kind == v.OBJECT:
                 opened = self.inference.classes.opened(frozenset([value]))
                 found |= self._iterated(value) if value in opened else self.elements(opened)
@@ -273,10 +292,10 @@ class Results:
             ),
         )
 
-    def external_elements(self, owner: str) -> Values:
-        """Return the elements of an instance of a class, according to the catalog."""
-        for base in self.inference.catalog.lineage(owner):
+    def external_elements(self, value: SymbolValue) -> Values:
+        """Return the elements of an object of a library, according to the catalog."""
+        for base in self.inference.catalog.lineage(value.symbol):
             held = self.inference.catalog.elements.get(base)
             if held is not None:
-                return frozenset([v.instance(held)])
+                return self.inference.generics.made(held, value.symbol, value.of)
         return NOTHING

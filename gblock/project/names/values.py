@@ -58,6 +58,9 @@ class SymbolValue(NamedTuple):
     kind: Literal["external", "instance"]
     symbol: str
     """A dotted name in the catalog's spelling."""
+    of: Values = NOTHING
+    """The objects that an object of a generic class is about, or that a method of one is bound to;
+    they are of no generic class themselves."""
 
 
 class ScopeValue(NamedTuple):

@@ -37,6 +37,9 @@ _STARTS_GREENLETS = re.compile(
 """Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
 
+SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
+"""Names in a script that serves."""
+
 
 class Mention(NamedTuple):
     """The mentions of gevent in one file."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gblock.project.processes.processes import Process, Processes
+from gblock.project.processes.process import Process
+from gblock.project.processes.processes import Processes
 from gblock.project.processes.servers import NO
 
 _SETTINGS = ("worker_class", "workers", "bind", "post_fork", "wsgi_app")

@@ -138,6 +138,18 @@ class ModuleSummary(NamedTuple):
     exports: list[str] | None
     """The names in ``__all__`` where it is a plain list, else None."""
 
+    def function_around(self, scope: int) -> int:
+        """Return the function around a scope, or 0 for the module; classes run with the module."""
+        while scope > 0 and self.scopes[scope].kind not in ("function", "lambda"):
+            scope = self.scopes[scope].parent
+        return scope
+
+    def is_within(self, scope: int, outer: int) -> bool:
+        """Return whether a scope is another one or is inside it."""
+        while scope > 0 and scope != outer:
+            scope = self.scopes[scope].parent
+        return scope == outer
+
 
 def hollow(path: str, former: ModuleSummary | None = None) -> ModuleSummary:
     """Return the summary of a file that cannot be read: it calls and binds nothing.

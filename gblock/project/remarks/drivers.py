@@ -12,8 +12,10 @@ from gblock.catalog.drivers import Choice, Driver
 from gblock.project.calls.queries import Queries, Sent
 from gblock.project.names.texts import Text, Texts
 from gblock.project.processes.patching import Patch
-from gblock.project.processes.processes import Process, Processes
+from gblock.project.processes.process import Process
+from gblock.project.processes.processes import Processes
 from gblock.project.processes.servers import NO, YES
+from gblock.project.reading.expressions import last_name
 from gblock.project.reading.testcode import is_stand_in
 from gblock.project.remarks.purpose import DEVELOPMENT, purpose
 from gblock.project.remarks.readers import Read, Readers
@@ -200,7 +202,7 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self.readers.of(chooser):
-                texts = self.texts.of(read.part)
+                texts = self._texts(read)
                 # Where a prefix marks a database, a string that is not shown names something else.
                 if not chooser.prefixes and not any(_chooses(text, read.form) for text in texts):
                     self._unknown.append(read)
@@ -214,13 +216,18 @@ class Drivers:
                             told.add(key)
                             yield remark
 
+    def _texts(self, read: Read) -> list[Text]:
+        if read.chosen:
+            return [Text(read.chosen, True, read.part.place.path, read.part.rows, "")]
+        return self.texts.of(read.part)
+
     # -- meanings of strings
 
     def _remark(self, text: Text, read: Read) -> Remark | None:
         chosen = self._chosen(text, read)
         if chosen is None:
             return None
-        driver, choice, written = chosen
+        driver, choice, word = chosen
         if any(name in self.requirements for name in driver.unless_required):
             return None
         rivals = choice.rivals
@@ -233,7 +240,11 @@ class Drivers:
         running = self._running(driver, text.path, read.part.place.path)
         if running is None:
             return None
-        where = self.strings.located(text)
+        if read.chosen:
+            word = last_name(read.part.expression)
+            where = self.strings.called(text, word)
+        else:
+            where = self.strings.located(text)
         if where is None:
             return None
         node, statement = where
@@ -249,7 +260,7 @@ class Drivers:
         here = reader[0] == text.path and statement[0] <= reader[1] <= statement[1]
         facts = Facts(
             driver,
-            written,
+            word,
             rivals,
             names,
             elsewhere,

@@ -24,7 +24,8 @@ from gblock.project.reading.summary import Call, ModuleSummary
 
 if TYPE_CHECKING:
     from gblock.catalog.patching import Original
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
 
 _ALL = frozenset(PATCHED)
 _DEEPEST = 120
@@ -168,7 +169,7 @@ class Order:
         if process.kind != "gunicorn" or not main or main not in process.before:
             return False
         scripts = [one for one in processes.all() if one.kind in ("script", "console script")]
-        if any(main in one.entries and not processes.is_casual(one) for one in scripts):
+        if any(main in one.entries and not one.is_casual for one in scripts):
             return False
         return any(
             one.is_gevent_service

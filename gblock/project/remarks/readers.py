@@ -25,6 +25,8 @@ class Read(NamedTuple):
     part: Part
     chooser: Chooser
     form: str
+    chosen: str = ""
+    """The name that the expression, a callee, stands for; empty for a string."""
 
 
 class Readers:
@@ -85,6 +87,12 @@ class Readers:
         self, chooser: Chooser, reading: DriverArgument, call: Call, path: str
     ) -> Iterator[Read]:
         expression = call.expression
+        if reading.chooses:
+            place = Place(path, call.scope, call.path)
+            if reading.symbol in self.inference.callee_symbols(expression.callee, place):
+                part = Part(expression.callee, place, (call.row, call.end_row))
+                yield Read(part, chooser, "name", reading.chooses)
+            return
         if not is_passed(expression, reading.position, reading.keyword):
             if reading.keyword == "default":  # then the environment alone has the string
                 place = Place(path, call.scope, call.path)

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from gblock.project.calls.queries import Queries
     from gblock.project.calls.unpatched import Unpatched
     from gblock.project.processes.patching import Patch
-    from gblock.project.processes.processes import Process, Processes
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
     from gblock.project.reading.modules import Modules
 
 

@@ -43,6 +43,17 @@ class Strings:
                     return node, (statement.lineno, end_of(statement))
         return None
 
+    def called(self, text: Text, name: str) -> tuple[ast.expr, tuple[int, int]] | None:
+        """Return the callee that chooses by itself, and the rows of its statement."""
+        tree = self.tree(text.path)
+        for statement in statements(tree, text.rows) if tree is not None else ():
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Call) and node.lineno == text.rows[0]:
+                    written = ast.unparse(node.func)
+                    if written.rpartition(".")[2] == name:
+                        return node.func, (statement.lineno, end_of(statement))
+        return None
+
     def span(self, path: str, node: ast.expr) -> Span:
         """Return the place of an expression."""
         lines = self.modules.data(path).splitlines()

@@ -1,0 +1,43 @@
+"""Concurrency within a function: whether other greenlets may run at the time of a statement."""
+
+from __future__ import annotations
+
+from gblock.project.calls.visits import Visit
+from gblock.project.reading.bindings import Path
+from gblock.project.reading.expressions import last_name
+from gblock.project.reading.modules import Modules
+
+_STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
+"""Methods that begin something that runs beside the caller."""
+
+
+class Concurrency:
+    """Finds out whether something may run beside a statement.
+
+    Args:
+        modules: The project's files.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self._starting: dict[str, list[tuple[int, Path]]] = {}
+        """By file the scopes and paths of the calls that start greenlets."""
+
+    def at(self, visit: Visit) -> bool:
+        """Return whether other greenlets may run, by this function or by those after it."""
+        return visit.beside or self._is_beside(visit.path, visit.scope, visit.at)
+
+    def _is_beside(self, path: str, scope: int, at: Path) -> bool:
+        """Return whether a loop repeats a statement, or greenlets were started before it."""
+        summary = self.modules.summary(path)
+        branches = summary.scopes[scope].branches
+        if any(branches.get(at[:depth]) == "while" for depth in range(1, len(at) + 1, 2)):
+            return True
+        starting = self._starting.get(path)
+        if starting is None:
+            starting = self._starting[path] = [
+                (call.scope, call.path)
+                for call in summary.calls
+                if call.node == "call" and last_name(call.expression.callee) in _STARTING
+            ]
+        return any(inner == scope and begun < at for inner, begun in starting)

@@ -1,0 +1,207 @@
+"""Handovers: calls that take a function as an argument, and what runs it then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TypeAlias
+
+from gblock.project.calls.callers import Callers
+from gblock.project.calls.concurrency import Concurrency
+from gblock.project.calls.entries import Entries, Started
+from gblock.project.calls.offloading import Handover, Offloading
+from gblock.project.calls.receivers import Receivers
+from gblock.project.calls.running import Running
+from gblock.project.calls.visits import Visit, step_in
+from gblock.project.calls.ways import GREENLET, NATIVE, UNKNOWN, Step, Way
+from gblock.project.names import values as v
+from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
+from gblock.project.reading.expressions import Expr
+from gblock.project.reading.summary import Call
+
+_Named: TypeAlias = tuple[Call, Place, int | None]
+"""A call that takes a function as an argument, its place, and the argument's position."""
+
+
+class Handovers:
+    """Finds what runs a function that is handed over.
+
+    Args:
+        inference: Type inference over the project.
+        offloading: Finds the calls that hand a function to a thread or a greenlet.
+        entries: Finds the calls that hand a function to a framework.
+        callers: Finds the callers of functions, and what containers keep.
+        running: Finds the processes that run code.
+        concurrency: Finds out whether something may run beside a statement.
+    """
+
+    def __init__(
+        self,
+        inference: Inference,
+        offloading: Offloading,
+        entries: Entries,
+        callers: Callers,
+        running: Running,
+        concurrency: Concurrency,
+    ) -> None:
+        self.inference = inference
+        self.modules = inference.modules
+        self._offloading = offloading
+        self._entries = entries
+        self._callers = callers
+        self._running = running
+        self._concurrency = concurrency
+        self._receivers = Receivers(inference, offloading, callers.keeping)
+
+    def of(self, visit: Visit, here: Step) -> Iterator[Way | Visit]:
+        """Yield the paths that begin where a function is handed over, or what runs it later.
+
+        Args:
+            visit: The function.
+            here: The step through it.
+        """
+        named = self.inference.calling.handovers(visit.path, visit.scope)
+        yield from self._out_of_containers(visit, here, named)
+        for call, place, position in named:
+            if self._is_field(call, place):
+                yield from self._where_made(place, visit, here)
+                continue
+            handover = self._offloading.handover(call, place)
+            if handover is not None and handover.offload.thread != "hub":
+                yield self._elsewhere(handover, visit, here)
+                continue
+            started = self._started(call, place, position)
+            if started:
+                yield from self._by_framework(started, call, place, visit, here)
+            elif (place.path, self._function(place)) != (visit.path, visit.scope):
+                yield from self._received(call, place, visit, here)
+
+    def _function(self, place: Place) -> int:
+        return self.modules.summary(place.path).function_around(place.scope)
+
+    # -- to a thread, a greenlet or a framework
+
+    def _elsewhere(self, handover: Handover, visit: Visit, here: Step) -> Way:
+        """Return the path that begins with a thread or a greenlet that runs a function."""
+        context = NATIVE if handover.offload.thread == "native" else GREENLET
+        step = Step(handover.place.path, handover.call.row, f"{context} {here.text}")
+        return Way(context, (step, *visit.steps), visit.is_certain)
+
+    def _started(self, call: Call, place: Place, position: int | None) -> list[Started]:
+        """Return the entries that start a function because a call takes it as an argument."""
+        expression = call.expression
+        keywords = [value for _, value in expression.keywords]
+        arguments = expression.positional if position is None else [expression.positional[position]]
+        return [
+            one
+            for argument in (*arguments, *keywords)
+            for one in self._entries.handed(call, place, position, argument)
+        ]
+
+    def _by_framework(
+        self, started: Iterable[Started], call: Call, place: Place, visit: Visit, here: Step
+    ) -> Iterator[Way]:
+        """Yield the paths that begin with the framework to which a call hands a function."""
+        for one in started:
+            context = self._running.of_entry(one, place.path, beside=visit.beside)
+            steps = (Step(place.path, call.row, one.label), here, *visit.steps)
+            yield Way(context, steps, visit.is_certain and one.is_certain)
+
+    # -- out of a container
+
+    def _out_of_containers(self, visit: Visit, here: Step, named: list[_Named]) -> Iterator[Way]:
+        """Yield the paths that begin where what a container keeps is handed over."""
+        places = {(place, position) for _, place, position in named}
+        for call, place, position, taken in self._kept(visit, named):
+            if (place, position) in places:
+                continue
+            handover = self._offloading.handover(call, place)
+            if handover is None or handover.argument is not taken:
+                started = self._entries.handed(call, place, position, taken)
+                yield from self._by_framework(started, call, place, visit, here)
+                continue
+            only = self._callers.dispatch.of((visit.path, visit.scope), taken, place)
+            if only is None or self._callers.is_selected(only, place.path, self._function(place)):
+                yield self._elsewhere(handover, visit, here)
+
+    def _kept(
+        self, visit: Visit, named: Iterable[_Named]
+    ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+        """Yield the calls that hand over what a container keeps: ``spawn(handler, event)``.
+
+        Args:
+            visit: The function.
+            named: The calls that take it as an argument: ``Route("/orders", place)``.
+        """
+        summary, keeping = self.modules.summary(visit.path), self._callers.keeping
+        words = keeping.containers(summary, visit.scope)
+        for call, place, position in named:
+            if position is not None:
+                words |= keeping.attributes(call, place, position)
+        if words:
+            yield from keeping.handovers(words, visit.path, visit.scope, self._handing)
+
+    @cached_property
+    def _handing(self) -> frozenset[str]:
+        """The last names of the functions of the catalog that run what they are given."""
+        found = self.inference.catalog.offload_by_symbol
+        offloading = frozenset(symbol.rpartition(".")[2] for symbol in found)
+        return offloading | self._entries.taking
+
+    # -- to the project's own code
+
+    def _is_field(self, call: Call, place: Place) -> bool:
+        """Return whether a call describes a field: what it takes runs where an object is made."""
+        summary = self.modules.summary(place.path)
+        if summary.scopes[place.scope].kind != "class":
+            return False
+        catalog = self.inference.catalog
+        return any(
+            (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
+            for symbol in self.inference.callee_symbols(call.expression.callee, place)
+        )
+
+    def _where_made(self, field: Place, visit: Visit, here: Step) -> Iterator[Visit]:
+        """Yield the places that make an object with a field."""
+        steps = (here, *visit.steps)
+        for made, where in self.inference.calling.callers(field.path, field.scope):
+            index = self.modules.summary(where.path).function_around(made.scope)
+            yield Visit(where.path, index, made.path, steps, visit.is_certain, visit.beside)
+
+    def _received(
+        self, call: Call, place: Place, visit: Visit, here: Step
+    ) -> Iterator[Way | Visit]:
+        """Yield what runs a function that a call gives to code of the project, or to unknown code.
+
+        Args:
+            call: The call.
+            place: Its place.
+            visit: The function.
+            here: The step through it.
+        """
+        index, steps = self._function(place), (here, *visit.steps)
+        callees = self.inference.infer(call.expression.callee, place)
+        given = (visit.path, visit.scope)
+        runs = [run for one in callees for run in self._receivers.runs(one, call, place, given)]
+        for path, scope, at in runs:
+            inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside)
+            is_called = any(v.comes_from(one, path, scope) for one in callees)
+            yield self._through(inside, place, index) if is_called else inside
+        if not runs:
+            # What is given at start-up may be kept, and run at any time.
+            keeps = any(value.kind in (v.CLASS, v.FUNCTION) for value in callees)
+            yield Visit(place.path, index, place.at, steps, False, visit.beside, is_lasting=keeps)
+        if not callees or any(value.kind == v.EXTERNAL for value in callees):
+            # Code outside the project may run it at any time.
+            yield Way(UNKNOWN, steps, False)
+
+    def _through(self, inside: Visit, place: Place, index: int) -> Visit:
+        """Return the place that calls a function which runs what it is given.
+
+        Other callers of that function give it something else to run.
+        """
+        step = step_in(self.modules.summary(inside.path), inside.scope)
+        beside = self._concurrency.at(inside)
+        steps = (step, *inside.steps)
+        return Visit(place.path, index, place.at, steps, inside.is_certain, beside)

@@ -1,0 +1,292 @@
+"""Running: which processes run the code of a file, and what this says about its context."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+
+from gblock.project.calls.entries import Started
+from gblock.project.calls.queues import Queues
+from gblock.project.calls.ways import (
+    COMMAND,
+    GREENLET,
+    IDLE,
+    NATIVE,
+    OTHER,
+    PROVEN,
+    REQUEST,
+    STARTUP,
+    TASK,
+    TEST,
+    UNKNOWN,
+    Way,
+)
+from gblock.project.calls.workers import KINDS, Workers
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.summary import ModuleSummary, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gblock.project.processes.process import Process
+    from gblock.project.processes.processes import Processes
+
+_WEB = ("gunicorn", "uwsgi", "server")
+"""Kinds of processes that serve requests."""
+_NO_WEB = tuple(KINDS)
+_SERVING = re.compile(
+    rb"serve|WSGIServer|StreamServer|[sS]ocket_?io\b|\.run\(|make_server|wsgi|zerorpc|Server\("
+)
+"""Names in the files of a program that serves requests."""
+
+
+class Running:
+    """Finds the processes that run code.
+
+    Args:
+        modules: The project's files.
+        find: Finds the processes of the project; None where the files are no project.
+    """
+
+    def __init__(self, modules: Modules, find: Callable[[], Processes] | None) -> None:
+        self.modules = modules
+        self._find = find
+        self._queues = Queues(modules)
+        self._of_tests: dict[str, bool] = {}
+
+    @cached_property
+    def processes(self) -> Processes | None:
+        """The processes of the project; None where the files are no project."""
+        return self._find() if self._find is not None else None
+
+    @cached_property
+    def _workers(self) -> Workers | None:
+        return Workers(self.processes, self._queues) if self.processes is not None else None
+
+    def repository(self) -> list[str]:
+        """Return the files of the repository, of any format."""
+        return list(self.processes.deployment.tree.files) if self.processes else []
+
+    # -- a way that is found
+
+    def settled(self, way: Way) -> Way:
+        """Return a way, in another context if its files are of tests or of another process."""
+        return self._not_elsewhere(self._not_of_tests(way))
+
+    def _not_of_tests(self, way: Way) -> Way:
+        """Return a way, in the context of tests where nothing else is known to import its file."""
+        if way.context == UNKNOWN and way.steps and self._is_of_tests(way.steps[0].path):
+            return way._replace(context=TEST, is_dead=False)
+        return way
+
+    def _not_elsewhere(self, way: Way) -> Way:
+        """Return a way, in the context of another process if one without gevent makes a step."""
+        processes = self.processes
+        if processes is None or not processes.has_gevent:
+            return way
+        if way.context in IDLE or way.context == NATIVE:
+            return way
+        if any(processes.only_without_gevent(path) for path in {step.path for step in way.steps}):
+            return way._replace(context=OTHER)
+        return way
+
+    def _is_of_tests(self, path: str) -> bool:
+        """Return whether tests import a file, and nothing of the service is known to."""
+        found = self._of_tests.get(path)
+        if found is None:
+            found = self._of_tests[path] = self._find_of_tests(path)
+        return found
+
+    def _find_of_tests(self, path: str) -> bool:
+        processes = self.processes
+        if processes is None or processes.graph.importers.get(path):
+            return False
+        if any(process.is_deployed for process in processes.reaching(path)):
+            return False
+        stem = os.path.basename(path).partition(".")[0]
+        return any(
+            self.modules.is_test(other)
+            and any(one.target == path for one in processes.graph.imports(other))
+            for other in self.modules.mentioning(stem, tests=True, whole=True)
+        )
+
+    # -- a module's statements
+
+    def of_statements(self, path: str, *, beside: bool, guarded: bool) -> str:
+        """Return the context of a module's statements: a script's, or an imported module's.
+
+        Args:
+            path: The file.
+            beside: True if other greenlets may run at the time.
+            guarded: True if they run only where the module is started and not imported.
+        """
+        running = self._begun_by(path)
+        if guarded or running:
+            if not any(self._is_service(process) for process in running):
+                return COMMAND
+            if beside:
+                return GREENLET
+            return STARTUP
+        processes = self.processes
+        if processes is None:
+            return UNKNOWN
+        if processes.reaching(path):
+            return TEST if self._is_of_tests(path) else STARTUP
+        # A module that is neither imported nor started by a known process is a manual script.
+        known = processes.has_gevent or any(p.kind in _WEB and not p.open for p in processes.all())
+        if known and not processes.graph.importers.get(path):
+            return COMMAND
+        return UNKNOWN
+
+    def _is_service(self, process: Process) -> bool:
+        """Return whether a process may serve on gevent, and is no manual tool."""
+        if process.runs_on_gevent == "unknown":
+            return not process.is_casual
+        return process.runs_on_gevent == "yes"
+
+    def _begun_by(self, path: str) -> list[Process]:
+        """Return the processes that start in a file."""
+        if self.processes is None:
+            return []
+        return [p for p in self.processes.all() if p.is_deployed and path in p.entries]
+
+    # -- an entry
+
+    def of_entry(
+        self,
+        started: Started,
+        path: str,
+        *,
+        beside: bool,
+        application: tuple[str, str] | None = None,
+    ) -> str:
+        """Return the context of an entry, given the processes that run its file.
+
+        Args:
+            started: The entry.
+            path: The file that defines it or hands it over.
+            beside: True if other greenlets may run at the time.
+            application: The file and the name of the application that it belongs to, if known.
+        """
+        context, processes = started.context, self.processes
+        if processes is None:
+            return context
+        if context == COMMAND:
+            return self._of_command(path, beside=beside)
+        if context not in PROVEN:
+            return context
+        if processes.only_without_gevent(path):
+            return OTHER
+        if context == TASK and self._is_task_elsewhere(started.framework, path, application):
+            return OTHER
+        if context == REQUEST and self._is_served_elsewhere(path, processes):
+            return OTHER
+        return context
+
+    def _of_command(self, path: str, *, beside: bool) -> str:
+        """Return the context of a command, which may be what starts a service."""
+        running = [p for p in self._begun_by(path) if p.is_gevent_service]
+        if running and not all(p.is_casual for p in running):
+            if beside:
+                return GREENLET
+            return STARTUP
+        return COMMAND
+
+    def _is_task_elsewhere(
+        self, framework: str, path: str, application: tuple[str, str] | None
+    ) -> bool:
+        workers = self._workers
+        return workers is not None and workers.are_elsewhere(framework, path, application)
+
+    def is_of_other_queue(self, framework: str, summary: ModuleSummary, scope: Scope) -> bool:
+        """Return whether a task names a queue that no worker on gevent takes tasks from.
+
+        Args:
+            framework: The task's framework.
+            summary: The module that defines the task.
+            scope: The task.
+        """
+        workers = self._workers
+        return workers is not None and workers.leave_queue(framework, summary, scope)
+
+    # -- requests
+
+    def of_handler(self, path: str) -> str:
+        """Return the context of a handler of requests that a file registers or names.
+
+        Args:
+            path: The file.
+        """
+        processes = self.processes
+        is_elsewhere = processes is not None and self._is_served_elsewhere(path, processes)
+        return OTHER if is_elsewhere else REQUEST
+
+    def _is_served_elsewhere(self, path: str, processes: Processes) -> bool:
+        """Return whether only web servers without gevent serve what a file defines.
+
+        What runs tasks, load tests or commands serves no requests, though it may import the file.
+        """
+        deployed = [p for p in processes.all() if p.is_deployed]
+        serving = [p for p in deployed if p.kind in _WEB or processes.runs_development_server(p)]
+        green = [p for p in deployed if p.runs_on_gevent != "no" and self._may_serve(p)]
+        if not serving or any(p.open for p in green):
+            return False
+        if any(path in processes.handling(p) for p in green):
+            return False
+        if any(path in processes.modules_of(p) for p in serving):
+            return True
+        return not green
+
+    def _may_serve(self, process: Process) -> bool:
+        """Return whether a process may serve requests, as far as its kind and its files say."""
+        if process.kind in _WEB:
+            return not process.name.startswith(_NO_WEB)
+        if process.kind not in ("script", "console script"):
+            return False
+        return any(_SERVING.search(self.modules.data(path)) for path in process.entries)
+
+    # -- code that nothing is known to run
+
+    def runs_asyncio_alone(self, path: str) -> bool:
+        """Return whether the event loop of a file's coroutines is beside the hub, not on it.
+
+        Under monkey patching asyncio waits in a greenlet. Where nothing is patched, gevent serves
+        in a thread of its own.
+        """
+        if self.processes is None:
+            return False
+        green = [p for p in self.processes.all() if p.is_deployed and p.runs_on_gevent != "no"]
+        running = [p for p in green if path in self.processes.modules_of(p)] or green
+        return bool(running) and all(process.patched == "none" for process in running)
+
+    def is_beside_gevent(self, path: str) -> bool:
+        """Return whether a file that no process imports belongs to a program without gevent.
+
+        Plug-ins and jobs that are loaded by name are beside the program that loads them, so the
+        nearest directory in which a deployed program starts decides; the root is ignored.
+        """
+        processes = self.processes
+        if processes is None or processes.reaching(path):
+            return False
+        everything = [
+            process
+            for process in processes.all()
+            if process.is_deployed and process.kind != "management command"
+        ]
+        if not any(process.runs_on_gevent == "yes" for process in everything):
+            return False
+        root, folder = os.path.abspath(self.modules.root), os.path.dirname(os.path.abspath(path))
+        while folder.startswith(root + os.sep):
+            near = [
+                process
+                for process in everything
+                if any(os.path.abspath(one).startswith(folder + os.sep) for one in process.entries)
+            ]
+            if any(process.runs_on_gevent != "no" for process in near):
+                return False
+            if any(not process.is_casual for process in near):
+                return True
+            folder = os.path.dirname(folder)
+        return False

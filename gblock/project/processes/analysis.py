@@ -1,0 +1,204 @@
+"""Analysis: from the starts of servers and scripts to the processes, with modules and patches."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+
+from gblock.project.processes.django_settings import VARIABLE, DjangoSettings
+from gblock.project.processes.judging import Judging
+from gblock.project.processes.loading import Loading
+from gblock.project.processes.patching import PATCHED, Patch, Patching
+from gblock.project.processes.process import (
+    COMPLETE,
+    NONE,
+    PARTIAL,
+    SERVER,
+    Process,
+    reaches,
+)
+from gblock.project.processes.production import Production
+from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server
+from gblock.project.processes.starts import ProcessEvidence, ServerStart, Starts
+
+_RUNS_TESTS = re.compile(
+    rb"\b(?:pytest|py\.test|unittest|nose|nose2|testtools)\.(?:console_)?(?:main|run_exit)\("
+    rb"|\bpytest\.cmdline\.main\(|\bTextTestRunner\("
+)
+"""Calls that run tests."""
+
+
+class Analysis:
+    """Finds the processes of the starts, and those that nothing is known to start.
+
+    Args:
+        starts: Finds what starts processes.
+        loading: Finds the modules of processes.
+        patching: Finds the patches of files.
+        settings: Finds the settings of Django's processes.
+        judging: Finds out which processes run on gevent.
+        production: Distinguishes what is deployed from demos.
+    """
+
+    def __init__(
+        self,
+        starts: Starts,
+        loading: Loading,
+        patching: Patching,
+        settings: DjangoSettings,
+        judging: Judging,
+        production: Production,
+    ) -> None:
+        self.modules = starts.modules
+        self.graph = starts.graph
+        self.root = starts.root
+        self._found = starts
+        self._loading = loading
+        self._patching = patching
+        self._settings = settings
+        self._judging = judging
+        self._production = production
+
+    @cached_property
+    def _starts(self) -> list[ServerStart]:
+        return self._found.all()
+
+    def all(self) -> list[Process]:
+        """Return all processes, those on gevent first."""
+        processes = [self._process(start) for start in self._starts]
+        processes += [self._process(start) for start in self._unclaimed(processes)]
+        shared = frozenset[str]().union(
+            *(
+                self._loading.of(p).difference(p.entries)
+                for p in processes
+                if p.runs_on_gevent == YES and p.kind != "tests"
+            )
+        )
+        judged = [
+            process if process.runs_on_gevent else self._judging.by_imports(process, shared)
+            for process in processes
+        ]
+        order = {YES: 0, UNKNOWN: 1, NO: 2}
+        return sorted(
+            self._production.marked(_merged(judged)),
+            key=lambda p: (not p.is_deployed, order[p.runs_on_gevent], p.kind, p.name),
+        )
+
+    def _unclaimed(self, processes: list[Process]) -> list[ServerStart]:
+        """Return the modules that patch and that nothing imports or starts, as if something did.
+
+        They patch directly or by import.
+        """
+        reached = frozenset[str]().union(
+            *(self._loading.of(process) for process in processes if process.kind != "tests")
+        )
+        found: dict[str, ServerStart] = {}
+        for path in self.modules.serving:
+            if path in reached or not self._patching.mentions(path):
+                continue
+            for patch in self._patching.of(path):
+                if patch.of_driver or not patch.at_import:
+                    continue
+                leading = sorted({path, *self.graph.leading_to(path)} - reached)
+                tops = [one for one in leading if not self.graph.importers.get(one, set()) - {one}]
+                for top in tops or [path]:  # a cycle of imports has no top
+                    name = f"python {os.path.relpath(top, self.root)}"
+                    evidence = ProcessEvidence(patch.path, patch.row, patch.text)
+                    server = Server("script", BY_CODE, "", (top,), name, main=top, as_file=True)
+                    found.setdefault(top, ServerStart(server, evidence, {}))
+        return list(found.values())
+
+    # -- one process
+
+    def _process(self, start: ServerStart) -> Process:
+        server = start.server
+        if server.kind == "script" and self._runs_tests(server.main):
+            server = server._replace(kind="tests")
+        entries = self._settings.added_to(server.entries, start.variables)
+        is_named = bool(start.variables.get(VARIABLE))
+        assumed = () if is_named else tuple(one for one in entries if one not in server.entries)
+        server = server._replace(entries=entries)
+        patches = self._patches(server, start.variables)
+        drivers = tuple(p for p in patches if p.of_driver and not p.undone)
+        server = self._judging.with_worker(server, drivers)
+        effective = [p for p in patches if not p.of_driver and (p.at_import or p.path in entries)]
+        judged = self._judging.of_server(server, effective)
+        by_server = server.patches or judged.by_gunicorn
+        patched, missing = _completeness(effective, by_server or judged.by_library)
+        evidence = (start.evidence, *(ProcessEvidence(p.path, p.row, p.text) for p in effective))
+        return Process(
+            server.name or server.kind,
+            server.kind,
+            tuple(dict.fromkeys(evidence)),
+            judged.gevent,
+            judged.why,
+            patched,
+            missing if judged.gevent != NO else (),
+            entries,
+            tuple(effective),
+            drivers,
+            server.preload,
+            server.before if by_server else (),
+            by_server,
+            server.open,
+            server.main,
+            server.as_file,
+            by_path=server.by_path,
+            assumed=assumed,
+            queues=server.queues,
+        )
+
+    def _runs_tests(self, path: str) -> bool:
+        """Return whether a script does nothing but to run tests."""
+        return self.modules.is_module(path) and bool(_RUNS_TESTS.search(self.modules.data(path)))
+
+    def _patches(self, server: Server, variables: dict[str, str]) -> list[Patch]:
+        """Return the patches that a server's process can reach.
+
+        Args:
+            server: The server.
+            variables: The environment of its process, as far as that is known.
+        """
+        patches = [
+            patch
+            for patch in self._patching.among(self._loading.of(server))
+            if reaches(server, patch) and self._is_chosen(patch, variables)
+        ]
+        if any(not patch.of_driver for patch in patches):
+            sure = self._loading.of(server, data=False)
+            patches = [patch for patch in patches if patch.of_driver or patch.path in sure]
+        return patches
+
+    def _is_chosen(self, patch: Patch, variables: dict[str, str]) -> bool:
+        """Return whether the environment of a program lets a patch run, as far as that is known.
+
+        Where one command sets the variable that a patch needs, others that do not are without it.
+        """
+        if patch.variable is None:
+            return True
+        name, value = patch.variable
+        sets = any(start.variables.get(name) == value for start in self._starts)
+        return not sets or variables.get(name) == value
+
+
+def _merged(processes: list[Process]) -> list[Process]:
+    """Return the processes, as one those that are started from several places."""
+    merged: dict[tuple[object, ...], Process] = {}
+    for process in processes:
+        key: tuple[object, ...] = (process.kind, process.name, process.entries)
+        if process.entries and process.is_by_file:
+            key = (process.kind, process.entries[0])
+        key = (*key, process.runs_on_gevent)
+        merged[key] = merged[key].together(process) if key in merged else process
+    return list(merged.values())
+
+
+def _completeness(patches: list[Patch], by_server: bool) -> tuple[str, tuple[str, ...]]:
+    if by_server:
+        return SERVER, ()
+    patched = frozenset[str]().union(*(patch.patched for patch in patches))
+    missing = tuple(name for name in PATCHED if name not in patched)
+    if not patched:
+        return NONE, missing
+    return (PARTIAL if missing else COMPLETE), missing

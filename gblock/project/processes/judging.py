@@ -1,0 +1,257 @@
+"""Judging: whether a process runs on gevent, by its server, its patches and its imports."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from gblock.project.processes.loading import Loading
+from gblock.project.processes.mentions import SERVES, Mentions
+from gblock.project.processes.patching import PATCHED, Patch, Patching
+from gblock.project.processes.process import Process
+from gblock.project.processes.servers import (
+    BY_CODE,
+    DEFAULT_WORKER,
+    NO,
+    UNKNOWN,
+    YES,
+    Server,
+)
+from gblock.project.reading.requirements import Requirements
+
+_STAYS = re.compile(SERVES.pattern + rb"|\bwhile\b")
+"""Words in a management command that may run for long."""
+_WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
+"""The modules whose patch lets greenlets run while others wait."""
+
+
+class Judgement(NamedTuple):
+    """The answer to whether a process runs on gevent, and why."""
+
+    gevent: str
+    """`YES`, `NO`, `UNKNOWN`; or `BY_CODE` if imports must decide."""
+    why: str
+    by_gunicorn: bool = False
+    """True if the process starts gunicorn, whose workers patch."""
+    by_library: bool = False
+    """True if a library patches that it imports."""
+
+
+class Judging:
+    """Finds out which processes run on gevent.
+
+    Args:
+        loading: Finds the modules of processes.
+        patching: Finds the patches of files.
+        mentions: Finds mentions of gevent in files.
+        requirements: The distributions that the project requires.
+        root: The directory that was searched for files that start processes.
+    """
+
+    def __init__(
+        self,
+        loading: Loading,
+        patching: Patching,
+        mentions: Mentions,
+        requirements: Requirements,
+        root: str,
+    ) -> None:
+        self.modules = loading.modules
+        self.root = root
+        self._loading = loading
+        self._patching = patching
+        self._mentions = mentions
+        self._requirements = requirements
+
+    # -- by the server and by patches
+
+    def with_worker(self, server: Server, drivers: tuple[Patch, ...]) -> Server:
+        """Return gunicorn on gevent where its settings make a driver cooperative with gevent.
+
+        The environment names the worker class, in ``GUNICORN_CMD_ARGS``, if nothing else does:
+        with another class, a settings file that calls such a patch in any case makes no sense.
+
+        Args:
+            server: The server.
+            drivers: The patches of drivers in its process.
+        """
+        if server.kind != "gunicorn" or server.gevent != NO or server.why != DEFAULT_WORKER:
+            return server
+        for patch in drivers:
+            is_certain = "conditional" not in patch.kinds and not patch.condition
+            if is_certain and patch.path == server.by_path and ".gevent." in patch.symbol:
+                where = self._place(patch.path, patch.row)
+                return server._replace(
+                    gevent=YES,
+                    patches=True,
+                    why=f"{patch.symbol} in {where}, without a worker class",
+                )
+        return server
+
+    def of_server(self, server: Server, patches: list[Patch]) -> Judgement:
+        """Return the judgement on what a server runs.
+
+        Args:
+            server: The server.
+            patches: The patches of the standard library that its process runs.
+        """
+        if server.gevent not in (BY_CODE, NO):
+            return Judgement(server.gevent, server.why)
+        if server.kind == "tests":
+            return Judgement(UNKNOWN if patches else NO, "tests")
+        return (
+            self._by_patches(server, patches)
+            or self._by_library(server)
+            or self._by_settings(server)
+            or Judgement(server.gevent, server.why)
+        )
+
+    def _by_patches(self, server: Server, patches: list[Patch]) -> Judgement | None:
+        if all(_WAITS.isdisjoint(one.patched) for one in patches):
+            return None  # such as ``patch_ssl()`` alone, for a client's sake
+        where = f"{patches[0].text} in {self._place(patches[0].path, patches[0].row)}"
+        if all(_asks_for_worker(server, one) for one in patches):
+            return Judgement(NO, f"{where} is for another worker class")
+        return Judgement(YES, where)
+
+    def _by_library(self, server: Server) -> Judgement | None:
+        """Return the judgement on a process that imports a library which patches everything."""
+        for path in sorted(self._loading.of(server, eager=True)):
+            library = self._mentions.of(path).patched_by
+            if library:
+                why = f"{self._name(path)} imports {library}, which patches"
+                return Judgement(YES, why, by_library=True)
+        return None
+
+    def _by_settings(self, server: Server) -> Judgement | None:
+        """Return the judgement on a process whose code sets Celery's pool, or starts gunicorn."""
+        if server.gevent == NO:
+            return None
+        reached = self._loading.of(server)
+        if server.kind == "celery":
+            if any(self._mentions.of(path).pool for path in reached):
+                return Judgement(YES, "the settings say pool gevent")
+            return Judgement(NO, server.why)
+        for path in sorted(reached):
+            worker = self._mentions.of(path).worker
+            if worker is not None and "gevent" in worker[0]:
+                if path in self._loading.of(server, eager=True) or path in server.entries:
+                    where = self._place(path, worker[1])
+                    why = f"starts gunicorn with worker class {worker[0]} in {where}"
+                    return Judgement(YES, why, by_gunicorn=True)
+        return None
+
+    # -- by imports
+
+    def by_imports(self, process: Process, shared: frozenset[str]) -> Process:
+        """Return a process without patches and without a gevent server, as its imports judge it.
+
+        Args:
+            process: The process to judge.
+            shared: The modules of processes that surely run on gevent; an import of gevent in
+                these is no evidence.
+        """
+        reached = self._loading.of(process) - shared
+        eager = sorted(self._loading.of(process, eager=True) & (reached | {*process.entries}))
+        starts = (
+            not process.is_deployed
+            or not self._starts_greenlets
+            or self._mentions.may_start_greenlets(self._loading.of(process))
+        )
+        judged = self._at_import(process, eager, starts=starts, is_alone=not shared)
+        if judged.gevent == NO:
+            judged = (
+                self._by_socketio(eager)
+                or self._later(process, sorted(reached), starts=starts)
+                or judged
+            )
+        missing = () if judged.gevent == NO else process.missing
+        return process._replace(runs_on_gevent=judged.gevent, why=judged.why, missing=missing)
+
+    def _at_import(
+        self, process: Process, eager: list[str], *, starts: bool, is_alone: bool
+    ) -> Judgement:
+        """Return the judgement by what a process imports when it starts.
+
+        Args:
+            process: The process.
+            eager: The modules that it runs then.
+            starts: True if its code may start greenlets.
+            is_alone: True if no other process surely runs on gevent; if one does, a distant import
+                may be meant for it.
+        """
+        why = process.why or "nothing of its own imports gevent"
+        for path in eager:
+            mention = self._mentions.of(path)
+            if self._is_brief_command(process, path):
+                continue
+            if mention.imports and not starts and not mention.async_mode:
+                why = f"{self._name(path)} imports gevent and starts no greenlet"
+            elif mention.imports or mention.async_mode:
+                is_certain = path in process.entries or is_alone
+                why = f"{self._name(path)} imports gevent"
+                return Judgement(YES if is_certain else UNKNOWN, why)
+        return Judgement(NO, why)
+
+    def _by_socketio(self, eager: list[str]) -> Judgement | None:
+        """Return the judgement on a process whose mode Flask-SocketIO chooses."""
+        path = next((path for path in eager if self._mentions.of(path).any_mode), None)
+        if path is None or "gevent" not in self._requirements or "eventlet" in self._requirements:
+            return None
+        is_certain = "gevent-websocket" in self._requirements
+        why = f"Flask-SocketIO in {self._name(path)} takes gevent where it is installed"
+        return Judgement(YES if is_certain else UNKNOWN, why)
+
+    def _later(self, process: Process, reached: list[str], *, starts: bool) -> Judgement | None:
+        """Return the judgement by the patches and imports in functions that a process can run."""
+        found = None
+        for path in reached:
+            if self._is_brief_command(process, path):
+                continue
+            patch = self._waiting(p for p in self._patching.of(path) if process.runs(p))
+            if patch is not None:
+                where = self._place(path, patch.row)
+                return Judgement(UNKNOWN, f"{patch.text} in a function, {where}")
+            mention = self._mentions.of(path)
+            imports = mention.imports or mention.imports_later
+            if (imports and starts) or mention.async_mode:
+                found = Judgement(UNKNOWN, f"{self._name(path)} can import gevent")
+        return found
+
+    def _waiting(self, patches: Iterable[Patch]) -> Patch | None:
+        """Return the first patch that lets greenlets run while others wait."""
+        return next(
+            (p for p in patches if not p.of_driver and not _WAITS.isdisjoint(p.patched)), None
+        )
+
+    def _is_brief_command(self, process: Process, path: str) -> bool:
+        """Return whether a file is a management command that does its work and ends.
+
+        What it does with greenlets is no reason to take all that other commands load for a service.
+        """
+        is_command = process.kind == "management command" and path in process.entries
+        return is_command and path != process.main and not _STAYS.search(self.modules.data(path))
+
+    @cached_property
+    def _starts_greenlets(self) -> bool:
+        """True if the project starts greenlets; what only sleeps with gevent may be a sketch."""
+        importing = [path for path in self.modules.serving if self._mentions.of(path).imports]
+        return self._mentions.may_start_greenlets(importing)
+
+    def _name(self, path: str) -> str:
+        return os.path.relpath(path, self.root)
+
+    def _place(self, path: str, row: int) -> str:
+        return f"{self._name(path)}:{row}"
+
+
+def _asks_for_worker(server: Server, patch: Patch) -> bool:
+    """Return whether gunicorn's settings patch in a hook, under a condition, for another worker.
+
+    A settings file that patches in any case does so for the worker class that the command names.
+    """
+    is_hook = "in_function" in patch.kinds and "conditional" in patch.kinds
+    return server.kind == "gunicorn" and server.gevent == NO and is_hook

@@ -1,0 +1,137 @@
+"""A process that the project starts, with its patches and the files where it begins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gblock.project.processes.patching import Patch
+from gblock.project.processes.servers import YES, Server
+from gblock.project.processes.starts import ProcessEvidence
+
+COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
+
+_BY_FILE = ("script", "console script", "management command")
+_SERVERS = ("gunicorn", "celery", "uwsgi", "server")
+
+
+class Process(NamedTuple):
+    """A process that the project starts: on gevent or not, with its patches and modules.
+
+    A process has one or more `ServerStart` values with the same entry files.
+    """
+
+    name: str
+    kind: str
+    """``gunicorn``, ``celery``, ``uwsgi``, ``locust``, ``script``, ``console script``,
+    ``management command``, ``rq``, ``server`` or ``tests``."""
+    evidence: tuple[ProcessEvidence, ...]
+    runs_on_gevent: str
+    """``yes``, ``no`` or ``unknown``."""
+    why: str
+    patched: str
+    """`COMPLETE`, `PARTIAL`, `NONE` or `SERVER`."""
+    missing: tuple[str, ...]
+    """Modules of the standard library that stay as they are although it runs on gevent."""
+    entries: tuple[str, ...]
+    """The files where it begins, in the order in which they run."""
+    patches: tuple[Patch, ...] = ()
+    """The patches of the standard library on its way."""
+    drivers: tuple[Patch, ...] = ()
+    """The patches that make drivers cooperative in the process."""
+    preload: bool = False
+    """True if the application is imported before the workers patch: gunicorn's ``preload_app``."""
+    before: tuple[str, ...] = ()
+    """Of the entries those that run before the server patches."""
+    by_server: bool = False
+    """True if the server patches."""
+    open: bool = False
+    """True if the application that a server runs is not known: then it may run anything."""
+    main: str = ""
+    """Of the entries the one that is started and not imported: its ``__name__`` is ``__main__``."""
+    as_file: bool = False
+    """True if that is started by its path: then the packages around it do not run."""
+    by_path: str = ""
+    """Of the entries the settings file that a server runs by its path, without its packages."""
+    demo: bool = False
+    """True if it is nothing but the main guard of a module that is made to be imported: nothing
+    deploys it."""
+    assumed: tuple[str, ...] = ()
+    """Of the entries those that nothing but their being the only ones of their kind leads to:
+    settings that the environment chooses."""
+    queues: tuple[str, ...] = ()
+    """The queues whose tasks its Celery workers run, if their commands name them all."""
+    of_development: bool = False
+    """True if it is on gevent for developers alone: another server deploys the application."""
+
+    def runs(self, patch: Patch) -> bool:
+        """Return whether the process can reach a patch in one of its modules."""
+        return reaches(self, patch)
+
+    @property
+    def started(self) -> tuple[str, int] | None:
+        """The path and the row of the first evidence."""
+        return self.evidence[0][:2] if self.evidence else None
+
+    @property
+    def is_gevent_service(self) -> bool:
+        """True if the process surely runs on gevent, and is neither a test nor a demo."""
+        return self.runs_on_gevent == YES and self.is_deployed
+
+    @property
+    def is_load_test(self) -> bool:
+        """True if the process is locust, or a program that imports it."""
+        return self.kind == "locust" or "imports locust" in self.why
+
+    @property
+    def is_known_server(self) -> bool:
+        """True if it serves requests or tasks, and the application that it runs is known."""
+        return self.is_server and not self.open
+
+    @property
+    def is_server(self) -> bool:
+        """True if a server starts it, which runs an application."""
+        return self.kind in _SERVERS
+
+    @property
+    def is_by_file(self) -> bool:
+        """True if it is distinguished by its entry file: a script, a management command."""
+        return self.kind in _BY_FILE
+
+    @property
+    def is_casual(self) -> bool:
+        """True if a script's own main guard is the only evidence of it."""
+        return self.kind == "script" and all(
+            evidence.path in self.entries or any(evidence.path == p.path for p in self.patches)
+            for evidence in self.evidence
+        )
+
+    @property
+    def is_deployed(self) -> bool:
+        """True if the process may run in production: it is neither a test nor a demo."""
+        return self.kind != "tests" and not self.demo
+
+    def together(self, other: Process) -> Process:
+        """Return one process for two with the same entry file, started from two places."""
+        return self._replace(
+            evidence=tuple(dict.fromkeys((*self.evidence, *other.evidence))),
+            entries=tuple(dict.fromkeys((*self.entries, *other.entries))),
+            patches=tuple(dict.fromkeys((*self.patches, *other.patches))),
+            drivers=tuple(dict.fromkeys((*self.drivers, *other.drivers))),
+            preload=self.preload or other.preload,
+            before=tuple(dict.fromkeys((*self.before, *other.before))),
+            by_server=self.by_server and other.by_server,
+            open=self.open and other.open,
+            as_file=self.as_file and other.as_file,
+            by_path=self.by_path if self.by_path == other.by_path else "",
+            assumed=tuple(path for path in self.assumed if path in other.assumed),
+            queues=tuple(dict.fromkeys((*self.queues, *other.queues)))
+            if self.queues and other.queues
+            else (),
+        )
+
+
+def reaches(begun: Process | Server, patch: Patch) -> bool:
+    """Return whether a process can reach a patch in one of its modules."""
+    if not patch.in_main or patch.path == begun.main:
+        return True
+    return not patch.at_import and patch.path in begun.entries  # a console script calls a function

@@ -1,0 +1,145 @@
+"""Production: which processes are deployed, and which are demos or serve developers alone."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gblock.project.processes.deployment import Deployment
+from gblock.project.processes.deployment.shell_functions import functions
+from gblock.project.processes.loading import Loading
+from gblock.project.processes.mentions import SERVES
+from gblock.project.processes.patching import Patching
+from gblock.project.processes.process import NONE, Process
+from gblock.project.processes.servers import NO
+from gblock.project.processes.starts import ProcessEvidence
+
+_DEVELOPMENT = re.compile(
+    r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|(?<!usr/)local)(?:[^A-Za-z]|$)"
+)
+"""A file, directory or function for development."""
+
+
+class Production:
+    """Distinguishes what is deployed from demos, and from servers for developers.
+
+    Args:
+        loading: Finds the modules of processes.
+        patching: Finds the patches of files.
+        deployment: The files that start processes.
+        root: The directory that was searched for these.
+    """
+
+    def __init__(
+        self, loading: Loading, patching: Patching, deployment: Deployment, root: str
+    ) -> None:
+        self.modules = loading.modules
+        self.graph = loading.graph
+        self.root = root
+        self._loading = loading
+        self._patching = patching
+        self._deployment = deployment
+
+    def marked(self, processes: list[Process]) -> list[Process]:
+        """Return the processes, with marks on those that do not run in production."""
+        return self._with_development(self._with_demos(processes))
+
+    def _with_demos(self, processes: list[Process]) -> list[Process]:
+        """Return the processes with the demos among them marked.
+
+        A module is a library if it patches nothing at import, and another process runs it, or it is
+        part of a package in which something imports it or which leaves patching to others. The main
+        guard of a library is a demo. A script that is not imported, and a file that something
+        starts, are no demos.
+        """
+        casual = [
+            process
+            for process in processes
+            if process.runs_on_gevent != NO
+            and process.is_casual
+            and os.path.basename(process.main) != "__main__.py"
+            and not any(
+                patch.at_import and not patch.in_main and not patch.of_driver
+                for patch in self._patching.of(process.main)
+            )
+        ]
+        if not casual:
+            return processes
+        firm = frozenset[str]().union(
+            *(
+                self._loading.of(process).difference(process.entries[:1])
+                for process in processes
+                if process.runs_on_gevent != NO and process.kind != "tests"
+            )
+        )
+        demos = {p.main for p in casual if p.main in firm or self._is_in_library(p)}
+        return [
+            process._replace(demo=True) if process in casual and process.main in demos else process
+            for process in processes
+        ]
+
+    def _with_development(self, processes: list[Process]) -> list[Process]:
+        """Return the processes, without gevent for those that only serve developers on it.
+
+        They do so if a server without gevent serves the same application elsewhere.
+        """
+        deployed = {
+            process.entries[-1]
+            for process in processes
+            if process.is_server and process.entries and process.runs_on_gevent == NO
+            if any(self.is_of_production(one) for one in process.evidence)
+        }
+        return [
+            process._replace(
+                runs_on_gevent=NO,
+                of_development=True,
+                why=f"{process.why}, for development",
+                missing=(),
+            )
+            if process.is_server
+            and process.runs_on_gevent != NO
+            and process.entries[-1:]
+            and process.entries[-1] in deployed
+            and self._is_for_development(process)
+            else process
+            for process in processes
+        ]
+
+    def _is_for_development(self, process: Process) -> bool:
+        """Return whether every file or shell function that starts a process is for development."""
+        return bool(process.evidence) and all(map(self._is_of_development, process.evidence))
+
+    def is_of_production(self, evidence: ProcessEvidence) -> bool:
+        """Return whether a place starts a process in production; a Makefile leaves it open."""
+        is_makefile = evidence.path.lower().endswith("makefile")
+        return not is_makefile and not self._is_of_development(evidence)
+
+    def _is_of_development(self, evidence: ProcessEvidence) -> bool:
+        if _DEVELOPMENT.search(os.path.relpath(evidence.path, self.root)):
+            return True
+        if evidence.path.endswith(".py"):
+            return False
+        around = functions(self._deployment.text(evidence.path) or "").items()
+        return any(
+            one.head <= evidence.row <= one.last and _DEVELOPMENT.search(name)
+            for name, one in around
+        )
+
+    def _is_in_library(self, process: Process) -> bool:
+        if not self.graph.packages(process.main) and not self._is_in_namespace(process.main):
+            return False
+        if self.graph.importers.get(process.main):
+            return True
+        return process.patched == NONE and not SERVES.search(self.modules.data(process.main))
+
+    def _is_in_namespace(self, path: str) -> bool:
+        """Return whether a file imports a neighbour by the name of their directory.
+
+        Then the directory is a package without an ``__init__.py``.
+        """
+        directory = os.path.dirname(path)
+        name = re.escape(os.path.basename(directory).encode())
+        pattern = rb"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*" + name + rb"(?:\.\w|[ \t]+import\b)"
+        return re.search(pattern, self.modules.data(path), re.MULTILINE) is not None and any(
+            os.path.dirname(edge.target) == directory for edge in self.graph.imports(path)
+        )

@@ -1,0 +1,20 @@
+from gevent import monkey; monkey.patch_all()
+from confluent_kafka import Producer
+import psycopg2
+from functools import wraps
+from flask import Flask
+app = Flask(__name__)
+def with_db(f):
+    @wraps(f)
+    def inner(*a, **k):
+        k['db'] = psycopg2.connect('x')  # X
+        return f(*a, **k)
+    return inner
+@app.route('/')
+@with_db
+def a(db=None):
+    db.commit()  # X
+
+if __name__ == '__main__':
+    from gevent.pywsgi import WSGIServer
+    WSGIServer(('', 8000), app).serve_forever()

@@ -1,0 +1,15 @@
+from gevent import monkey; monkey.patch_all()
+from confluent_kafka import Producer
+import psycopg2
+from collections import namedtuple
+from flask import Flask
+app = Flask(__name__)
+Deps = namedtuple('Deps', 'bus db')
+deps = Deps(Producer({}), 1)
+@app.route('/')
+def a():
+    deps.bus.flush()  # X
+
+if __name__ == '__main__':
+    from gevent.pywsgi import WSGIServer
+    WSGIServer(('', 8000), app).serve_forever()

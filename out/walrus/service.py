@@ -1,0 +1,15 @@
+from gevent import monkey; monkey.patch_all()
+from confluent_kafka import Producer
+import psycopg2
+from flask import Flask
+app = Flask(__name__)
+def make():
+    return Producer({})
+@app.route('/')
+def a():
+    if (p := make()):
+        p.flush()  # X
+
+if __name__ == '__main__':
+    from gevent.pywsgi import WSGIServer
+    WSGIServer(('', 8000), app).serve_forever()
