@@ -1,4 +1,4 @@
-"""Scheduling: the only module that distributes files over processes.
+"""Scheduling: which file of one project, or unit, is inspected in which process.
 
 Triage drops the files that cannot matter. The other files are inspected in order, while a second
 process reads ahead and checks the dropped files for syntax errors and comments. Clean runs import

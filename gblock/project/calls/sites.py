@@ -228,10 +228,10 @@ class Sites:
                     if why is not None and not _is_of_mapping(name, call.expression):
                         self.unresolved.append(Unresolved(path, call.row, call.column, name, why))
             return None
-        native = self._is_dear(call, found, path) and self.offloading.is_native(call, path)
+        native = self._can_matter(call, found, path) and self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
 
-    def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
+    def _can_matter(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
         """Return whether one of some blockers can be reported at a call.
 
         Only then does its thread matter, which is expensive to determine.

@@ -44,8 +44,6 @@ class Calling:
         """By name and file: whether the file calls, gives or assigns the name."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._bases: dict[str, list[str]] = {}
-        self._callers_files: dict[tuple[str, int], list[str]] = {}
-        """By function or class: the files in which its calls are searched."""
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> list[ScopeValue]:
@@ -279,7 +277,7 @@ class Calling:
         return naming
 
     def _naming(self, word: str, tests: bool, among: set[str] | None = None) -> Iterator[str]:
-        """Return the files in which a name appears as a call, an argument or an assigned value."""
+        """Yield the files in which a name appears as a call, an argument or an assigned value."""
         for path in self.inference.modules.mentioning(word, tests=tests, whole=True):
             if (among is None or path in among) and self._names(word, path):
                 yield path

@@ -260,7 +260,7 @@ class Patching:
         return found
 
     def _by_computed_name(self, call: Call, place: Place) -> set[str]:
-        """Yield the patches of ``getattr(monkey, "patch_" + name)()``, if the names are known."""
+        """Return what ``getattr(monkey, "patch_" + name)()`` calls, if the names are known."""
         callee = call.expression.callee
         if (
             callee is None
@@ -422,7 +422,7 @@ class Patching:
 
     @cached_property
     def _through(self) -> dict[str, list[Patch]]:
-        """Yield the patches by calls of project functions that patch."""
+        """The patches by calls of project functions that patch, by file."""
         inner: dict[tuple[str, int], list[Patch]] = {}
         for path in self.modules.serving:
             if path not in self._of:
@@ -468,7 +468,7 @@ class Patching:
         )
 
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:
-        """Yield the calls of one function, file by file."""
+        """Return the calls of one function, file by file."""
         found = []
         mentioning = self.modules.mentioning(name)
         for other in mentioning if len(mentioning) <= _COMMON else [path]:

@@ -58,6 +58,7 @@ class Drivers:
         processes: The processes of the project.
         paths: The files in which strings are reported.
         marks: Matches every file that may contain such a string.
+        queries: Finds the calls that send statements to a database.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Drivers:
         processes: Processes,
         paths: Collection[str],
         marks: re.Pattern[bytes],
-        queries: Queries | None = None,
+        queries: Queries,
     ) -> None:
         self.queries = queries
         self._unknown: list[Read] = []
@@ -190,8 +191,6 @@ class Drivers:
 
     def _sent_through(self, remark: Remark) -> tuple[Sent, ...]:
         """Return the calls that send statements through a driver, in the files of its processes."""
-        if self.queries is None:
-            return ()
         files = remark.files
         sent = self.queries.of(remark.facts.language, self.catalog.queries)
         return tuple(one for one in sent if files is None or one.place.path in files)

@@ -118,7 +118,7 @@ class Order:
         return found
 
     def late(self, process: Process) -> Iterator[tuple[StartupEvent, StartupEvent]]:
-        """Return the steps that bind an original, each with the later patch."""
+        """Yield the steps that bind an original, each with the later patch."""
         for steps in self.of(process):
             kept: list[StartupEvent] = []
             patched: frozenset[str] = frozenset()
@@ -482,7 +482,9 @@ class _Run:
             else:
                 last = inner or rest
             target = self.modules.resolve(module, level, summary.filename)
-            found = self.modules.summary(target) if target and _is_file(self, target) else None
+            found = (
+                self.modules.summary(target) if target and self.modules.is_module(target) else None
+            )
             if found is None or not last or "." in last:
                 return None
             return self._function(NameExpr(tags.NAME, last), found, 0, depth + 1)
@@ -509,10 +511,6 @@ def _is_given_up(summary: ModuleSummary, call: Call) -> bool:
         and last_name(getattr(one.expression.callee, "base", None)) in names
         for one in closing
     )
-
-
-def _is_file(run: _Run, path: str) -> bool:
-    return run.modules.is_module(path)
 
 
 def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_Statement]]:
