@@ -118,14 +118,14 @@ class BlockerRule(CallRule):
         self._look_at(node.iter, self.source.site(node.iter, "for"))
 
     def _look_at(self, node: cst.BaseExpression, site: Site | None) -> None:
-        for found in site.found if site else ():
+        if site is None:
+            return
+        for found in site.found:
             if found.blocker.kind not in self.kinds or found.wait.immediate:
                 continue
             if not self.is_meant(found):
                 continue
             keeps_gil = found.blocker.releases_gil is False
-            if site is None:
-                continue
             if self.source.handed_to_greenlet(site):
                 continue
             code = self.source.code(node)

@@ -19,7 +19,6 @@ from operator import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any, ClassVar
 
 
@@ -40,10 +39,6 @@ class _Values(tuple):  # type: ignore[type-arg]
                 raise TypeError(f"{cls.__name__} takes {', '.join(fields)}: got {words}")
             values = tuple(map(every.__getitem__, fields))
         return tuple.__new__(cls, values)
-
-    @classmethod
-    def _make(cls, values: Iterable[Any]) -> _Values:
-        return cls(*values)
 
     def _replace(self, **changes: Any) -> _Values:
         return type(self)(**{**self._asdict(), **changes})

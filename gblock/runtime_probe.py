@@ -10,6 +10,7 @@ import atexit
 import gc
 import os
 import sys
+from typing import NamedTuple
 
 from gblock.probing import frames
 from gblock.probing import settings as _settings
@@ -151,6 +152,16 @@ class _Watch:
                 hub.periodic_monitoring_thread = None
 
 
+class _Replaced(NamedTuple):
+    """A function that the probe has put in the place of another one."""
+
+    owner: Any
+    name: str
+    before: Any
+    """None if there was none."""
+    function: Callable[..., Any]
+
+
 class _Probe:
     """The probe of this process."""
 
@@ -169,6 +180,8 @@ class _Probe:
         self.library = UserCode(settings.user, routes=settings.route)
         self.watches: dict[int, _Watch] = {}
         self.held: dict[int, Any] = {}
+        self.replaced: list[_Replaced] = []
+        """The functions of gevent and of the server that call the probe."""
         self.config = gevent.config
         self.owns_monitor = settings.owns_monitor or not self.config.monitor_thread
         self.max_blocking_time: float | None = None
@@ -246,7 +259,7 @@ class _Probe:
             if before is not None:
                 before()
 
-        uwsgi.atexit = at_exit
+        self.replace(uwsgi, "atexit", at_exit)
 
     def hold_back(self) -> None:
         """Keep the monitor thread out of uWSGI's master.
@@ -260,8 +273,6 @@ class _Probe:
         from gevent.hub import Hub
 
         original = Hub.start_periodic_monitoring_thread
-        if original.__name__ == "start_in_workers":
-            return
 
         def start_in_workers(hub: Any) -> Any:
             if uwsgi.worker_id() or uwsgi.mule_id():
@@ -271,7 +282,7 @@ class _Probe:
                 watcher.start(hub.start_periodic_monitoring_thread)
             return None
 
-        Hub.start_periodic_monitoring_thread = start_in_workers
+        self.replace(Hub, "start_periodic_monitoring_thread", start_in_workers)
 
     def _spare_the_warning(self) -> None:
         """Silence gevent's warning about a missing psutil: memory is not monitored."""
@@ -283,8 +294,30 @@ class _Probe:
             if monitor.can_monitor_memory_usage():
                 install(monitor)
 
-        if self.owns_monitor and install.__name__ != "quietly":
-            Monitor.install_monitor_memory_usage = quietly
+        if self.owns_monitor:
+            self.replace(Monitor, "install_monitor_memory_usage", quietly)
+
+    def replace(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        """Put a function in the place of another one until the probe stops."""
+        self.replaced.append(_Replaced(owner, name, vars(owner).get(name), function))
+        setattr(owner, name, function)
+
+    def put_back(self) -> None:
+        """Restore the functions that were replaced, but those that something replaced since."""
+        for owner, name, before, function in reversed(self.replaced):
+            if vars(owner).get(name) is not function:
+                continue
+            if before is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+        self.replaced = []
+        from gevent._hub_local import get_hub_if_exists
+
+        watcher = self.held.pop(id(get_hub_if_exists()), None)
+        if watcher is not None:
+            watcher.stop()
+            watcher.close()
 
     def on_event(self, event: object) -> None:
         """Handle gevent's events; it sends all of them to the monitor thread."""
@@ -433,7 +466,10 @@ def settle() -> None:
 
 
 def stop() -> None:
-    """Write unfinished blocks and restore gevent's state."""
+    """Write unfinished blocks and restore gevent's state.
+
+    A hub of another thread keeps its monitor thread, which samples no more.
+    """
     global _probe
     if _probe is None:
         return
@@ -443,6 +479,7 @@ def stop() -> None:
 
     for watch in probe.watches.values():
         watch.leave()
+    probe.put_back()
     if probe.watchdog is not None:
         probe.watchdog.stop()
     if probe.dump is not None:

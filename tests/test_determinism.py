@@ -98,6 +98,23 @@ def test_a_long_chain_of_functions_returns_the_same_from_both_ends(blockers, len
     assert all(expected.values())
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_callers_are_found_in_any_number_of_files(blockers, last):
+    """Each function is called from a file of its own, and more of them than are in one file."""
+    modules = Modules("/nowhere", [])
+    functions = "".join(f"def take_{n}(given):\n    given.execute(1)\n" for n in range(90))
+    modules.give("/nowhere/taking.py", functions.encode())
+    for number in range(90):
+        text = f"import sqlite3\nfrom taking import take_{number}\n"
+        text += f"take_{number}(sqlite3.connect('x'))\n"
+        modules.give(f"/nowhere/m{number}.py", text.encode())
+    inference = Inference(modules, blockers)
+    calls = modules.summary("/nowhere/taking.py").calls
+    for call in reversed(calls) if last else calls:
+        place = Place("/nowhere/taking.py", call.scope, call.path)
+        assert {"sqlite3.Connection.execute"} <= set(inference.symbols(call, place)), call.row
+
+
 WORDS = st.text(alphabet="abé_1 .-\n", max_size=30)
 
 

@@ -231,3 +231,31 @@ def test_a_class_of_another_noun_has_another_name():
 def test_nothing_is_called_utils():
     names = {part for path in modules() for part in path.with_suffix("").parts}
     assert set() == names & {"utils", "helpers", "common", "misc"}
+
+
+def _own_nodes(function):
+    """The nodes of a function, without those of functions and classes in it."""
+    waiting = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            yield node
+            waiting += ast.iter_child_nodes(node)
+
+
+def test_a_docstring_says_yield_of_a_generator_and_return_of_another_function():
+    false = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            first = (ast.get_docstring(node) or "-").split()[0]
+            yields = any(isinstance(x, ast.Yield | ast.YieldFrom) for x in _own_nodes(node))
+            returns = ast.unparse(node.returns).partition("[")[0] if node.returns else ""
+            is_lazy = yields or returns in ("Iterator", "Iterable")
+            is_context = any("contextmanager" in ast.unparse(x) for x in node.decorator_list)
+            if (first == "Yield" and not is_lazy) or (
+                first == "Return" and yields and not is_context
+            ):
+                false.append(f"{path.name}:{node.lineno} {node.name}")
+    assert [] == false

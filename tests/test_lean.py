@@ -65,7 +65,6 @@ def test_it_refuses_the_same_values(values, named):
 def test_it_names_the_same_fields():
     for name in ("_fields", "_field_defaults", "__match_args__"):
         assert getattr(Typed, name) == getattr(Lean, name)
-    assert Lean(1, 2) == Lean._make([1, 2])
     assert "Two numbers." == Lean.__doc__
 
 

@@ -1031,6 +1031,47 @@ uwsgi.atexit = lambda: print("the host's own")
     assert result.at("stuck")
 
 
+def test_it_puts_back_what_it_replaces():
+    script = """
+        import sys, types
+        uwsgi = sys.modules["uwsgi"] = types.ModuleType("uwsgi")
+        uwsgi.worker_id, uwsgi.mule_id, uwsgi.atexit = (lambda: 0), (lambda: 0), print
+        import gevent
+        from gevent._monitor import PeriodicMonitoringThread as Monitor
+        from gevent.hub import Hub
+        from gblock import runtime_probe
+
+        def replaceable():
+            return (
+                Hub.start_periodic_monitoring_thread,
+                Monitor.install_monitor_memory_usage,
+                uwsgi.atexit,
+            )
+
+        before = replaceable()
+        for _ in range(2):
+            runtime_probe.start()
+            gevent.sleep(0.1)
+            assert not set(before) & set(replaceable())
+            runtime_probe.stop()
+            assert before == replaceable()
+        del uwsgi.atexit
+        runtime_probe.start()
+        others = Monitor.install_monitor_memory_usage = lambda monitor: None
+        runtime_probe.stop()
+        assert not hasattr(uwsgi, "atexit")
+        assert others is Monitor.install_monitor_memory_usage
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={**os.environ, "GBLOCK_PROBE": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (0, "") == (run.returncode, run.stderr)
+
+
 def test_an_unpatched_process_is_recorded_as_such(tmp_path):
     result = probed.run(
         """

@@ -532,7 +532,7 @@ class Inspection:
         return sites
 
     def _visited(self, path: str, sites: list[Site], finder: Sites) -> list[Candidate]:
-        """Return the candidates of the rules; only this function imports libcst."""
+        """Return the candidates of the rules; a check that finds no site never imports libcst."""
         import libcst
 
         from gblock.call_rule import Together

@@ -1,4 +1,4 @@
-"""Scheduling: the only module that distributes files over processes.
+"""Scheduling: which file of one project, or unit, is inspected in which process.
 
 Triage drops the files that cannot matter. The other files are inspected in order, while a second
 process reads ahead and checks the dropped files for syntax errors and comments. Clean runs import
@@ -310,8 +310,7 @@ class Plan:
     def _looked_apart(self, taken: list[str]) -> tuple[Inspection | None, list[str]]:
         """Inspect independent files, half of which another process searches.
 
-        Connected files cannot be split: the caches and the budget of inference depend on the files
-        before.
+        Connected files are not split: both processes would read and infer the same.
         """
         if not taken:
             return None, []

@@ -179,7 +179,7 @@ class Gil:
     def _states(
         self, node: Node, state: str, depth: int
     ) -> list[tuple[Invocation, frozenset[str]]]:
-        """Yield the calls of a function, each with the possible states of the GIL."""
+        """Return the calls of a function, each with the possible states of the GIL."""
         steps = self._program.steps(node)
         changing = {
             step for step in steps if step.returns and self._changes(node, step, state, depth)

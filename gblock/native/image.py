@@ -223,7 +223,7 @@ class Image:
             raise NotReadError("too large: relocations")
 
     def _read_packed(self, section: _Section) -> None:
-        """Yield relative relocations from addresses and bitmaps (gABI proposal ``SHT_RELR``)."""
+        """Read relative relocations from addresses and bitmaps (gABI proposal ``SHT_RELR``)."""
         base = 0
         for (word,) in self._rows(section, "<Q"):
             if not word & 1:

@@ -198,7 +198,7 @@ def read_all(
         if known is not None:
             found[path] = known
     # The largest first, so that no process ends with a large one alone.
-    todo = sorted({p for p in asked if p not in found}, key=_size, reverse=True)
+    todo = sorted(dict.fromkeys(p for p in asked if p not in found), key=_size, reverse=True)
     number = 1 if share is None or len(todo) < _MODULES_EACH else share.number
     parts = [todo[at::number] for at in range(number)]
     handed = [share.add(_Work(part)) for part in parts[1:]] if share is not None else []

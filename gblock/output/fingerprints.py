@@ -25,7 +25,7 @@ def fingerprints(diagnostics: Iterable[Diagnostic]) -> dict[Diagnostic, str]:
     """
     counts: dict[tuple[str, ...], int] = {}
     found: dict[Diagnostic, str] = {}
-    for diagnostic in sorted(set(diagnostics), key=order):
+    for diagnostic in sorted(dict.fromkeys(diagnostics), key=order):
         name = diagnostic.filename.replace("\\", "/")
         what = diagnostic.symbol or ("" if diagnostic.blocker else diagnostic.message)
         key = (name, diagnostic.code, diagnostic.blocker or "", what)

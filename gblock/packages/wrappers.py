@@ -382,7 +382,7 @@ class _Graph:
         by_class: Mapping[tuple[str, int], list[tuple[str, _Function]]],
         bound: set[str],
     ) -> Iterator[Wrapper]:
-        """Return the methods that a class has from some classes, the nearest first."""
+        """Yield the methods that a class has from some classes, the nearest first."""
         for base in order[1:]:
             for name, function in by_class.get((base.path, base.scope), ()):
                 if name not in bound:

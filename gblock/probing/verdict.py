@@ -1,4 +1,4 @@
-"""Decide what blocked the hub, from measurements: pure functions of plain values.
+"""Decide what blocked the hub, from measurements: functions whose results depend on them alone.
 
 Nothing here reads a thread, a clock or a frame, so every rule is tested by a table of cases.
 `docs/probe.md` states the rules.

@@ -113,7 +113,7 @@ class OriginalCall(ProcessRule):
         """Yield the remarks on some files."""
         processes, unpatched, modules = service.processes, service.unpatched, service.modules
         marked = [path for path in modules.serving if cls.marks.search(modules.data(path))]
-        if unpatched is None or not marked:
+        if not marked:
             return
         near = set(marked).union(*map(processes.graph.leading_to, marked))
         for path in paths:

@@ -144,7 +144,7 @@ class UnpatchedCall(ProcessRule):
     def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
         """Yield the remarks on some files."""
         processes, unpatched = service.processes, service.unpatched
-        if unpatched is None or not processes.incomplete:
+        if not processes.incomplete:
             return
         reached = frozenset[str]().union(*map(processes.modules_of, processes.incomplete))
         for path in unpatched.chosen([path for path in paths if path in reached]):

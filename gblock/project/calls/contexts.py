@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 _VISITS = 400
 """At most this many functions are visited for one call."""
-_FILES_READ = 80
-"""At most this many files are read in search of the callers of one call."""
 _WAYS = 12
 """At most this many paths to one call are kept."""
 _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property", "lru_cache"})
@@ -90,8 +88,7 @@ class Contexts:
     # -- the search
 
     def _search(self, place: Place) -> Reached:
-        with self.inference.budget.limited(_FILES_READ):
-            ways = self._ways(place)
+        ways = self._ways(place)
         if any(way.context not in (UNKNOWN, NATIVE) for way in ways):
             # A plain function without callers is dead, or is called from outside.
             ways = [way for way in ways if not way.is_dead]

@@ -183,7 +183,8 @@ class Handovers:
         index, steps = self._function(place), (here, *visit.steps)
         callees = self.inference.infer(call.expression.callee, place)
         given = (visit.path, visit.scope)
-        runs = [run for one in callees for run in self._receivers.runs(one, call, place, given)]
+        takers = sorted((x for x in callees if x.kind in (v.CLASS, v.FUNCTION)), key=repr)
+        runs = [run for one in takers for run in self._receivers.runs(one, call, place, given)]
         for path, scope, at in runs:
             inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside)
             is_called = any(v.comes_from(one, path, scope) for one in callees)

@@ -452,7 +452,7 @@ class Readiness:
 
 
 def _turns(summary: ModuleSummary, call: Call) -> Iterator[Expr]:
-    """Return the iterables of the ``for`` loops and comprehensions around a call."""
+    """Yield the iterables of the ``for`` loops and comprehensions around a call."""
     index = call.scope
     while True:
         scope = summary.scopes[index]

@@ -105,9 +105,8 @@ class Receivers:
         """Return the attributes that a constructor sets to one of its arguments."""
         made = owner._replace(kind=v.OBJECT)
         found = []
-        for method in self.inference.classes.attribute(made, "__init__"):
-            if method.kind != v.FUNCTION:
-                continue
+        methods = self.inference.classes.attribute(made, "__init__")
+        for method in sorted((x for x in methods if x.kind == v.FUNCTION), key=repr):
             summary = self.modules.summary(method.path)
             name = self._offloading.parameter(method, key)
             found += [

@@ -68,7 +68,7 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
 
 
 def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
-    """Return the loops of the function that repeat a call, the innermost first."""
+    """Yield the loops of the function that repeat a call, the innermost first."""
     index = call.scope
     while summary.scopes[index].kind == "comprehension":
         index = summary.scopes[index].parent

@@ -12,7 +12,6 @@ from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import adding_up, handled, repeated
-from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.unknowns import cause
@@ -161,9 +160,8 @@ class Sites:
         self._calls_rpcs = self._has_stubs and may_call_rpcs(self.inference.modules.data(path))
         kept = self._kept(summary, self._looked_for)
         self._any_name = self.whatever and names is None
-        with self.inference.budget.limited(_FRUGAL if self._is_frugal else ALLOWANCE):
-            sites = [self._site(call, path, kept) for call in summary.calls]
-            return self._once([site for site in sites if site is not None], summary)
+        sites = [self._site(call, path, kept) for call in summary.calls]
+        return self._once([site for site in sites if site is not None], summary)
 
     def _once(self, sites: list[Site], summary: ModuleSummary) -> list[Site]:
         """Return the sites without ``with connect():`` where ``connect()`` itself is reported."""
@@ -230,10 +228,10 @@ class Sites:
                     if why is not None and not _is_of_mapping(name, call.expression):
                         self.unresolved.append(Unresolved(path, call.row, call.column, name, why))
             return None
-        native = self._is_dear(call, found, path) and self.offloading.is_native(call, path)
+        native = self._can_matter(call, found, path) and self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
 
-    def _is_dear(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
+    def _can_matter(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
         """Return whether one of some blockers can be reported at a call.
 
         Only then does its thread matter, which is expensive to determine.
@@ -393,8 +391,6 @@ class Sites:
 
 _ADDING_UP = ("costly", "sends")
 """The kinds of blockers of which one call does not matter, and many do."""
-_FRUGAL = 5
-"""At most this many files are read in search of callers, for each inspected file."""
 _LOOK_UPS = ("get", "pop", "setdefault")
 _CALL = ".__call__"
 _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}

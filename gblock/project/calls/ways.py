@@ -15,8 +15,8 @@ PROVEN = frozenset({HUB, REQUEST, TASK, GREENLET})
 NOTED = frozenset({STARTUP, SHUTDOWN})
 """Contexts that are reported as notes."""
 IDLE = frozenset({COMMAND, MIGRATION, TEST, OTHER})
-"""Contexts that are counted and not reported. What only ever runs in native threads is no site,
-unless it keeps the GIL: then a native thread does not help."""
+"""Contexts that are counted and not reported. So is what only ever runs in native threads, unless
+it keeps the GIL: then a native thread does not help."""
 
 
 class Step(NamedTuple):

@@ -44,8 +44,6 @@ class Calling:
         """By name and file: whether the file calls, gives or assigns the name."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._bases: dict[str, list[str]] = {}
-        self._callers_files: dict[tuple[str, int], list[str]] = {}
-        """By function or class: the files in which its calls are searched."""
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> list[ScopeValue]:
@@ -54,9 +52,7 @@ class Calling:
         target = v.ScopeValue(v.CLASS, path, index)
         derived = self._deriving(summary.scopes[index].name)
         found = []
-        for other in self.inference.budget.permitted(
-            derived if len(derived) <= _MOST_FILES else []
-        ):
+        for other in derived if len(derived) <= _MOST_FILES else ():
             candidate = self.inference.modules.summary(other)
             for number, scope in enumerate(candidate.scopes):
                 if (
@@ -110,7 +106,7 @@ class Calling:
         files = self._callable_from(path, named)
         if "cls" in names and path not in files and b"cls(" in self.inference.modules.data(path):
             files = [path, *files]  # a class method makes objects without the class's name
-        for other in self.inference.budget.permitted(files):
+        for other in files:
             by_name = self.calls_by_name(other)
             aliases = self.aliases(other).get(scope.name, set())
             for name in sorted(names | aliases | self._derived(other, target)):
@@ -281,7 +277,7 @@ class Calling:
         return naming
 
     def _naming(self, word: str, tests: bool, among: set[str] | None = None) -> Iterator[str]:
-        """Return the files in which a name appears as a call, an argument or an assigned value."""
+        """Yield the files in which a name appears as a call, an argument or an assigned value."""
         for path in self.inference.modules.mentioning(word, tests=tests, whole=True):
             if (among is None or path in among) and self._names(word, path):
                 yield path

@@ -93,7 +93,7 @@ class Inference:
         self.catalog = catalog
         self.solved = FixedPoint().solved
         self.annotations = Annotations(self)
-        self.budget = Budget(modules)
+        self.budget = Budget()
         self.calling = Calling(self)
         self.certainty = Certainty(self)
         self.classes = Classes(self)

@@ -123,7 +123,7 @@ class Outside:
         )
         paths = list(islice(setting, _MOST_FILES + 1))
         found: list[_Set] = []
-        for path in self.inference.budget.permitted(paths) if len(paths) <= _MOST_FILES else ():
+        for path in paths if len(paths) <= _MOST_FILES else ():
             summary = modules.summary(path)
             for scope in summary.scopes:
                 for (owner, attribute), bindings in scope.attributes.items():

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
+_MOST_FILES = 60
+"""A method's name in more files than this is common: who fulfills its protocol is unknown."""
 _FILES = 24
 """At most this many files that mention protocols are read."""
 _NAMING = 12
@@ -71,7 +73,7 @@ class Protocols:
             if rarest is None or len(naming) < len(rarest):
                 rarest = naming
         found: list[ScopeValue] = []
-        for path in self.inference.budget.permitted(rarest or []) if rarest else ():
+        for path in rarest if rarest is not None and len(rarest) <= _MOST_FILES else ():
             summary = self.inference.modules.summary(path)
             for index, scope in enumerate(summary.scopes):
                 one = v.ScopeValue(v.OBJECT, path, index)

@@ -195,7 +195,7 @@ class Texts:
                 yield from self.of_module(path, name)
 
     def of_module(self, path: str, name: str) -> Iterator[Part]:
-        """Return the expressions assigned to a module's name."""
+        """Yield the expressions assigned to a module's name."""
         if not self.modules.is_module(path):
             return
         summary = self.modules.summary(path)
@@ -210,7 +210,7 @@ class Texts:
             yield from self.binding(binding, summary)
 
     def binding(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
-        """Return the expressions that one binding assigns."""
+        """Yield the expressions that one binding assigns."""
         path = summary.filename
         place = Place(path, binding.scope, binding.path)
         rows = (binding.row, binding.row)
@@ -240,7 +240,7 @@ class Texts:
                 )
 
     def _filled(self, summary: ModuleSummary, index: int, position: int) -> Iterator[Part]:
-        """Return a parameter's default and the arguments of the function's calls."""
+        """Yield a parameter's default and the arguments of the function's calls."""
         scope = summary.scopes[index]
         name, _, default, kind = scope.parameters[position]
         if kind in ("*", "**"):
@@ -316,7 +316,7 @@ class Texts:
     # -- calls
 
     def _called(self, expression: CallExpr, part: Part) -> Iterator[Part]:
-        """Return a call's results: returned expressions, or the arguments of other functions."""
+        """Yield a call's results: returned expressions, or the arguments of other functions."""
         callee, positional = expression.callee, expression.positional
         own = False
         for value in sorted(self.inference.infer(callee, part.place), key=repr):
@@ -376,7 +376,7 @@ class Texts:
                     yield text._replace(whole=False)
 
     def _joined(self, part: Part, pieces: tuple[Expr, ...]) -> Iterator[Text]:
-        """Return the concatenated texts of several pieces, up to the first unknown one."""
+        """Yield the concatenated texts of several pieces, up to the first unknown one."""
         found: list[Text | None] = [None]
         for piece in pieces:
             if not any(text is None or text.whole for text in found):

@@ -57,7 +57,7 @@ class Launch(NamedTuple):
 
 
 def launches(modules: Modules) -> list[Launch]:
-    """Yield the commands that the code of a project starts, tests excluded.
+    """Return the commands that the code of a project starts, tests excluded.
 
     Args:
         modules: The project's files.
@@ -95,7 +95,7 @@ def _of(data: bytes, path: str) -> list[Launch]:
 
 
 def _started(call: ast.Call, function: int, spelling: Spelling) -> list[Words]:
-    """Yield the commands that a call starts as a child, or in place of its own process."""
+    """Return the commands that a call starts as a child, or in place of its own process."""
     callee, arguments = call.func, call.args
     name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
     if name in _GIVEN:
@@ -129,7 +129,7 @@ def _with_program(
 
 
 def _inside(call: ast.Call, function: int, spelling: Spelling) -> list[tuple[str, ...]]:
-    """Yield the Celery worker that this process becomes: ``app.worker_main([…])``."""
+    """Return the Celery worker that this process becomes: ``app.worker_main([…])``."""
     callee = call.func
     if not isinstance(callee, ast.Attribute):
         return []

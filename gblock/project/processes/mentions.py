@@ -139,7 +139,7 @@ class Mentions:
         return any(text.startswith("gevent") for text, _ in self._passed(path, "async_mode"))
 
     def _passed(self, path: str, name: str) -> list[tuple[str, int]]:
-        """Yield the values of an option of this name in a file, and the rows."""
+        """Return the values of an option of this name in a file, and the rows."""
         spelling = Spelling.of_file(self.modules.data(path), path)
         if spelling is None:
             return []

@@ -69,8 +69,6 @@ _IMPORTS_MONKEY = re.compile(
     re.MULTILINE,
 )
 _LONGEST = 80
-_BUDGET = 5
-"""At most this many files are searched for callers that pass a patch function on."""
 _COMMON = 30
 """A function's name in more files than this is common: only its own file is searched."""
 
@@ -240,8 +238,7 @@ class Patching:
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
         found = []
-        with self.inference.budget.limited(_BUDGET):
-            symbols = self.inference.callee_symbols(call.expression.callee, place)
+        symbols = self.inference.callee_symbols(call.expression.callee, place)
         if not symbols and self._is_star_imported(call, summary):
             symbols = {_MONKEY + last_name(call.expression.callee)}
         if not symbols:
@@ -263,7 +260,7 @@ class Patching:
         return found
 
     def _by_computed_name(self, call: Call, place: Place) -> set[str]:
-        """Yield the patches of ``getattr(monkey, "patch_" + name)()``, if the names are known."""
+        """Return what ``getattr(monkey, "patch_" + name)()`` calls, if the names are known."""
         callee = call.expression.callee
         if (
             callee is None
@@ -425,7 +422,7 @@ class Patching:
 
     @cached_property
     def _through(self) -> dict[str, list[Patch]]:
-        """Yield the patches by calls of project functions that patch."""
+        """The patches by calls of project functions that patch, by file."""
         inner: dict[tuple[str, int], list[Patch]] = {}
         for path in self.modules.serving:
             if path not in self._of:
@@ -471,7 +468,7 @@ class Patching:
         )
 
     def _calling(self, name: str, path: str, scope: int) -> list[list[tuple[Call, ModuleSummary]]]:
-        """Yield the calls of one function, file by file."""
+        """Return the calls of one function, file by file."""
         found = []
         mentioning = self.modules.mentioning(name)
         for other in mentioning if len(mentioning) <= _COMMON else [path]:
@@ -489,8 +486,7 @@ class Patching:
 
     def _is_function(self, call: Call, where: str, path: str, scope: int) -> bool:
         place = Place(where, call.scope, call.path)
-        with self.inference.budget.limited(_BUDGET):
-            values = self.inference.infer(call.expression.callee, place)
+        values = self.inference.infer(call.expression.callee, place)
         return any(value.kind == FUNCTION and comes_from(value, path, scope) for value in values)
 
 

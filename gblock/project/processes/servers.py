@@ -8,7 +8,6 @@ import re
 from typing import NamedTuple
 
 from gblock.project.names import values as v
-from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.inference import Inference
 from gblock.project.names.texts import Texts
 from gblock.project.processes.deployment.command import Command
@@ -244,8 +243,7 @@ class Servers:
 
     def _class_given(self, path: str, name: str) -> tuple[str, v.ScopeValue | None]:
         """Return the dotted name of a setting's class, and the project's class."""
-        with self.inference.budget.limited(ALLOWANCE):
-            values = self.inference.module_name(path, name)
+        values = self.inference.module_name(path, name)
         known = sorted(value.symbol for value in values if value.kind == v.EXTERNAL)
         known.sort(key=lambda symbol: "gevent" not in symbol)
         own = self._class_among(values)
@@ -270,8 +268,7 @@ class Servers:
         path = self.graph.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
             return None
-        with self.inference.budget.limited(ALLOWANCE):
-            values = self.inference.module_name(path, name)
+        values = self.inference.module_name(path, name)
         return self._class_among(values)
 
     def _patches_itself(self, worker: v.ScopeValue | None) -> bool:
@@ -309,8 +306,7 @@ class Servers:
 
     def setting(self, path: str, name: str) -> tuple[str, int] | None:
         """Return a setting's value in a settings file, and its row; of several, the gevent one."""
-        with self.inference.budget.limited(ALLOWANCE):
-            found = self._settings(path, name)
+        found = self._settings(path, name)
         if not found:
             summary = self.modules.summary(path)
             bindings = summary.scopes[0].bindings.get(name, ())

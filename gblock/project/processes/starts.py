@@ -115,7 +115,7 @@ class Starts:
         """PasteDeploy's settings files that some command names."""
 
     def all(self) -> list[ServerStart]:
-        """Yield all starts, those by commands first."""
+        """Return all starts, those by commands first."""
         found = self._from_commands()
         found += self._from_points()
         found += self._from_configs()
@@ -178,7 +178,7 @@ class Starts:
         return found
 
     def _from_configs(self) -> list[ServerStart]:
-        """Yield the settings files of gunicorn that no command names."""
+        """Return the settings files of gunicorn that no command names."""
         found = []
         for path in self.modules.mentioning("worker_class"):
             data = self.modules.data(path)
@@ -195,7 +195,7 @@ class Starts:
         return found
 
     def _from_embedded(self) -> list[ServerStart]:
-        """Yield the starts of gunicorn by the project's own code, with options in a dictionary."""
+        """Return the starts of gunicorn by the project's own code, with options in a dictionary."""
         found = []
         for path in self.modules.mentioning("worker_class"):
             worker = self.mentions.of(path).worker
@@ -278,7 +278,7 @@ class Starts:
         )
 
     def _from_locust(self, started: set[str]) -> list[ServerStart]:
-        """Yield the load tests: locust patches when it is imported."""
+        """Return the load tests: locust patches when it is imported."""
         found = []
         for path in self.modules.mentioning("locust", tests=True):
             match = _LOCUST.search(self.modules.data(path))
@@ -292,7 +292,7 @@ class Starts:
         return found
 
     def _from_scripts(self, started: set[str]) -> list[ServerStart]:
-        """Yield the scripts, the management commands and the tests."""
+        """Return the scripts, the management commands and the tests."""
         found: list[ServerStart] = []
         tests: list[str] = []
         for path in self.modules.files:

@@ -21,7 +21,7 @@ class Surroundings(NamedTuple):
 
     programs: Programs
     speaks_of_gevent: bool
-    """True if anything does: if not, no process runs on gevent."""
+    """True if code or a command mentions gevent; if not, no process counts as one on gevent."""
     imports: dict[str, tuple[Edge, ...]]
     """The imports of each file, if something mentions gevent."""
     launches: list[Launch] | None = None

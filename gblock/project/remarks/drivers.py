@@ -22,9 +22,6 @@ from gblock.project.remarks.readers import Read, Readers
 from gblock.project.remarks.remark import Remark, Span
 from gblock.project.remarks.strings import Strings, end_of, environment, statements
 
-_BUDGET = 40
-"""At most this many files are searched for callers of each reader of a string."""
-
 
 class Facts(NamedTuple):
     """The facts of one string."""
@@ -61,6 +58,7 @@ class Drivers:
         processes: The processes of the project.
         paths: The files in which strings are reported.
         marks: Matches every file that may contain such a string.
+        queries: Finds the calls that send statements to a database.
     """
 
     def __init__(
@@ -68,7 +66,7 @@ class Drivers:
         processes: Processes,
         paths: Collection[str],
         marks: re.Pattern[bytes],
-        queries: Queries | None = None,
+        queries: Queries,
     ) -> None:
         self.queries = queries
         self._unknown: list[Read] = []
@@ -193,8 +191,6 @@ class Drivers:
 
     def _sent_through(self, remark: Remark) -> tuple[Sent, ...]:
         """Return the calls that send statements through a driver, in the files of its processes."""
-        if self.queries is None:
-            return ()
         files = remark.files
         sent = self.queries.of(remark.facts.language, self.catalog.queries)
         return tuple(one for one in sent if files is None or one.place.path in files)
@@ -205,8 +201,7 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self.readers.of(chooser):
-                with self.inference.budget.limited(_BUDGET):
-                    texts = self._texts(read)
+                texts = self._texts(read)
                 # Where a prefix marks a database, a string that is not shown names something else.
                 if not chooser.prefixes and not any(_chooses(text, read.form) for text in texts):
                     self._unknown.append(read)

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.places import Place
 from gblock.project.processes.patching import PATCHED, Patch
 from gblock.project.reading import bindings as kinds
@@ -126,7 +125,7 @@ class Order:
         return found
 
     def late(self, process: Process) -> Iterator[tuple[StartupEvent, StartupEvent]]:
-        """Return the steps that bind an original, each with the later patch."""
+        """Yield the steps that bind an original, each with the later patch."""
         for steps in self.of(process):
             kept: list[StartupEvent] = []
             patched: frozenset[str] = frozenset()
@@ -485,8 +484,7 @@ class _Run:
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
     def _symbols(self, expression: Expr, place: Place) -> list[str]:
-        with self.order.inference.budget.limited(ALLOWANCE):
-            return sorted(self.order.inference.callee_symbols(expression, place))
+        return sorted(self.order.inference.callee_symbols(expression, place))
 
     def _call(self, call: Call, summary: ModuleSummary) -> None:
         callee = call.expression.callee
@@ -563,7 +561,9 @@ class _Run:
             else:
                 last = inner or rest
             target = self.modules.resolve(module, level, summary.filename)
-            found = self.modules.summary(target) if target and _is_file(self, target) else None
+            found = (
+                self.modules.summary(target) if target and self.modules.is_module(target) else None
+            )
             if found is None or not last or "." in last:
                 return None
             return self._function(NameExpr(tags.NAME, last), found, 0, depth + 1)
@@ -590,10 +590,6 @@ def _is_given_up(summary: ModuleSummary, call: Call) -> bool:
         and last_name(getattr(one.expression.callee, "base", None)) in names
         for one in closing
     )
-
-
-def _is_file(run: _Run, path: str) -> bool:
-    return run.modules.is_module(path)
 
 
 def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_Statement]]:

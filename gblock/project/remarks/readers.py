@@ -64,7 +64,7 @@ class Readers:
             yield from self._converted(chooser, reading, path, {name, *aliases})
 
     def _calling(self, chooser: Chooser, reading: DriverArgument) -> Iterator[str]:
-        """Return the files that may call a reader of such strings; only these are parsed.
+        """Yield the files that may call a reader of such strings; only these are parsed.
 
         A file that calls a function imports it. A method is called in a file that names its class,
         or on an object from elsewhere: then the string is usually an argument.

@@ -21,16 +21,15 @@ class Service:
 
     Args:
         processes: The processes of the project.
-        unpatched: Finds the calls that block only without gevent's patch; None if no selected
-            rule needs them.
-        queries: Finds the calls that send statements to a database; None if no rule needs them.
+        unpatched: Finds the calls that block only without gevent's patch.
+        queries: Finds the calls that send statements to a database.
     """
 
     def __init__(
         self,
         processes: Processes,
-        unpatched: Unpatched | None = None,
-        queries: Queries | None = None,
+        unpatched: Unpatched,
+        queries: Queries,
     ) -> None:
         self.processes = processes
         self.unpatched = unpatched

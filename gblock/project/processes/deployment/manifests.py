@@ -105,7 +105,7 @@ def settings(text: str) -> Values:
 
 
 def _documents(text: str, values: Values) -> list[Any]:
-    """Yield the documents of a file; holes of templates are filled first.
+    """Return the documents of a file; holes of templates are filled first.
 
     Raises:
         UnreadableError: if it is not YAML.
