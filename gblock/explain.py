@@ -182,6 +182,8 @@ def _matching(condition: Condition) -> str:
     values = [*map(repr, condition.values), *condition.flags]
     values += [f"{prefix}…" for prefix in condition.prefixes]
     demands = [f"is {' or '.join(f'`{value}`' for value in values)}"] if values else []
+    if condition.matches:
+        demands.append(f"matches `{condition.matches}`")
     if condition.types:
         demands.append(f"is of the type {' or '.join(f'`{one}`' for one in condition.types)}")
     if condition.max_length is not None:

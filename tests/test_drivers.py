@@ -554,3 +554,38 @@ def test_a_settings_module_that_deployment_copies_has_the_contents_of_its_varian
 
     assert one.filename.endswith("settings_prod.py")
     assert "gunicorn shop.wsgi" in one.message
+
+
+@pytest.mark.parametrize(
+    ("pins", "scheme", "is_reported"),
+    [
+        ("sqlalchemy==1.4.46", "postgres", False),
+        ("SQLAlchemy==2.0.30\nflask-sqlalchemy==3.1.1", "postgres", False),
+        ("sqlalchemy==1.3.24", "postgres", True),
+        ("sqlalchemy>=1.3", "postgres", True),
+        ("", "postgres", True),
+        ("sqlalchemy==1.4.46", "postgresql", True),
+        ("sqlalchemy==1.4.46", "postgresql+psycopg2", True),
+    ],
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        "from sqlalchemy import create_engine\nengine = create_engine(URL)\n",
+        "from flask import Flask\nfrom flask_sqlalchemy import SQLAlchemy\napp = Flask('a')\n"
+        "app.config['SQLALCHEMY_DATABASE_URI'] = URL\ndb = SQLAlchemy(app)\n",
+    ],
+)
+def test_a_scheme_that_the_pinned_library_does_not_know_chooses_nothing(
+    tree, pins, scheme, is_reported, read
+):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent app:app\n",
+            "requirements.txt": f"gevent\npsycopg2\n{pins}\n",
+            "app.py": f'URL = "{scheme}://db/shop"\n{read}',
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+
+    assert is_reported == bool(check([str(root)], config).diagnostics)

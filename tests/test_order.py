@@ -340,3 +340,126 @@ def test_a_thread_is_kept_only_where_something_joins_one(tmp_path, use, count):
         "Procfile": "web: python main.py\n",
     }
     assert count == len(found(tmp_path, files)[1])
+
+
+# -- drivers that a string makes a library import
+
+_PRELOADED = {
+    "Procfile": "web: gunicorn --preload -k gevent app:app\n",
+    "requirements.txt": "gevent\npsycopg[binary]\n",
+}
+_LATE_PATCH = "\n\nfrom gevent import monkey; monkey.patch_all()\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_late"),
+    [
+        (
+            "from sqlalchemy import create_engine\ne = create_engine('postgresql+psycopg://db')",
+            True,
+        ),
+        ("import sqlalchemy as s\nU = 'postgresql+psycopg://db'\ne = s.create_engine(U)", True),
+        ("from sqlmodel import create_engine\ne = create_engine('postgresql+psycopg://db')", True),
+        ("import dataset\ne = dataset.connect('postgresql+psycopg://db')", True),
+        ("from db import engine", True),
+        ("from later import connect\ne = connect()", True),
+        ("from later import connect\ndef app(*_): connect()", False),
+        (
+            "from sqlalchemy import create_engine\ne = create_engine('postgresql+pg8000://db')",
+            False,
+        ),
+        ("from sqlalchemy import create_engine\ne = create_engine('postgresql://db')", False),
+        ("from sqlalchemy.engine.url import URL\nu = URL.create('postgresql+psycopg')", False),
+    ],
+)
+@pytest.mark.parametrize("where", ["preload", "uwsgi", "script"])
+def test_an_engine_imports_its_driver_where_it_is_made(tmp_path, code, is_late, where):
+    create = "from sqlalchemy import create_engine\n"
+    files = {
+        "db.py": create + 'engine = create_engine("postgresql+psycopg://db")\n',
+        "later.py": create + 'def connect(): return create_engine("postgresql+psycopg://db")\n',
+    }
+    if where == "preload":
+        files |= _PRELOADED
+    elif where == "uwsgi":
+        files |= {"uwsgi.ini": "[uwsgi]\nmodule=app\ngevent=9\ngevent-monkey-patch=true\n"}
+    files["app.py"] = code + (_LATE_PATCH if where == "script" else "\n")
+    late = [step.symbol for step, _ in found(tmp_path, files)[1]]
+
+    assert (["psycopg"] if is_late else []) == late
+
+
+@pytest.mark.parametrize(
+    ("database", "requirements", "is_late"),
+    [
+        ('{"ENGINE": "django.db.backends.postgresql"}', "psycopg", True),
+        ('{"ENGINE": "django.db.backends.postgresql"}', "psycopg[binary]\npsycopg2", True),
+        ('{"ENGINE": "django.db.backends.postgresql"}', "psycopg2-binary", False),
+        ('{"ENGINE": "django.contrib.gis.db.backends.postgis"}', "psycopg", True),
+        ('{"ENGINE": "django.db.backends.mysql"}', "psycopg", False),
+        ('env.db("DATABASE_URL", default="postgres://db/shop")', "psycopg", True),
+        ('dj_database_url.parse("postgres://db/shop")', "psycopg", True),
+        ('dj_database_url.parse("mysql://db/shop")', "psycopg", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "wsgi",
+    [
+        "from django.core.wsgi import get_wsgi_application\napp = get_wsgi_application()",
+        "import django\ndjango.setup()\nfrom shop.app import app",
+        "import configurations.wsgi as c\napp = c.get_wsgi_application()",
+    ],
+)
+def test_django_imports_its_driver_when_it_is_set_up(
+    tmp_path, database, requirements, is_late, wsgi
+):
+    setting = 'import os\nos.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+    files = {
+        **_PRELOADED,
+        "requirements.txt": f"gevent\ndjango\n{requirements}\n",
+        "app.py": setting + wsgi + "\n",
+        "shop/__init__.py": "",
+        "shop/app.py": "app = None\n",
+        "shop/settings.py": "import dj_database_url\nimport environ\nenv = environ.Env()\n"
+        f'DATABASES = {{"default": {database}}}\n',
+    }
+    late = [step.symbol for step, _ in found(tmp_path, files)[1]]
+
+    assert (["psycopg"] if is_late else []) == late
+
+
+# -- star imports
+
+_PATCH_LATER = "\nfrom gevent import monkey; monkey.patch_all()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "kept"),
+    [
+        ({"main.py": "from time import *{}\nsleep(1)\n"}, ["time.sleep"]),
+        ({"main.py": "from time import *{}\ndef app(): sleep(1)\n"}, ["time.sleep"]),
+        ({"main.py": "from time import *{}\ndef app(wait=sleep): wait(1)\n"}, ["time.sleep"]),
+        ({"main.py": "from time import *{}\nprint(time())  # sleep(1)\n"}, []),
+        ({"main.py": '"""We sleep."""\nfrom time import *{}\nprint(time())\n'}, []),
+        ({"main.py": "from time import *{}\ndef sleep(s): ...\nsleep(1)\n"}, []),
+        ({"main.py": "from time import *{}\nfrom gevent import sleep\nsleep(1)\n"}, []),
+        ({"main.py": "import one{}\n", "one.py": "from time import *\nsleep(1)\n"}, ["time.sleep"]),
+        (
+            {"main.py": "from one import *{}\nsleep(1)\n", "one.py": "from time import *\n"},
+            ["time.sleep"],
+        ),
+        (
+            {"main.py": "import one{}\n", "one.py": "from socket import *\ns = socket(AF_INET)\n"},
+            ["socket.socket"],
+        ),
+        ({"main.py": "from subprocess import *{}\nPopen(['a'])\n"}, ["subprocess.Popen"]),
+        ({"main.py": "from subprocess import *{}\nrun(['a'])\n"}, []),
+        ({"main.py": "from threading import *{}\nEvent().wait()\n"}, []),
+        ({"main.py": "from ssl import *{}\nSSLContext()\n"}, ["ssl.SSLContext"]),
+        ({"main.py": "from gevent.socket import *{}\nsocket()\n"}, []),
+    ],
+)
+def test_a_star_import_keeps_the_originals_that_are_used(tmp_path, files, kept):
+    written = {name: text.replace("{}", _PATCH_LATER) for name, text in files.items()}
+
+    assert kept == [step.symbol for step, _ in found(tmp_path, written)[1]]

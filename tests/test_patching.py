@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from harness import CATALOG
+from harness import CATALOG, inferring
 
 from gblock.project.names.inference import Inference
 from gblock.project.processes.patching import Patching
@@ -305,3 +305,43 @@ def test_the_variable_that_a_patch_depends_on_is_read(patches, test, expected):
 
     assert expected == one(patches(text)).variable
     assert one(patches(text.replace("if ", "if not "))).variable is None
+
+
+@pytest.mark.parametrize(
+    ("written", "patched"),
+    [
+        ("from pywb.apps.frontendapp import FrontEndApp", "by the server"),
+        ("from pywb.apps import frontendapp", "by the server"),
+        ("from pywb.apps import (\n    cli,\n    frontendapp,\n)", "by the server"),
+        ("import pywb.apps.wayback", "by the server"),
+        ("import pywb.apps.live as live", "by the server"),
+        ("from disco.cli import disco_main", "by the server"),
+        ("import locust", "by the server"),
+        ("from pywb.apps import frontendapps", "none"),
+        ("import pywb.utils.loaders", "none"),
+        ("# from pywb.apps import frontendapp", "none"),
+        ("def late():\n    from pywb.apps import frontendapp", "none"),
+    ],
+)
+@pytest.mark.parametrize("start", ["uwsgi.ini", "serve.py"])
+def test_a_library_that_patches_when_it_is_imported(tmp_path, written, patched, start):
+    from gblock.project.processes.processes import Processes
+
+    files = {
+        "uwsgi.ini": {
+            "uwsgi.ini": "[uwsgi]\nmodule=wsgi\ngevent=9\n",
+            "wsgi.py": f"{written}\ndef application(*_): ...\n",
+        },
+        "serve.py": {
+            "Procfile": "web: python serve.py\n",
+            "serve.py": f"{written}\nfrom gevent.pywsgi import WSGIServer\n"
+            "WSGIServer(('', 80), None).serve_forever()\n",
+        },
+    }[start]
+    started = [
+        process
+        for process in Processes(inferring(tmp_path, files)).all()
+        if not process.name.endswith("Procfile")  # `inferring` takes it for Python
+    ]
+
+    assert {("yes", patched)} == {(one.runs_on_gevent, one.patched) for one in started}

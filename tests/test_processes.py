@@ -1300,3 +1300,72 @@ def test_what_a_deployment_starts_is_found_however_it_is_written(tree, blockers,
         for process in processes.all()
     ]
     assert [] == processes.notes
+
+
+# -- commands that do their work and end
+
+_SOCKETS = 'from flask_socketio import SocketIO\nsocketio = SocketIO(async_mode="gevent")\n'
+_SPAWNING = "import gevent\n\ndef warm(): gevent.spawn(print)\n"
+_PATCHING = "from gevent import monkey; monkey.patch_all()\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "expected"),
+    [
+        ("flask --app api db upgrade head", _SOCKETS, "no"),
+        ("flask -A api db upgrade", _SOCKETS + _SPAWNING, "no"),
+        ("flask --app=api db migrate", _PATCHING, "no"),
+        ("FLASK_APP=api flask db upgrade", _SOCKETS, "no"),
+        ("python -m flask --app api db upgrade", _SOCKETS, "no"),
+        ("flask --env-file .env --app api routes", _SOCKETS, "no"),
+        ("flask --app api seed", _SOCKETS, "no"),
+        ("flask --app api seed", "import gevent\n", "no"),
+        ("flask --app api seed", _SPAWNING, "yes"),
+        ("flask --app api serve", _SOCKETS + "def serve(): socketio.run(None)\n", "yes"),
+        ("flask --app api serve", _PATCHING, "yes"),
+        ("flask --app api run", _SOCKETS, "yes"),
+        ("FLASK_APP=api flask run --port 80", _SOCKETS, "yes"),
+        ("celery -A api inspect ping", _PATCHING, "no"),
+        ("celery -A api status", _PATCHING, "no"),
+        ("celery -A api control shutdown", _PATCHING, "no"),
+        ("celery -A api purge -f", _PATCHING, "no"),
+        ("celery -A api worker", _PATCHING, "yes"),
+        ("python manage.py migrate", _SOCKETS, "no"),
+        ("python manage.py migrate", _SPAWNING, "yes"),
+    ],
+)
+def test_a_command_that_ends_serves_no_hub(project, command, code, expected):
+    manage = "import api\nfrom django.core.management import execute_from_command_line\n"
+    files = {"api.py": code, "migrate.sh": f"#!/bin/sh\n{command}\n", ".env": ""}
+    if "manage.py" in command:
+        files["manage.py"] = manage
+    found = project({**files, "Procfile": "web: gunicorn -k gevent wsgi:app\n"})
+    (process,) = {p for p in found.all() if any("migrate.sh" in e.path for e in p.evidence)}
+
+    assert expected == process.runs_on_gevent
+    assert "--" not in process.name
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "gevent"),
+    [
+        ("talisker.gunicorn.gevent app.main:app --worker-class gevent", "gunicorn", "yes"),
+        ("talisker.gunicorn app.main:app -k gevent", "gunicorn", "yes"),
+        ("talisker app.main:app", "gunicorn", "no"),
+        ("exec talisker.gunicorn.gevent app.main:app --bind $1 -k gevent", "gunicorn", "yes"),
+        ("talisker.celery worker -A app.main -P gevent", "celery", "yes"),
+        ("gunicorn3 -k gevent app.main:app", "gunicorn", "yes"),
+        ("/usr/bin/gunicorn3 app.main:app", "gunicorn", "no"),
+        ("pyuwsgi --gevent 100 --module app.main", "uwsgi", "yes"),
+        ("newrelic-admin run-program gunicorn -k gevent app.main:app", "gunicorn", "yes"),
+        ("ddtrace-run gunicorn -k gevent app.main:app", "gunicorn", "yes"),
+        ("opentelemetry-instrument gunicorn -k gevent app.main:app", "gunicorn", "yes"),
+        ("python -m gunicorn.app.wsgiapp -k gevent app.main:app", "gunicorn", "yes"),
+    ],
+)
+def test_a_server_under_another_name(project, command, kind, gevent):
+    found = project({**APP, "run.sh": f"#!/bin/sh\n{command}\n"})
+    (process,) = (p for p in found.all() if any("run.sh" in e.path for e in p.evidence))
+
+    assert (kind, gevent) == (process.kind, process.runs_on_gevent)
+    assert any(path.endswith("app/main.py") for path in process.entries)

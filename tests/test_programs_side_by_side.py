@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 
 import pytest
@@ -406,3 +407,182 @@ def test_a_late_patch_and_the_names_it_leaves_behind_are_one_cause(project):
     found = check([str(root)], config).diagnostics
     assert {"late-monkey-patch", "captured-before-patch"} <= {one.code for one in found}
     assert 1 == len({one.cause for one in found if "patch" in one.code})
+
+
+# -- programs whose modules have the same names
+
+PROGRAM = {
+    "manage.py": """
+        import os
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "settings")
+        from django.core.management import execute_from_command_line
+        execute_from_command_line()
+        """,
+    "settings.py": "from conf.default import *",
+    "conf/__init__.py": "",
+    "conf/default.py": 'ROOT_URLCONF = "urls"',
+    "urls.py": """
+        from django.urls import path
+        from accounts.views import index
+        urlpatterns = [path("", index)]
+        """,
+    "accounts/__init__.py": "",
+    "accounts/views.py": "from conf import default\ndef index(request): ...",
+    "wsgi.py": """
+        import os
+        from django.core.wsgi import get_wsgi_application
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "settings")
+        application = get_wsgi_application()
+        """,
+    "work.py": """
+        import os
+        from celery import Celery
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "settings")
+        import django
+        django.setup()
+        app = Celery()
+        """,
+}
+SUPERVISED = "[program:{0}]\ncommand={1}\ndirectory=/opt/shop/{0}\n"
+OWN = "environment=DJANGO_SETTINGS_MODULE=settings\n"
+
+
+@pytest.mark.parametrize("init", [(), ("login",), ("login", "engine")], ids=str)
+@pytest.mark.parametrize(
+    "start",
+    {
+        "{0}.ini": SUPERVISED.format("{0}", "gunicorn wsgi -k gevent"),
+        "settings.ini": SUPERVISED.format("{0}", "gunicorn wsgi -k gevent") + OWN,
+        "bare.ini": SUPERVISED.format("{0}", "gunicorn wsgi -k gevent") + OWN,
+        "celery.ini": SUPERVISED.format("{0}", "celery -A work worker -P gevent"),
+        "uwsgi.ini": "[uwsgi]\nchdir=/opt/shop/{0}\nmodule=wsgi\ngevent=100\n",
+        "chdir.sh": "#!/bin/sh\ngunicorn --chdir {0} -k gevent wsgi\n",
+        "cd.sh": "#!/bin/sh\ncd {0}\nexec gunicorn -k gevent wsgi\n",
+        "workdir.sh": "#!/bin/sh\ncelery --workdir {0} -A work worker -P gevent\n",
+        "manage.sh": "#!/bin/sh\ncd {0} && python manage.py runserver\n",
+    }.items(),
+    ids=lambda one: one[0],
+)
+def test_each_program_runs_the_modules_of_its_own_directory(project, start, init):
+    name, text = start
+    files = {"tools.py": "import login, engine"}  # someone names the directories, as packages
+    for program in ("login", "engine"):
+        files |= {f"{program}/{path}": code for path, code in PROGRAM.items()}
+        files[f"{program}_{name.format('run')}"] = text.format(program)
+        if name == "bare.ini":  # only the environment names the settings
+            files[f"{program}/wsgi.py"] = "import django\nfrom web import application"
+            files[f"{program}/web.py"] = "import django\napplication = None"
+    files |= {f"{program}/__init__.py": "" for program in init}
+    root = project(files)
+    found = engine.processes(str(root), Config(root=str(root)))
+
+    for program, other in (("login", "engine"), ("engine", "login")):
+        started = [p for p in found.all() if any(program in one.path for one in p.evidence)]
+        assert started
+        for process in started:
+            reached = {os.path.relpath(path, root) for path in found.modules_of(process)}
+            assert not {path for path in reached if path.startswith(other)}
+            assert {f"{program}/conf/default.py", f"{program}/accounts/views.py"} <= reached
+
+
+# -- what starts threads before the patch
+
+EXPORTER = """
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    {}
+    def application(environ, start_response): return []
+    """
+NOW = "exporter = BatchSpanProcessor(OTLPSpanExporter())"
+IN_FUNCTION = "def begin(): return BatchSpanProcessor(OTLPSpanExporter())\n    begin()"
+OWN_GUNICORN = """
+    from gunicorn.app.base import BaseApplication
+    from app import application
+
+    class Own(BaseApplication):
+        def load_config(self): self.cfg.set("worker_class", "gevent")
+        def load(self): return application
+
+    if __name__ == "__main__":
+        Own().run()
+    """
+SERVE = """
+    {}
+    from gevent.pywsgi import WSGIServer
+    WSGIServer(("", 80), application).serve_forever()
+    """
+PATCH = "from gevent import monkey; monkey.patch_all()"
+
+
+@pytest.mark.parametrize("made", [NOW, IN_FUNCTION])
+@pytest.mark.parametrize(
+    ("files", "is_native"),
+    [
+        ({"Procfile": "web: gunicorn -k gevent app:application"}, False),
+        ({"Procfile": "web: gunicorn --preload -k gevent app:application"}, True),
+        ({"Procfile": "web: python wsgi.py", "wsgi.py": OWN_GUNICORN}, True),
+        (
+            {
+                "Procfile": "web: gunicorn -c conf.py app:application",
+                "conf.py": 'worker_class = "gevent"\npreload_app = True',
+            },
+            True,
+        ),
+        (
+            {
+                "Procfile": "web: gunicorn -c conf.py app:application",
+                "conf.py": f'{PATCH}\nworker_class = "gevent"\npreload_app = True',
+            },
+            False,
+        ),
+        ({"uwsgi.ini": "[uwsgi]\nmodule=app\ngevent=9\ngevent-monkey-patch=true"}, True),
+        ({"uwsgi.ini": "[uwsgi]\nmodule=app\ngevent=9\ngevent-early-monkey-patch=true"}, False),
+        ({"serve.py": SERVE.format(f"from app import application\n    {PATCH}")}, True),
+        ({"serve.py": SERVE.format(f"{PATCH}\n    from app import application")}, False),
+        (  # one of two processes patches first
+            {
+                "Procfile": "a: gunicorn --preload -k gevent app:application\nb: python serve.py",
+                "serve.py": SERVE.format(f"{PATCH}\n    from app import application"),
+            },
+            False,
+        ),
+    ],
+)
+def test_a_thread_that_starts_before_the_patch_is_native(project, files, is_native, made):
+    root = project({"app.py": EXPORTER.format(made), **files})
+    found = [context for code, context in contexts(root) if code == "blocking-call"]
+
+    assert [("native-thread" if is_native else "startup")] == found
+
+
+# -- settings that no known process loads
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_elsewhere"),
+    [
+        ('ASGI_APPLICATION = "shop.routing.application"', True),
+        ('ASGI_APPLICATION="shop.routing.application"', True),
+        ('WSGI_APPLICATION = "shop.routing.application"', False),
+        ('ROOT_URLCONF = "shop.routing"', False),
+        ('MIDDLEWARE = ["shop.routing.Terminal"]', False),
+    ],
+)
+@pytest.mark.parametrize("server", ["uvicorn", "daphne", "hypercorn"])
+def test_an_application_for_an_event_loop_is_no_evidence_of_a_hub(
+    project, setting, is_elsewhere, server
+):
+    root = project(
+        {
+            "sockets.ini": f"[program:sockets]\ncommand={server} asgi:application",
+            "web.ini": "[program:web]\ncommand=gunicorn wsgi -k gevent",
+            "config/default.py": setting,
+            "asgi.py": "from shop.routing import application",
+            "wsgi.py": "def application(environ, start_response): return []",
+            "shop/__init__.py": "",
+            "shop/routing.py": "def application(*_): ...",
+        }
+    )
+    found = engine.processes(str(root), Config(root=str(root)))
+
+    assert is_elsewhere == found.only_without_gevent(str(root / "shop/routing.py"))

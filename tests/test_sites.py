@@ -274,3 +274,70 @@ def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_
         (tmp_path / name).write_text(textwrap.dedent(text), encoding="utf-8")
 
     assert_project(tmp_path)
+
+
+# -- password hashes whose arguments say that they are cheap
+
+
+@pytest.mark.parametrize(
+    ("call", "is_slow"),
+    [
+        ('generate_password_hash(p, method="pbkdf2:sha256:2000")', False),
+        ('generate_password_hash(p, "pbkdf2:sha1:1000")', False),
+        ('generate_password_hash(p, method="pbkdf2:sha256:20000")', True),
+        ('generate_password_hash(p, method="pbkdf2:sha256:600000")', True),
+        ('generate_password_hash(p, method="pbkdf2:sha256")', True),
+        ('generate_password_hash(p, method="plain")', False),
+        ('generate_password_hash(p, method="sha256")', False),
+        ('generate_password_hash(p, method="scrypt:1024:8:1")', False),
+        ('generate_password_hash(p, method="scrypt:32768:8:1")', True),
+        ("generate_password_hash(p)", True),
+        ("generate_password_hash(p, method=METHOD)", False),
+        ("generate_password_hash(p, method=p)", True),
+        ("crypt.crypt(p)", False),
+        ("crypt.crypt(p, crypt.METHOD_MD5)", False),
+        ("crypt.crypt(p, salt=crypt.METHOD_SHA512)", False),
+        ("crypt.crypt(p, crypt.METHOD_BLOWFISH)", True),
+        ('crypt.crypt(p, "$1$salt")', False),
+        ('crypt.crypt(p, "$1${}".format(p))', False),
+        ('crypt.crypt(p, f"$1${p}")', False),
+        ('crypt.crypt(p, "$1$%s" % p)', False),
+        ('crypt.crypt(p, "$1$" + p)', False),
+        ('crypt.crypt(p, "ab")', False),
+        ('crypt.crypt(p, "$6$salt")', False),
+        ('crypt.crypt(p, "$6$rounds=656000$salt")', True),
+        ('crypt.crypt(p, f"$6${p}")', True),
+        ('crypt.crypt(p, f"{p}$1$")', True),
+        ('crypt.crypt(p, "$2b$12$" + p)', True),
+        ("crypt.crypt(p, p)", True),
+        ("flask_bcrypt.generate_password_hash(p, 4)", False),
+        ("flask_bcrypt.generate_password_hash(p, rounds=12)", True),
+        ("flask_bcrypt.generate_password_hash(p)", True),
+        ("bcrypt.kdf(p, p, 32, 1)", False),
+        ("bcrypt.kdf(p, p, 32, 100)", True),
+        ("KDF.PBKDF2(p, p)", False),
+        ("KDF.PBKDF2(p, p, 16, 10000)", False),
+        ("KDF.PBKDF2(p, p, count=1000000)", True),
+        ("KDF.scrypt(p, p, 16, 1024, 8, 1)", False),
+        ("KDF.scrypt(p, p, 16, 2 ** 14, 8, 1)", True),
+        ("KDF.bcrypt(p, 4)", False),
+        ("KDF.bcrypt(p, 12)", True),
+        ("scrypt.hash(p, p, N=1024)", False),
+        ("scrypt.encrypt(p, p, 5)", True),
+        ("hash_secret(p, p, 1, 512, 1, 16, 2)", False),
+        ("hash_secret(p, p, 3, 65536, 4, 16, 2)", True),
+        ("sha512_crypt.hash(p, rounds=5000)", False),
+        ("sha512_crypt.hash(p, rounds=656000)", True),
+        ("sha512_crypt.hash(p)", True),
+    ],
+)
+def test_a_cheap_hash_is_no_site(tmp_path, call, is_slow):
+    text = (
+        "import bcrypt, crypt, flask_bcrypt, scrypt\n"
+        "from Crypto.Protocol import KDF\n"
+        "from argon2.low_level import hash_secret\n"
+        "from passlib.hash import sha512_crypt\n"
+        "from werkzeug.security import generate_password_hash\n"
+        f'METHOD = "pbkdf2:sha256:1000"\ndef login(p): return {call}\n'
+    )
+    assert is_slow == bool(report_of(tmp_path, text).diagnostics)

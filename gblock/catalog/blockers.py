@@ -50,6 +50,8 @@ class Condition(Table, frozen=True):
     """The bits of these symbols; an integer matches if it has one of them."""
     prefixes: tuple[str, ...] = ()
     """Prefixes of a string argument."""
+    matches: str | None = None
+    """A pattern for the whole of a string argument, such as one that names a small cost."""
     max_length: int | None = None
     """The greatest length of a string or bytes argument."""
     at_most: float | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from gblock.catalog.blockers import Evidence, Level
 from gblock.catalog.tables import Table
 
@@ -19,6 +21,8 @@ class Choice(Table, frozen=True):
     """Distributions that the string may mean instead, if the project requires them."""
     rival_first: bool = False
     """True if a rival is chosen even if the project also requires the driver."""
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    """By distribution, the versions that know the strings: without one of these they mean none."""
 
 
 class Driver(Table, frozen=True):
@@ -85,6 +89,10 @@ class Chooser(Table, frozen=True):
     """Prefixes before the scheme, such as ``db+``."""
     readings: tuple[DriverArgument, ...] = ()
     settings: tuple[Setting, ...] = ()
+    loads: tuple[str, ...] = ()
+    """The calls that import the driver: each reads a string itself, or all strings that are read
+    (`loads_all`)."""
+    loads_all: bool = False
 
 
 class Query(Table, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from gblock.catalog.blockers import Evidence
+from gblock.catalog.drivers import Choice
 from gblock.catalog.tables import Table
 
 
@@ -35,6 +36,8 @@ class Import(Table, frozen=True):
     """The originals that it binds; later patches do not replace them there."""
     patches: bool = False
     """True if the import itself applies all monkey patches."""
+    chosen_by: tuple[Choice, ...] = ()
+    """Strings that make a library import it."""
 
 
 class Waiter(Table, frozen=True):

@@ -240,6 +240,8 @@ class Inspection:
             return diagnostic._replace(context=context, path=way, paths=(way,) * self._show_paths)
         reached = self._contexts.of(candidate.place, candidate.files)
         severity = diagnostic.severity
+        if self._is_native(diagnostic, reached):
+            return diagnostic._replace(severity=Severity.NOTE, context=NATIVE)
         if reached.context == STARTUP and self._is_of_kind(diagnostic, *_LASTING):
             pass  # what it starts, or switches on, is there in every request
         elif (
@@ -265,6 +267,15 @@ class Inspection:
             path=ways[0] if ways else (),
             paths=ways if self._show_paths else (),
         )
+
+    def _is_native(self, diagnostic: Diagnostic, reached: Reached) -> bool:
+        """Return whether what a call starts is a native thread: it comes before the patch."""
+        if reached.context != STARTUP or not self._is_of_kind(diagnostic, "spawns"):
+            return False
+        if not self.is_project:
+            return False
+        heads = {way.steps[0].path for way in reached.ways if way.context == STARTUP}
+        return all(map(self._service.order.precedes_patch, heads))
 
     def _with_calls(self, diagnostic: Diagnostic, candidate: Candidate) -> Diagnostic:
         """Return a diagnostic with the calls that run through it, each with its context."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gblock.catalog.blockers import Condition
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
@@ -38,6 +40,8 @@ class Conditions:
             return True
         if condition.given:
             return argument != tags.NONE
+        if condition.prefixes and _start(argument).startswith(condition.prefixes):
+            return True
         found = self.inference.infer(argument, place)
         if not found or not self.inference.certainty.is_complete(argument, place):
             return False
@@ -52,6 +56,7 @@ class Conditions:
             and (
                 _is_any(x.value, condition)
                 or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
+                or _is_match(x.value, condition.matches)
                 or _is_short(x.value, condition.max_length)
                 or _is_small(x.value, condition.at_most)
             )
@@ -151,6 +156,28 @@ def _has_bit(value: Value, mask: int) -> bool:
 def _is_any(value: object, condition: Condition) -> bool:
     """Return whether a value is one of those of a condition."""
     return any(same(value, one) for one in condition.values)
+
+
+def _start(expression: Expr) -> str:
+    """Return the constant with which a text begins that is put together of several."""
+    if expression is None:
+        return ""
+    if expression.tag == tags.TEXT:
+        return _start(expression.parts[0]).partition("%" if expression.is_template else "\0")[0]
+    if expression.tag == tags.CALL:
+        callee = expression.callee
+        if callee is not None and callee.tag == tags.ATTRIBUTE and callee.name == "format":
+            return _start(callee.base).partition("{")[0]
+    if expression.tag == tags.CONSTANT and isinstance(expression.value, str):
+        return expression.value
+    return ""
+
+
+def _is_match(value: object, written: str | None) -> bool:
+    """Return whether a value is a text that a pattern matches."""
+    return (
+        written is not None and isinstance(value, str) and re.fullmatch(written, value) is not None
+    )
 
 
 def _is_short(value: object, limit: int | None) -> bool:

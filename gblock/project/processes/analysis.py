@@ -115,7 +115,7 @@ class Analysis:
         server = start.server
         if server.kind == "script" and self._runs_tests(server.main):
             server = server._replace(kind="tests")
-        entries = self._settings.added_to(server.entries, start.variables)
+        entries = self._settings.added_to(server.entries, start.variables, start.homes)
         is_named = bool(start.variables.get(VARIABLE))
         assumed = () if is_named else tuple(one for one in entries if one not in server.entries)
         server = server._replace(entries=entries)

@@ -35,12 +35,18 @@ class DjangoSettings:
         self._servers = servers
         self._deployment = deployment
 
-    def added_to(self, entries: tuple[str, ...], variables: dict[str, str]) -> tuple[str, ...]:
+    def added_to(
+        self,
+        entries: tuple[str, ...],
+        variables: dict[str, str],
+        homes: tuple[str, ...] = (),
+    ) -> tuple[str, ...]:
         """Return the entry files of a process, and Django's settings if it loads them.
 
         Args:
             entries: The files where it begins.
             variables: Its environment, as far as that is known.
+            homes: The directories that it starts in and imports from, as far as they are known.
         """
         if not self._settings and VARIABLE not in variables:
             return entries
@@ -48,13 +54,16 @@ class DjangoSettings:
             if VARIABLE not in variables:
                 return entries
         named = variables.get(VARIABLE)
-        path = self._servers.module(named, self.root) if named else None
+        homes = tuple(dict.fromkeys((*homes, *map(os.path.dirname, entries))))
+        path = self._servers.module(named, *homes, self.root) if named else None
         if path is not None:
             more = [path]
         elif any(_DJANGO_SETTINGS.search(self.modules.data(one)) for one in entries):
             more = self._settings_in(entries)
         else:
-            more = self._settings
+            # Of several programs side by side, each has its own.
+            own = [one for one in self._settings if one.startswith(_folders(homes))]
+            more = own or self._settings
         return tuple(dict.fromkeys((*entries, *more)))
 
     @cached_property
@@ -104,3 +113,7 @@ class DjangoSettings:
             and os.path.dirname(one) == folder
             and not is_stand_in(one, self.modules.root)
         ]
+
+
+def _folders(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(os.path.join(path, "") for path in paths if path)

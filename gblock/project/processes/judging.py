@@ -98,8 +98,11 @@ class Judging:
             server: The server.
             patches: The patches of the standard library that its process runs.
         """
+        if server.ends:
+            return Judgement(NO, server.why)
         if server.gevent not in (BY_CODE, NO):
-            return Judgement(server.gevent, server.why)
+            by_library = server.gevent == YES and self._by_library(server) is not None
+            return Judgement(server.gevent, server.why, by_library=by_library)
         if server.kind == "tests":
             return Judgement(UNKNOWN if patches else NO, "tests")
         return (
@@ -155,7 +158,12 @@ class Judging:
                 these is no evidence.
         """
         reached = self._loading.of(process) - shared
-        eager = sorted(self._loading.of(process, eager=True) & (reached | {*process.entries}))
+        eager = [
+            path
+            for path in sorted(self._loading.of(process, eager=True))
+            if path in reached or path in process.entries
+            if not self._is_brief_command(process, path)
+        ]
         starts = (
             not process.is_deployed
             or not self._starts_greenlets
@@ -186,8 +194,6 @@ class Judging:
         why = process.why or "nothing of its own imports gevent"
         for path in eager:
             mention = self._mentions.of(path)
-            if self._is_brief_command(process, path):
-                continue
             if mention.imports and not starts and not mention.async_mode:
                 why = f"{self._name(path)} imports gevent and starts no greenlet"
             elif mention.imports or mention.async_mode:
@@ -228,12 +234,16 @@ class Judging:
         )
 
     def _is_brief_command(self, process: Process, path: str) -> bool:
-        """Return whether a file is a management command that does its work and ends.
+        """Return whether management commands do their work and end, as far as a file shows.
 
-        What it does with greenlets is no reason to take all that other commands load for a service.
+        What a command does with greenlets is no reason to take all that other commands load for a
+        service, and neither is a module that is loaded and only configures gevent for a server.
         """
-        is_command = process.kind == "management command" and path in process.entries
-        return is_command and path != process.main and not _STAYS.search(self.modules.data(path))
+        if process.kind != "management command":
+            return False
+        if path not in process.entries or not process.main:
+            return not self._mentions.starts_greenlets(path)
+        return path != process.main and not _STAYS.search(self.modules.data(path))
 
     @cached_property
     def _starts_greenlets(self) -> bool:

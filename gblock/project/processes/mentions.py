@@ -36,6 +36,8 @@ _STARTS_GREENLETS = re.compile(
 )
 """Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
 _SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
+_RUNS = re.compile(rb"serve_forever|(?i:socketio)\.run\(|WSGIServer\(|StreamServer\(")
+"""Statements that serve."""
 
 SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
@@ -69,13 +71,7 @@ class Mentions:
 
     def __init__(self, modules: Modules, patching: Iterable[str] = ()) -> None:
         self.modules = modules
-        self._patching = {
-            name: re.compile(
-                rb"^(?:from[ \t]+%s\b|import[ \t]+%s\b)" % ((re.escape(name.encode()),) * 2),
-                re.MULTILINE,
-            )
-            for name in patching
-        }
+        self._patching = {name: re.compile(_importing(name), re.MULTILINE) for name in patching}
         self._known: dict[str, Mention] = {}
 
     def of(self, path: str) -> Mention:
@@ -116,6 +112,12 @@ class Mentions:
         """
         return any(_STARTS_GREENLETS.search(self.modules.data(path)) for path in paths)
 
+    def starts_greenlets(self, path: str) -> bool:
+        """Return whether a file that mentions gevent itself starts greenlets with it, or serves."""
+        mention = self.of(path)
+        pattern = _STARTS_GREENLETS if mention.imports or mention.imports_later else _RUNS
+        return pattern.search(self.modules.data(path)) is not None
+
     def _worker(self, path: str) -> tuple[str, int] | None:
         """Return the worker class that options in a file that mentions gunicorn name."""
         return self.options(path) if b"gunicorn" in self.modules.data(path) else None
@@ -147,6 +149,17 @@ class Mentions:
             for text in spelling.of(value, function)
             if isinstance(text, str)
         ]
+
+
+def _importing(module: str) -> bytes:
+    """Return a pattern for the statements at import that import a module."""
+    whole = re.escape(module.encode())
+    owner, _, name = module.rpartition(".")
+    pattern = rb"^(?:from[ \t]+%s\b|import[ \t]+%s\b" % (whole, whole)
+    if owner:
+        parts = re.escape(owner.encode()), re.escape(name.encode())
+        pattern += rb"|from[ \t]+%s[ \t]+import[ \t]+(?:\([^)]*|[^\n#]*)\b%s\b" % parts
+    return pattern + rb")"
 
 
 def _in_comment(data: bytes, match: re.Match[bytes]) -> bool:

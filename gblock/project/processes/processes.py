@@ -270,7 +270,10 @@ class Processes:
 
     @cached_property
     def _uncertain(self) -> frozenset[str]:
-        """The modules that are reached only from modules without a known process."""
+        """The modules that are reached from modules without a known process.
+
+        What settings name for a server of ASGI is no evidence: such a server has an event loop.
+        """
         known = frozenset[str]().union(
             *(self.modules_of(process) for process in self._all if process.kind != "tests")
         )
@@ -282,7 +285,7 @@ class Processes:
             and self.modules.data(path).strip()
             and not _NEEDS_PYTEST.search(self.modules.data(path))
         )
-        return self.graph.of(unknown, main=None)
+        return self.graph.of(unknown, main=None, asgi=False)
 
     @cached_property
     def _any_open(self) -> bool:

@@ -15,7 +15,17 @@ SERVERS = frozenset(
     "huey_consumer huey_consumer.py uvicorn hypercorn daphne waitress-serve chaussette pserve "
     "twistd django-admin pytest py.test tox nox nosetests".split()
 )
-"""Programs that run the command in their arguments."""
+"""Programs that gblock knows."""
+_OTHER_NAMES = {
+    "gunicorn3": "gunicorn",
+    "pyuwsgi": "uwsgi",
+    "talisker": "gunicorn",
+    "talisker.celery": "celery",
+    "talisker.gunicorn": "gunicorn",
+    "talisker.gunicorn.eventlet": "gunicorn",
+    "talisker.gunicorn.gevent": "gunicorn",
+}
+"""Other names of servers, and programs that set something up and start one."""
 _SHELLS = frozenset("sh bash ash dash zsh ksh".split())
 _SILENT = frozenset(
     ". [ [[ alias apk apt apt-get awk basename black break brew cargo cat cd chmod chown "
@@ -107,6 +117,8 @@ class Programs:
             return self._python(rest, command, depth) if rest else None
         if name in SERVERS:
             return [Program(name, rest, command)]
+        if name in _OTHER_NAMES:
+            return [Program(_OTHER_NAMES[name], rest, command)]
         point = self.points.get(name)
         if point is not None and index == 0:
             return [Program("", rest, command, point=point)]
@@ -230,6 +242,22 @@ def option(arguments: tuple[str, ...], *names: str) -> str | None:
             elif not name.startswith("--") and len(word) > 2 and word.startswith(name):
                 found = word[2:].removeprefix("=")
     return found
+
+
+def subcommand(arguments: tuple[str, ...], valued: tuple[str, ...]) -> str:
+    """Return the first argument that is neither an option nor its value, else an empty text.
+
+    Args:
+        arguments: The arguments of a program.
+        valued: The options that take a value.
+    """
+    words = iter(arguments)
+    for word in words:
+        if word in valued:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _filled(words: tuple[str, ...], variables: dict[str, str]) -> tuple[str, ...]:

@@ -38,7 +38,12 @@ _UWSGI_PATCHES = (
     "--gevent-patch",
 )
 _NODE = re.compile(r"(?:-P|--pool):[\w,.@%-]+(?:=(.+))?")
-_BESIDE = ("beat", "flower", "events", "inspect", "status", "control", "purge", "shell", "call")
+_ENDING = (
+    *("amqp", "call", "control", "graph", "inspect", "list", "logtool", "migrate", "purge"),
+    *("report", "result", "shell", "status", "upgrade"),
+)
+"""Celery's commands that do their work and end."""
+_BESIDE = ("beat", "flower", "events", *_ENDING)
 
 
 DEFAULT_WORKER = "worker class sync, gunicorn's own choice"
@@ -76,6 +81,8 @@ class Server(NamedTuple):
     """Of the entries the settings file that the server runs by its path, without its packages."""
     queues: tuple[str, ...] = ()
     """The queues whose tasks a Celery worker runs, if its command names them all."""
+    ends: bool = False
+    """True for a command that does its work and ends: it serves nothing, on gevent or not."""
 
 
 class Servers:
@@ -343,6 +350,7 @@ class Servers:
                 f"celery {beside}",
                 tuple(entries),
                 f"celery {beside}{label}",
+                ends=beside in _ENDING,
             )
         if "worker" not in words and program.name != "celeryd" and "multi" not in words:
             return None

@@ -12,7 +12,7 @@ from gblock.project.processes.deployment import Command, EntryPoint
 from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.launches import launches
 from gblock.project.processes.mentions import WORKER_CONFIG, Mentions
-from gblock.project.processes.program import Program, option
+from gblock.project.processes.program import Program, option, subcommand
 from gblock.project.processes.servers import (
     BY_CODE,
     NO,
@@ -40,6 +40,12 @@ _APPLICATION = re.compile(
     rb"^[ \t]*class[ \t]+\w+[ \t]*\([^)]*\b(?:Base|WSGI)?Application[ \t]*\)", re.MULTILINE
 )
 """A class of gunicorn's application, which starts its workers."""
+_DIRECTORY = ("--chdir", "--pythonpath", "--python-path", "--workdir")
+"""The options of servers for the directory to import from."""
+_FLASK_OPTIONS = ("-A", "--app", "-e", "--env-file")
+"""flask's options before the command that take a value."""
+_FLASK_COMMANDS = frozenset("assets babel db fab openapi roles routes shell spec users".split())
+"""The commands of Flask and of its extensions that do their work and end."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 _LOCUST_NAMES = re.compile(
     rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
@@ -67,6 +73,8 @@ class ServerStart(NamedTuple):
     server: Server
     evidence: ProcessEvidence
     variables: dict[str, str]
+    homes: tuple[str, ...] = ()
+    """The directories that it starts in and imports from, as far as they are known."""
 
 
 def _script(path: str, name: str) -> Server:
@@ -144,10 +152,12 @@ class Starts:
                 )
             evidence = ProcessEvidence(command.filename, command.row, command.text)
             key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
-            found.setdefault(key, ServerStart(server, evidence, command.variables))
+            homes = self.servers.homes(command, option(program.arguments, *_DIRECTORY))
+            start = ServerStart(server, evidence, command.variables, homes)
+            found.setdefault(key, start)
             for path, row in server.evidence:
                 more = ProcessEvidence(path, row, self.line(path, row))
-                found.setdefault((*key, path), ServerStart(server, more, command.variables))
+                found.setdefault((*key, path), start._replace(evidence=more))
         return list(found.values())
 
     def _is_own(self, program: Program) -> bool:
@@ -388,10 +398,12 @@ class Starts:
             for candidate in [written] if written else ["app", "wsgi"]:
                 path = self.servers.module((candidate or "").removesuffix(".py"), *homes)
                 entries += [path] if path is not None else []
-            label = next((word for word in arguments if not word.startswith("-")), "")
+            label = subcommand(arguments, _FLASK_OPTIONS)
             kind = "server" if label == "run" else "management command"
+            ends = label in _FLASK_COMMANDS
             label = f"flask {label}".strip()
-            return Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+            start = Server(kind, gevent, why, tuple(entries[:1]), label, open=not entries)
+            return start._replace(ends=ends, why=f"{label} ends") if ends else start
         if name == "pserve":
             written = next((word for word in arguments if not word.startswith("-")), "")
             read = self._paste(written, program.command.home)

@@ -65,6 +65,7 @@ _EXECUTED = re.compile(rb"""["']([\w./*?-]+\.py)["']""")
 _EXECUTING = b"split_settings"
 """A library whose ``include("parts/*.py")`` runs files beside the one that calls it."""
 _OF_HANDLER = re.compile(rb"""(?:URLCONF|[AW]SGI_APPLICATION)[ \t]*=[ \t]*["']\Z""")
+_OF_ASGI = re.compile(rb"""ASGI_APPLICATION[ \t]*=[ \t]*["']\Z""")
 _QUOTED_WORD = re.compile(rb"""["']([A-Za-z_]\w*)["']""")
 _LOADING = (*_IMPORTS_BY_NAME, b"_APPS", b"DJANGO_SETTINGS", b"URLCONF", b"iter_entry_points")
 """Marks of a file whose strings name modules that the file or its framework imports."""
@@ -110,6 +111,8 @@ class Edge(NamedTuple):
     name: it may be data for another program."""
     of_handler: bool = False
     """True for what Django's settings name for its handler: the table of URLs, the application."""
+    of_asgi: bool = False
+    """True for the application that they name for a server of ASGI, which has an event loop."""
 
 
 class ImportGraph:
@@ -135,7 +138,7 @@ class ImportGraph:
         }
         self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._steps: dict[tuple[str, bool, bool, bool, bool], frozenset[str]] = {}
+        self._steps: dict[tuple[str, bool, bool, bool, bool, bool], frozenset[str]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
     def imports(self, path: str) -> tuple[Edge, ...]:
@@ -154,6 +157,7 @@ class ImportGraph:
         as_file: bool = False,
         data: bool = True,
         handler: bool = True,
+        asgi: bool = True,
     ) -> frozenset[str]:
         """Return the files that running some files can lead to, these included.
 
@@ -165,6 +169,7 @@ class ImportGraph:
             as_file: True if it is started by its path, so that its packages do not run.
             data: True to follow strings that may be data for another program, too.
             handler: True to follow what Django's settings name for its handler, too.
+            asgi: True to follow what they name for a server of ASGI, too.
         """
         begun = frozenset(path for path in entries if self.modules.is_module(path))
         found: set[str] = set(begun)
@@ -175,16 +180,16 @@ class ImportGraph:
         while waiting:
             path = waiting.pop()
             is_main = path == main or (main is None and path in begun)
-            new = self._next(path, eager, is_main, data, handler) - found
+            new = self._next(path, eager, is_main, data, handler, asgi) - found
             found |= new
             waiting += new
         return frozenset(found)
 
     def _next(
-        self, path: str, eager: bool, is_main: bool, data: bool, handler: bool
+        self, path: str, eager: bool, is_main: bool, data: bool, handler: bool, asgi: bool
     ) -> frozenset[str]:
         """Return the files that one file leads to directly."""
-        key = (path, eager, is_main, data, handler)
+        key = (path, eager, is_main, data, handler, asgi)
         found = self._steps.get(key)
         if found is None:
             steps: set[str] = set()
@@ -194,6 +199,8 @@ class ImportGraph:
                 ):
                     continue
                 if (one.is_data and not data) or (one.of_handler and not handler):
+                    continue
+                if one.of_asgi and not asgi:
                     continue
                 steps.add(one.target)
                 steps.update(self.packages(one.target)[: one.depth])
@@ -283,9 +290,11 @@ class ImportGraph:
         imports_by_name = _has(data, _LOADING)
         for target, place in self._strings(data, path):
             is_data = not imports_by_name and self._is_apart(target, path)
-            of_handler = _OF_HANDLER.search(data, data.rfind(b"\n", 0, place) + 1, place)
+            start = data.rfind(b"\n", 0, place) + 1
+            of_handler = _OF_HANDLER.search(data, start, place) is not None
+            of_asgi = of_handler and _OF_ASGI.search(data, start, place) is not None
             edge = Edge(target, rows.of(place), True, is_data=is_data)
-            found.append(edge._replace(of_handler=True) if of_handler else edge)
+            found.append(edge._replace(of_handler=of_handler, of_asgi=of_asgi))
         for target in self._computed(data, path):
             found.append(Edge(target, 1, True))
         if _EXECUTING in data:

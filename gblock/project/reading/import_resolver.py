@@ -29,6 +29,7 @@ _LONGEST_PATH = 300
 _PARENTHESIS = re.compile(rb"[()]")
 _QUOTED = re.compile(rb"""["']([^"'\n]*)["']""")
 _LAST_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\)*[ \t]*\Z")
+_SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
 _IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
 """The start of an import's line, before the name of the module."""
 _RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
@@ -80,6 +81,7 @@ class ImportResolver:
         self._starts.clear()
         self._used_as_package.clear()
         vars(self).pop("_added", None)
+        vars(self).pop("_started_in", None)
 
     def _index(self, path: str) -> None:
         directory, name = os.path.split(path)
@@ -129,6 +131,8 @@ class ImportResolver:
         first = module.partition(".")[0]
         is_other = first in sys.stdlib_module_names
         for root in self._roots(directory):
+            if root in self._packages and (is_other or self._wraps(root, first)):
+                continue
             found = self.inside(root, module)
             if found is not None and (found in self._known or self._is_namespace(found)):
                 return found
@@ -197,12 +201,14 @@ class ImportResolver:
 
     def _roots(self, directory: str) -> list[str]:
         """Return the directories that an import from this directory searches, nearest first."""
-        roots = [] if directory in self._packages else [directory]
+        roots = []
         current = directory
-        while len(current) > len(self._roots_of_project[-1]):
-            current = os.path.dirname(current)
-            if current not in self._packages:
+        while True:
+            if current not in self._packages or current in self._started_in:
                 roots.append(current)
+            if len(current) <= len(self._roots_of_project[-1]):
+                break
+            current = os.path.dirname(current)
         for root in self._roots_of_project:
             if root not in roots:
                 roots.append(root)
@@ -227,6 +233,21 @@ class ImportResolver:
                         break
                     current = os.path.dirname(current)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def _started_in(self) -> frozenset[str]:
+        """The packages in which Django's programs start: the search path begins with them.
+
+        A file in them, such as ``manage.py``, names settings that lie there: not ``shop.settings``
+        but ``settings``.
+        """
+        return frozenset(
+            os.path.dirname(path)
+            for path in self._bytes.mentioning("DJANGO_SETTINGS_MODULE")
+            if os.path.dirname(path) in self._packages
+            for match in _SETTINGS.finditer(self._bytes.data(path))
+            if self.inside(os.path.dirname(path), match[1].decode(errors="replace")) in self._known
+        )
 
     def _is_namespace(self, directory: str) -> bool:
         """Return whether a directory without ``__init__.py`` is likely a package."""

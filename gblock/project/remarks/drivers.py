@@ -229,6 +229,8 @@ class Drivers:
         driver, choice, word = chosen
         if any(name in self.requirements for name in driver.unless_required):
             return None
+        if any(self.requirements.excludes(name, one) for name, one in choice.versions.items()):
+            return None
         rivals = choice.rivals
         if rivals:
             own = any(name in self.requirements for name in (driver.distribution, *driver.requires))

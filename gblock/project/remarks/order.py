@@ -19,8 +19,10 @@ from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import Expr, NameExpr, dotted, last_name
+from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.remarks.loaded import Loaded
 
 if TYPE_CHECKING:
     from gblock.catalog.patching import Original
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _ALL = frozenset(PATCHED)
 _DEEPEST = 120
 """Imports and calls within one another: what is nested deeper is not followed."""
+_STARS = 5
+"""At most this many modules that import all of one another are followed."""
 _WAITING = (
     rb"""(?<!["'])\.%s\(\s*(?:\)|timeout\b|[0-9]|(?:\w+\.)*[A-Z_0-9]+\s*\)|\w*timeout\w*\s*\))"""
 )
@@ -79,8 +83,11 @@ class Order:
         self._runs: dict[tuple[object, ...], tuple[tuple[StartupEvent, ...], ...]] = {}
         self._statements: dict[str, dict[int, list[_Statement]]] = {}
         self._called: dict[str, bool] = {}
+        self._names: dict[str, frozenset[str]] = {}
+        self._early: dict[Process, frozenset[str]] = {}
         self.last_names = frozenset(one.rpartition(".")[2] for one in self.catalog.originals)
         """The identifiers with which an original can be written."""
+        self.loaded = Loaded(processes)
 
     def is_stale(self, original: Original) -> bool:
         """Return whether a name that was bound before the patch can block."""
@@ -136,6 +143,31 @@ class Order:
                         yield one._replace(keeps=stale), step
                 patched |= step.replaces
 
+    def precedes_patch(self, path: str) -> bool:
+        """Return whether every process on gevent that imports a module does so before it patches.
+
+        What such a module starts is a native thread: one of the system if it is started at once,
+        and also where a library starts it again after gunicorn has forked a worker.
+        """
+        running = [
+            process
+            for process in self.processes.on_gevent(path)
+            # A script that starts gunicorn is examined as gunicorn's master.
+            if not (process.is_by_file and process.by_server and not process.before)
+        ]
+        return bool(running) and all(path in self._before(process) for process in running)
+
+    def _before(self, process: Process) -> frozenset[str]:
+        """Return the modules that a process has executed completely when everything is patched."""
+        if process not in self._early:
+            runs = []
+            for entries in () if self._is_started_patched(process) else self._beginnings(process):
+                run = _Run(self, process)
+                run.start(entries)
+                runs.append(run.executed if run.patched == _ALL else frozenset())
+            self._early[process] = frozenset.intersection(*runs) if runs else frozenset()
+        return self._early[process]
+
     # -- one process
 
     def _simulated(self, process: Process) -> Iterator[list[StartupEvent]]:
@@ -185,6 +217,21 @@ class Order:
             return [(first, command) for command in commands]
         return [process.entries]
 
+    def names_in(self, path: str) -> frozenset[str]:
+        """Return the names that a file reads."""
+        import ast  # needed only where a module of the standard library is imported with a star
+
+        found = self._names.get(path)
+        if found is None:
+            tree = parsed(self.modules.data(path))
+            nodes = ast.walk(tree) if tree is not None else ()
+            found = self._names[path] = frozenset(
+                node.id
+                for node in nodes
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            )
+        return found
+
     def statements(self, summary: ModuleSummary) -> dict[int, list[_Statement]]:
         """Return the imports, calls, values and inner bodies of each scope, in source order."""
         found = self._statements.get(summary.filename)
@@ -223,6 +270,7 @@ class _Run:
         self.patched: frozenset[str] = frozenset()
         self.seen: set[Patch] = set()
         self._done: set[object] = set()
+        self._executed: set[str] = set()
         self._chain: list[tuple[str, int]] = []
 
     def start(self, entries: tuple[str, ...]) -> None:
@@ -269,6 +317,12 @@ class _Run:
                 self._happens(patch)
             return
         self._body(self.modules.summary(path), 0, is_main=is_main)
+        self._executed.add(path)
+
+    @property
+    def executed(self) -> frozenset[str]:
+        """The modules that were executed completely."""
+        return frozenset(self._executed)
 
     def _body(self, summary: ModuleSummary, scope: int, *, is_main: bool = False) -> None:
         path = summary.filename
@@ -361,6 +415,8 @@ class _Run:
         if target is None:
             if not level:
                 self._import_other(module, name, (path, binding.row))
+                if binding.kind == kinds.STAR_IMPORTED:
+                    self._import_all(module, (path, binding.row))
             return
         depth = None if level else module.count(".")
         self._import_own(target, name, (path, binding.row), depth)
@@ -399,6 +455,27 @@ class _Run:
                 return
             head = head.rpartition(".")[0]
 
+    def _import_all(self, module: str, place: tuple[str, int]) -> None:
+        """Record the originals that ``from module import *`` binds and that code uses."""
+        for symbol, original in self.order.catalog.originals.items():
+            owner, _, name = symbol.rpartition(".")
+            if owner == module and self.order.is_stale(original) and self._uses(name, place[0]):
+                self._keep("kept", place, symbol, name, symbol)
+
+    def _uses(self, name: str, path: str, depth: int = 0) -> bool:
+        """Return whether a file, or one that imports all of it, names what it does not define."""
+        if name in self.modules.summary(path).scopes[0].bindings:
+            return False
+        if name in self.order.names_in(path):
+            return True
+        importers = self.order.processes.graph.importers.get(path, ()) if depth < _STARS else ()
+        return any(
+            self.modules.resolve(one.value[0], one.value[2], importer) == path
+            and self._uses(name, importer, depth + 1)
+            for importer in sorted(importers)
+            for one in self.modules.summary(importer).scopes[0].bindings.get("*", ())
+        )
+
     def _value(self, expression: Expr, row: int, place: Place) -> None:
         """Record an original that is bound: ``_sleep = time.sleep``, or a parameter's default."""
         for symbol in self._symbols(expression, place):
@@ -418,6 +495,8 @@ class _Run:
             return
         if name in self.order.last_names:
             self._made(call, summary)
+        for module in self.order.loaded.by(call, summary.filename, self.process):
+            self._import_other(module, None, place)
         function = self._function(callee, summary, call.scope)
         if function is None or function in self._done or len(self._chain) > _DEEPEST:
             return
