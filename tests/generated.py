@@ -96,7 +96,9 @@ def beliefs_document() -> str:
     for heading, those in (("They block the hub", stop), ("They do not", rest)):
         lines += ["", f"## {heading}", "", "| entry | belief | measured |", "|---|---|---|"]
         for one in sorted(those, key=lambda one: (one.distribution.lower(), one.id)):
-            lines.append(f"| {_entry(one)} | {cell(one.evidence.belief)} | {cell(measured_line(one))} |")
+            lines.append(
+                f"| {_entry(one)} | {cell(one.evidence.belief)} | {cell(measured_line(one))} |"
+            )
     return "\n".join(lines) + "\n"
 
 
