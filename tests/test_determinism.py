@@ -325,7 +325,7 @@ def called(node):
 
 
 def decides(statement):
-    """Whether a statement in a loop ends it with, or hands out, what belongs to one turn."""
+    """Return whether a statement in a loop ends it with, or hands out, what belongs to one turn."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
@@ -365,5 +365,4 @@ def test_no_first_one_of_a_set_decides():
                     over = [one.iter for one in getattr(first, "generators", ())] or [first]
                     if any(called(x) in names or getattr(x, "id", "") in sets for x in over):
                         found.append(f"{path.name}:{function.name}")
-    # The one exception says which method iterates over a query, of whichever class that is.
-    assert sorted(found) == ["queries.py:_lazy"]
+    assert sorted(found) == []

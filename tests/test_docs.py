@@ -9,6 +9,7 @@ import sys
 import tokenize
 from pathlib import Path
 
+import generated
 import pytest
 from harness import CATALOG
 
@@ -32,9 +33,9 @@ def _anchor(heading: str) -> str:
 @pytest.mark.parametrize(
     ("name", "make"),
     [
-        ("rules.md", explain.rules_document),
-        ("blockers.md", explain.blockers_document),
-        ("beliefs.md", explain.beliefs_document),
+        ("rules.md", generated.rules_document),
+        ("blockers.md", generated.blockers_document),
+        ("beliefs.md", generated.beliefs_document),
         ("records.md", schema.document),
         ("records.schema.json", schema.text),
     ],
@@ -48,7 +49,7 @@ def test_a_generated_page_is_up_to_date(name, make, request):
 
 
 def test_each_package_has_a_page(request):
-    folder, pages = ROOT / "docs" / "blockers", explain.package_documents()
+    folder, pages = ROOT / "docs" / "blockers", generated.package_documents()
     if request.config.getoption("--update"):
         folder.mkdir(exist_ok=True)
         for path in folder.iterdir():
@@ -60,14 +61,14 @@ def test_each_package_has_a_page(request):
     for name, text in pages.items():
         assert (folder / name).read_text(encoding="utf-8") == text, "run pytest --update"
         assert len(text) < 200_000
-    index = explain.blockers_document()
+    index = generated.blockers_document()
     assert sorted(set(re.findall(r"\]\(blockers/(.*?)\)", index))) == sorted(pages)
     assert len(index) < 100_000
 
 
 def test_beliefs_link_to_headings_that_exist():
     pages = {}
-    for target in re.findall(r"\]\(([^)]*)\)", explain.beliefs_document()):
+    for target in re.findall(r"\]\(([^)]*)\)", generated.beliefs_document()):
         name, _, fragment = target.partition("#")
         if name not in pages:
             text = (ROOT / "docs" / name).read_text(encoding="utf-8")
@@ -129,7 +130,7 @@ def test_every_belief_is_explained(belief):
 
 def test_the_page_of_beliefs_tells_what_blocks_from_what_does_not():
     known = CATALOG
-    stop, rest = explain.beliefs_document().split("\n## They do not\n")
+    stop, rest = generated.beliefs_document().split("\n## They do not\n")
     surprises = [blocker.id for blocker in known.blockers if blocker.evidence.belief]
     mistaken = [one.id for one in known.beliefs if one.verdict in ("blocks", "cpu")]
 
@@ -153,7 +154,7 @@ def test_a_belief_is_told_with_its_figures_and_versions():
         why="", instead="", evidence=evidence, releases_gil=False,
     )  # fmt: skip
 
-    assert explain._found(blocker) == (
+    assert generated.measured_line(blocker) == (
         "wait(): 4.00 s (stopped), the hub's longest gap 3.500 s (shop 2.0, gevent 25.5.1). "
         "It keeps the GIL. 1.9 is."
     )

@@ -299,7 +299,7 @@ STEPS = st.one_of(
 
 
 def answers(modules, kind=""):
-    """Everything that is asked of modules, or one kind of it."""
+    """All answers of modules, or one kind of it."""
     found = {}
     if kind in ("", "words"):
         for word in ASKED:

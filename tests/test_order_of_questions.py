@@ -108,7 +108,7 @@ def threaded(draw):
 
 
 def natively(text, order):
-    """Whether each function only runs in native threads, asked in an order."""
+    """Return whether each function only runs in native threads, asked in an order."""
     modules = Modules("/nowhere", [])
     modules.give("/nowhere/m.py", text.encode())
     offloading = Offloading(Inference(modules, CATALOG))

@@ -24,8 +24,6 @@ _EVALUATING = frozenset(
     "all any bool dict frozenset len list max min next set sorted sum tuple".split()
 )
 """Functions that iterate over what they are given at once."""
-_BUDGET = 20
-"""At most this many files are read to find out what one file calls."""
 
 
 class Sent(NamedTuple):
@@ -98,17 +96,16 @@ class Queries:
                 continue
             searched += 1
             summary = self._modules.summary(path)
-            with inference.budget.limited(_BUDGET):
-                here = [
-                    sent
-                    for call in summary.calls
-                    for sent in [
-                        self._sent(call, path, verbs, symbols, inference)
-                        or self._iterated(call, path, lazy, inference)
-                    ]
-                    if sent is not None
+            here = [
+                sent
+                for call in summary.calls
+                for sent in [
+                    self._sent(call, path, verbs, symbols, inference)
+                    or self._iterated(call, path, lazy, inference)
                 ]
-                here += self._comprehended(summary, lazy, inference) if lazy else ()
+                if sent is not None
+            ]
+            here += self._comprehended(summary, lazy, inference) if lazy else ()
             found += len(here)
             yield from sorted(here, key=lambda sent: (sent.row, sent.column))
 
@@ -164,12 +161,11 @@ class Queries:
 
 def _lazy(expression: Expr, place: Place, lazy: frozenset[str], inference: Inference) -> str | None:
     """Return the method that iterates over an object, if the object is a lazy query."""
-    for value in inference.infer(expression, place):
-        if value.kind == v.INSTANCE and not lazy.isdisjoint(
-            inference.catalog.lineage(value.symbol)
-        ):
-            return f"{value.symbol}.__iter__"
-    return None
+    values = inference.infer(expression, place)
+    symbols = (value.symbol for value in values if value.kind == v.INSTANCE)
+    queries = (one for one in symbols if not lazy.isdisjoint(inference.catalog.lineage(one)))
+    symbol = min(queries, default=None)
+    return f"{symbol}.__iter__" if symbol is not None else None
 
 
 def _owners(symbol: str, inference: Inference) -> Iterable[str]:

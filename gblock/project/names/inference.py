@@ -18,7 +18,6 @@ from gblock.catalog.lookup import Catalog
 from gblock.project.names import strings
 from gblock.project.names import values as v
 from gblock.project.names.annotations import Annotations
-from gblock.project.names.budget import Budget
 from gblock.project.names.calling import Calling
 from gblock.project.names.certainty import Certainty
 from gblock.project.names.classes import Classes
@@ -93,7 +92,6 @@ class Inference:
         self.catalog = catalog
         self.solved = FixedPoint().solved
         self.annotations = Annotations(self)
-        self.budget = Budget()
         self.calling = Calling(self)
         self.certainty = Certainty(self)
         self.classes = Classes(self)

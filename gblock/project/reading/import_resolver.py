@@ -1,4 +1,4 @@
-"""What imports mean: the file or directory of the project behind a dotted name."""
+"""Resolution of imports: the file or directory of the project behind a dotted name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ImportResolver:
         roots: The project's directory, and the one around it that holds the code which it shares
             with others, if that is another.
         sources: Directories to import from, in addition to those that the packages show.
-        known: The paths of the project's files; whoever adds to it calls `add`.
+        known: The paths of the project's files; `add` follows each addition.
         files: The same, in their order.
         bytes_of: The files' bytes, for what the code says about its own imports.
     """

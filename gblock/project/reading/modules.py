@@ -362,7 +362,7 @@ class Modules:
 
     @cached_property
     def _imports(self) -> ImportResolver:
-        """What imports mean; a run that resolves none needs no index of the files."""
+        """The resolver of imports; a run that resolves none needs no index of the files."""
         from gblock.project.reading.import_resolver import ImportResolver
 
         roots = (*dict.fromkeys((self.root, self.top)),)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gblock.catalog.drivers import Choice, Chooser
 from gblock.catalog.patching import Import
-from gblock.project.names.budget import ALLOWANCE
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Text, Texts
 from gblock.project.processes.process import Process
@@ -17,8 +16,6 @@ from gblock.project.reading.expressions import last_name
 from gblock.project.reading.summary import Call
 from gblock.project.remarks.readers import Readers
 
-_BUDGET = 40
-"""At most this many files are searched for callers of each reader of a string."""
 _MARKS = re.compile(rb"://|create_engine|ENGINE|DATABASES")
 
 
@@ -69,8 +66,7 @@ class Loaded:
         callee = call.expression.callee
         if last_name(callee) not in self._last_names:
             return []
-        with self.inference.budget.limited(ALLOWANCE):
-            symbols = self.inference.callee_symbols(callee, Place(path, call.scope, call.path))
+        symbols = self.inference.callee_symbols(callee, Place(path, call.scope, call.path))
         reached = self.processes.modules_of(process)
         return list(
             dict.fromkeys(
@@ -94,8 +90,7 @@ class Loaded:
         if not any(modules.mentioning(name) for name in chooser.imports):
             return []
         for read in self._readers.of(chooser):
-            with self.inference.budget.limited(_BUDGET):
-                texts = self._texts.of(read.part)
+            texts = self._texts.of(read.part)
             where = (read.part.place.path, read.part.rows[0], chooser.loads_all)
             for text in texts:
                 module = self._module(text, read.form, chooser.language)
