@@ -199,6 +199,26 @@ FORMS = {
                         given.execute("select 1")
                         given.commit()
     """,
+    "several bases": """
+        import os
+        import sys
+
+        class First:
+            def run(self):
+                os.wait()
+
+        class Second:
+            def run(self):
+                pass
+
+        Base = First if sys.argv else Second
+
+        class Derived(Base):
+            pass
+
+        def app(environ, start_response):
+            Derived().run()
+    """,
     "several constructors": """
         import os
 

@@ -272,9 +272,15 @@ class Classes:
         place = Place(path, scope.parent, scope.path)
         found: list[ScopeValue | SymbolValue] = []
         for base in scope.bases:
-            for value in self.inference.infer(base, place):
-                if value.kind in (v.CLASS, v.EXTERNAL) and not v.comes_from(value, path, index):
-                    found.append(value)
+            values = self.inference.infer(base, place)
+            symbols = [value for value in values if value.kind == v.EXTERNAL]
+            symbols.sort(key=lambda one: one.symbol)
+            found += symbols
+            found += sorted(
+                value
+                for value in values
+                if value.kind == v.CLASS and not v.comes_from(value, path, index)
+            )
         return found
 
     def ancestry(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
