@@ -68,7 +68,7 @@ class CallRule(Rule, cst.CSTVisitor):
         self.candidates.append(Candidate(diagnostic, rows, place, is_native=is_native))
 
     def report_repeated(self, node: cst.Call, found: Found, how: str) -> None:
-        """Report a call of which one does not matter, and many do.
+        """Report a call that is cheap once and expensive if repeated.
 
         Args:
             node: The call.

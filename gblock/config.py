@@ -1,4 +1,4 @@
-"""The project's settings: ``[tool.gblock]`` or ``gblock.toml`` becomes one frozen Config.
+"""Read the project's settings from `[tool.gblock]` or `gblock.toml`.
 
 Clean runs import this module, so nothing heavy is imported before a file with settings is found:
 the TOML parser and msgspec take longer than the rest of the start-up.

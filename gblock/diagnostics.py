@@ -206,7 +206,7 @@ class Report(NamedTuple):
     """In order of file and place."""
     problems: tuple[Problem, ...] = ()
     suppressed: int = 0
-    """Diagnostics that a ``# gblock: ignore`` comment hides."""
+    """The number of diagnostics hidden by a comment or by `per-file-ignores`."""
     baselined: int = 0
     """Diagnostics that the baseline knows."""
     older: int = 0
@@ -218,7 +218,8 @@ class Report(NamedTuple):
     below_severity: int = 0
     """Diagnostics under ``--min-severity``."""
     files_checked: int = 0
-    """Every Python file that was named or found, read or not."""
+    """The number of files that were checked, without tests and files that cannot be read or
+    parsed."""
     files_dropped: int = 0
     """Files that triage dropped: nothing in them could be reported."""
     files_tests: int = 0
@@ -228,7 +229,7 @@ class Report(NamedTuple):
     unresolved: int = 0
     """Calls of a blocker's name on a receiver of unknown type; see ``--show-unresolved``."""
     unresolved_calls: tuple[Related, ...] = ()
-    """Those calls, only when asked for."""
+    """Those calls; `--show-unresolved` prints them."""
     notes: tuple[str, ...] = ()
     """Notes that are no problems, such as on a directory without Python files."""
     by_path: bool = False

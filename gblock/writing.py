@@ -9,7 +9,7 @@ from gblock.errors import UserError
 
 
 def write(path: str, text: str) -> None:
-    """Put a text in the place of a file, in one step, as UTF-8.
+    """Replace a file atomically by a text in UTF-8.
 
     Raises:
         UserError: if it cannot be written; what was there before is still there.

@@ -30,7 +30,7 @@ _YOUNG = 2_000_000_000
 _LARGEST = 64 << 20
 """Bytes: a larger file is not read to compare it."""
 _GONE, _THERE = "-", "+"
-"""The digest of a path of which only the existence counts."""
+"""The digest of a path that is only tested for existence."""
 _FIELDS = 3
 
 

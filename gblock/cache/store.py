@@ -105,7 +105,7 @@ class Store:
         return signed.digest()
 
     def _is_directory(self) -> bool:
-        """Return whether the directory is none that a link of the repository names."""
+        """Return whether the cache directory is not behind a symbolic link of the repository."""
         status = os.stat if self._is_own else os.lstat
         return stat.S_ISDIR(status(self.directory).st_mode)
 

@@ -55,7 +55,7 @@ class Condition(Table, frozen=True):
     max_length: int | None = None
     """The greatest length of a string or bytes argument."""
     at_most: float | None = None
-    """The greatest value of a number: so many rounds take a few milliseconds."""
+    """The largest number at which the call is still brief, such as a number of hash rounds."""
     types: tuple[str, ...] = ()
     """Classes, one of which the argument is an object of."""
     given: bool = False

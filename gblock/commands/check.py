@@ -230,7 +230,7 @@ def _request(options: Options, config: Config, stdin: tuple[str, bytes] | None) 
 
 
 class _CheckProgress:
-    """Shows how far a check is, on a terminal, and looks for no garbage meanwhile."""
+    """Shows the progress on a terminal and disables the garbage collector during a check."""
 
     def __init__(self, options: Options) -> None:
         self._shown: Progress | None = None

@@ -67,7 +67,7 @@ def path_row(path: Sequence[ast.AST]) -> int:
 
 
 def joined(edits: Sequence[Edit]) -> list[Edit]:
-    """Return edits of which those that add text at one place are one."""
+    """Merge edits that insert text at the same place."""
     found: dict[tuple[object, ...], Edit] = {}
     for edit in edits:
         key = (edit.filename, edit.location, edit.end_location)

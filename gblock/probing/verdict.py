@@ -38,12 +38,12 @@ class Indications:
     __slots__ = ("agreeing", "contrary")
 
     def __init__(self, agreeing: int = 0, contrary: int = 0) -> None:
-        """Start with so many for it, and against it."""
+        """Create with the given number of observations for and against."""
         self.agreeing = agreeing
         self.contrary = contrary
 
     def add(self, agrees: bool | None) -> None:
-        """Count one; None says nothing."""
+        """Add an observation; None is ignored."""
         if agrees is not None:
             self.agreeing += agrees
             self.contrary += not agrees

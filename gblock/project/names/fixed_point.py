@@ -7,7 +7,7 @@ first question has an answer, those questions are answered again that were given
 has changed, inner ones first, until none has. All answers of the component are then known,
 whichever of its questions was asked first.
 
-An answer is a set of values, or a tuple of places, which has no limit of its size.
+An answer is a set of values, which is widened when it grows, or a tuple of places of any size.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Question:
         self.index = -1
         """The position in the trail; negative until it is answered for the first time."""
         self.head: _Question = self
-        """One further out that it leads back to."""
+        """A question nearer to the start of the chain that this one depends on."""
         self.found: Any = NOTHING  # empty, whatever the answer's type
         self.askers: set[_Question] = set()
         """The questions that were given what is found so far."""

@@ -78,7 +78,8 @@ class Triage:
         """True if files matter on their own, according to surveys."""
         self._may_matter = False
         self.plain: set[str] = set()
-        """Files that need no further check unless they are parsed."""
+        """Files that are UTF-8, have no null byte and no `gblock:` comment, so that dropping them
+        needs no further check."""
 
     # -- by two processes
 
