@@ -283,8 +283,8 @@ class Generics:
         found: set[Value] = set()
         for bindings in scope.bindings.values():
             for binding in bindings:
-                expression = binding.value if _is_call(binding.value) else None
-                if expression is None:
+                expression: object = binding.value
+                if not isinstance(expression, CallExpr):
                     continue
                 for symbol in self.inference.callee_symbols(expression.callee, place):
                     one = self.inference.catalog.inverse.get(symbol)
@@ -294,10 +294,6 @@ class Generics:
                         of = frozenset([other._replace(kind=v.OBJECT)])
                         found |= self.made(one.gives, symbol, of)
         return frozenset(found)
-
-
-def _is_call(expression: object) -> bool:
-    return isinstance(expression, CallExpr)
 
 
 def _is_made(expression: object, name: str) -> bool:
