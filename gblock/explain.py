@@ -202,6 +202,9 @@ def _facts(blocker: Blocker) -> list[str]:
     for condition in blocker.unless:
         which = _argument(condition.position, condition.keyword)
         facts.append(f"It does not block where {which} {_matching(condition)}.")
+    for condition in blocker.only:
+        which = _argument(condition.position, condition.keyword)
+        facts.append(f"It is reported only where {which} {_matching(condition)}.")
     if blocker.patched_by:
         facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")
     if blocker.captured:

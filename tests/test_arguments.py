@@ -13,7 +13,7 @@ from gblock.project.names.places import Place
 HEAD = "import a, flags\nFLAG = a.NB\nZERO = 0\nif x: MAYBE = 0\nelse: MAYBE = 5\n"
 
 
-def waits(tmp_path, call, timeout=None, unless=()):
+def waits(tmp_path, call, timeout=None, unless=(), only=()):
     block = {
         "id": "x",
         "distribution": "x",
@@ -24,6 +24,7 @@ def waits(tmp_path, call, timeout=None, unless=()):
         "instead": "i",
         "evidence": {},
         "unless": list(unless),
+        "only": list(only),
     }
     if timeout is not None:
         block["timeout"] = timeout
@@ -242,3 +243,22 @@ def test_an_imported_number_is_known_only_with_all_its_definitions(tmp_path, oth
     place = Place(summary.filename, call.scope, call.path)
     argument = call.expression.positional[0]
     assert inference.certainty.is_complete(argument, place) == (other == "0")
+
+
+ADDRESS = {"position": 0, "keyword": "file", "prefixes": ["rtsp:", "http:"]}
+
+
+@pytest.mark.parametrize(
+    ("expected", "call"),
+    [
+        (UNKNOWN, "f('rtsp://camera/1')"),
+        (UNKNOWN, "f('rtsp://camera/' + name)"),
+        (UNKNOWN, "f(file='http://camera/%s' % name)"),
+        (UNKNOWN, "f(f'http://camera/{name}')"),
+        (IMMEDIATE, "f('/srv/http:/a.mp4')"),
+        (IMMEDIATE, "f(name)"),
+        (IMMEDIATE, "f()"),
+    ],
+)
+def test_what_waits_only_with_some_arguments_is_known_by_them(tmp_path, expected, call):
+    assert waits(tmp_path, call, only=[ADDRESS]) == expected

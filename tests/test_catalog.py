@@ -318,3 +318,50 @@ def test_a_pattern_of_a_base_says_which_methods_return_at_once():
     assert known.lookup(f"{client}.path_of") == (blocker,)
     assert known.lookup(f"{client}.dlp_job_path") == ()
     assert known.lookup(f"{client}.close") == ()
+
+
+_OF_A_CURSOR = ("execute", "executemany", "callproc", "fetchone", "fetchmany", "fetchall")
+_OF_A_CONNECTION = ("commit", "rollback")
+_WITHOUT = {
+    ("adbc-driver-manager", "callproc"): "it raises NotSupportedError",
+    ("apsw", "callproc"): "the class has no such method",
+    ("apsw", "fetchmany"): "the class has no such method",
+    ("apsw", "commit"): "it is a statement",
+    ("apsw", "rollback"): "it is a statement",
+    ("chdb", "executemany"): "the methods that wait call execute()",
+    ("chdb", "callproc"): "there are no procedures",
+    ("chdb", "fetchone"): "the result is in memory after execute()",
+    ("chdb", "fetchmany"): "the result is in memory after execute()",
+    ("chdb", "fetchall"): "the result is in memory after execute()",
+    ("chdb", "commit"): "it does nothing",
+    ("chdb", "rollback"): "it does nothing",
+    ("jaydebeapi", "callproc"): "the class has no such method",
+    ("libsql", "callproc"): "the class has no such method",
+    ("pyodbc", "callproc"): "it raises NotSupportedError",
+    ("pysqlite3", "callproc"): "the class has no such method",
+    ("sqlcipher3", "callproc"): "the class has no such method",
+    ("stdlib", "callproc"): "the class has no such method",
+}
+
+
+def _methods_of_drivers():
+    """Which methods of cursors and connections the catalog has of each driver that waits in C."""
+    found = {}
+    for blocker in BUILT_IN.blockers:
+        for symbol in blocker.symbols:
+            owner, _, method = symbol.rpartition(".")
+            kind = owner.lower().endswith("cursor"), owner.lower().endswith("connection")
+            if any(kind) and not blocker.patched_by:
+                found.setdefault(blocker.distribution, set()).add((kind, method))
+    wanted = {((True, False), one) for one in _OF_A_CURSOR}
+    wanted |= {((False, True), one) for one in _OF_A_CONNECTION}
+    return {
+        driver: {method for _, method in wanted - methods}
+        for driver, methods in found.items()
+        if ((True, False), "execute") in methods
+    }
+
+
+def test_a_driver_waits_in_all_methods_of_its_cursors_and_connections_or_a_reason_is_known():
+    lacking = {(driver, one) for driver, names in _methods_of_drivers().items() for one in names}
+    assert lacking == set(_WITHOUT)

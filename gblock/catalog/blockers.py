@@ -153,6 +153,8 @@ class Blocker(Table, frozen=True):
     """The versions of gevent under which it blocks."""
     timeout: Timeout | None = None
     unless: tuple[Condition, ...] = ()
+    only: tuple[Condition, ...] = ()
+    """Arguments of which a call must have one for sure: the others do not wait, or seldom."""
     cooperative_after: tuple[str, ...] = ()
     """Symbols; a call of one of them makes the blocker cooperative."""
     blocks_after: tuple[str, ...] = ()

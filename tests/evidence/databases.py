@@ -23,11 +23,13 @@ def _exactly(stream, size):
 _PRELOGIN, _LOGIN = 0x12, 0x10
 _OPTIONS = struct.pack(">BHHBHHB", 0, 11, 6, 1, 17, 1, 0xFF) + bytes([16, 0, 0, 0, 0, 0, 2])
 """A version, and that there is no encryption."""
+_INTEGER = struct.pack("<BHIHBB", 0x81, 1, 0, 0, 0x38, 1) + "n".encode("utf-16-le")
+"""One column, whose name is n."""
 _NAME = "evidence".encode("utf-16-le")
 
 
 def tds(connection):
-    """Log everybody in, and be done with every statement."""
+    """Log everybody in, and be done with every statement; "slow rows" are half a second apart."""
     stream = connection.makefile("rb")
     while True:
         kind, message, is_last = 0, b"", False
@@ -41,6 +43,11 @@ def tds(connection):
             # The client says the version in the order of a little endian, and wants the other.
             body = b"\x01" + message[4:8][::-1] + bytes([len(_NAME) // 2]) + _NAME + bytes(4)
             answer = struct.pack("<BH", 0xAD, len(body)) + body + answer
+        elif "slow rows".encode("utf-16-le") in message:
+            first = _INTEGER + struct.pack("<Bi", 0xD1, 1)
+            connection.sendall(struct.pack(">BBHHBB", 4, 0, len(first) + 8, 0, 1, 0) + first)
+            time.sleep(0.5)
+            answer = struct.pack("<BiBHHQ", 0xD1, 2, 0xFD, 0x10, 0, 2)
         connection.sendall(struct.pack(">BBHHBB", 4, 1, len(answer) + 8, 0, 1, 0) + answer)
 
 
@@ -76,13 +83,16 @@ def aerospike(connection):
 
 # --- Couchbase: a bucket without documents ---
 
-_GET, _HELLO, _MECHANISMS, _ERRORS, _CONFIGURATION = 0x00, 0x1F, 0x20, 0xFE, 0xB5
+_GET, _HELLO, _MECHANISMS, _ERRORS, _CONFIGURATION, _BUCKET = 0x00, 0x1F, 0x20, 0xFE, 0xB5, 0x89
 _HAS_XERROR, _HAS_BUCKETS, _HAS_JSON = 0x07, 0x08, 0x0B
 _HEAD = ">BBHBBHIIQ"
 
 
 def couchbase(connection):
-    """Take every password; whether there is a document "0.5" is known after half a second."""
+    """Take every password; whether there is a document "0.5" is known after half a second.
+
+    The bucket "slow" takes half a second to open.
+    """
     stream = connection.makefile("rb")
     port = connection.getsockname()[1]
     while True:
@@ -103,6 +113,8 @@ def couchbase(connection):
         elif code == _GET:
             time.sleep(float(key))
             status = 1
+        elif (code, key) == (_BUCKET, b"slow"):
+            time.sleep(0.5)
         size = len(extras) + len(answer)
         kind = 1 if code == _CONFIGURATION else 0
         packed = struct.pack(_HEAD, 0x81, code, 0, len(extras), kind, status, size, opaque, 0)
@@ -216,11 +228,25 @@ _RESULT = {
 }
 
 
+_CHUNK = '["2"],["3"]'
+
+
 def snowflake(connection):
-    """Answer over HTTP, as long as the client keeps the connection."""
+    """Answer over HTTP, as long as the client keeps the connection.
+
+    A first row comes with the result; the others are a chunk, which takes half a second.
+    """
+    port = connection.getsockname()[1]
+    chunk = {"url": f"http://127.0.0.1:{port}/chunk", "rowCount": 2}
+    sizes = {"uncompressedSize": len(_CHUNK), "compressedSize": len(_CHUNK)}
+    parts = {"chunks": [{**chunk, **sizes}], "chunkHeaders": {}, "qrmk": "k"}
+    in_parts = {**_RESULT, "total": 3, "returned": 3, **parts}
 
     def answer(path):
-        data = _SESSION if b"login-request" in path else _RESULT if b"query" in path else None
+        if b"/chunk" in path:
+            time.sleep(0.5)
+            return _CHUNK
+        data = _SESSION if b"login-request" in path else in_parts if b"query" in path else None
         return json.dumps({"success": True, "data": data, "code": None, "message": None})
 
     _over_http(connection, answer, "application/json")

@@ -37,6 +37,10 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
         inference.conditions.holds(condition, expression, place) for condition in blocker.unless
     ):
         return IMMEDIATE
+    if blocker.only and not any(
+        inference.conditions.holds(condition, expression, place) for condition in blocker.only
+    ):
+        return IMMEDIATE
     timeout = blocker.timeout
     if timeout is None:
         return UNKNOWN
