@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import CATALOG as BUILT_IN
 from harness import check, every
-from ways import switch_on
+from ways import arguments, switch_on
 
 from gblock import catalog, outline, rules
 from gblock.catalog.libraries import Library
@@ -230,10 +230,10 @@ def calls(blocker):
             module, _, cls = owner.rpartition(".")
             lines += [f"from {module} import {cls} as Known{number}", ""]
             lines += [f"def f{number}(known: Known{number}, *args):"]
-            call = f"known.{name}(*args)"
+            call = f"known.{name}({arguments(blocker)})"
         else:
             lines += [f"import {owner}", "", f"def f{number}(*args):"]
-            call = f"{owner}.{name}(*args)"
+            call = f"{owner}.{name}({arguments(blocker)})"
         lines += ["    for _ in args:", f"        {call}", ""]
         rows.append(len(lines) - 1)
     return lines, rows
@@ -337,7 +337,7 @@ _WITHOUT = {
     ("chdb", "rollback"): "it does nothing",
     ("jaydebeapi", "callproc"): "the class has no such method",
     ("libsql", "callproc"): "the class has no such method",
-    ("pyodbc", "callproc"): "it raises NotSupportedError",
+    ("pyodbc", "callproc"): "the class has no such method",
     ("pysqlite3", "callproc"): "the class has no such method",
     ("sqlcipher3", "callproc"): "the class has no such method",
     ("stdlib", "callproc"): "the class has no such method",
@@ -345,7 +345,7 @@ _WITHOUT = {
 
 
 def _methods_of_drivers():
-    """Which methods of cursors and connections the catalog has of each driver that waits in C."""
+    """The methods of cursors and connections in the catalog, by driver."""
     found = {}
     for blocker in BUILT_IN.blockers:
         for symbol in blocker.symbols:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import CATALOG as KNOWN
 from harness import check
-from ways import Ways, switch_on
+from ways import Ways, arguments, switch_on
 
 from gblock import explain, measurements
 from gblock.codebase import Codebase
@@ -29,7 +29,7 @@ WAYS = Ways(KNOWN)
 NOT_JUDGED = ("__getitem__", "__setitem__")
 """Subscripts are no calls: only the probe meets these symbols."""
 ALL = [
-    (blocker, name, lines)
+    (blocker, name, lines and [one.replace("(*args)", f"({arguments(blocker)})") for one in lines])
     for blocker, name, lines in (*WAYS.calls, *WAYS.named(), *WAYS.steps(), *WAYS.aliases())
     if not blocker.patched_by and not name.endswith(NOT_JUDGED)
 ]

@@ -36,6 +36,13 @@ def switch_on(known, root):
     (root / "switches.py").write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
+def arguments(blocker):
+    """The arguments with which a call of a blocker waits."""
+    if not blocker.only:
+        return "*args"
+    return f'{blocker.only[0].keyword}="{blocker.only[0].prefixes[0]}"'
+
+
 class Way(NamedTuple):
     """The expression that reaches an object."""
 
