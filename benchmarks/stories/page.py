@@ -27,7 +27,7 @@ This page repeats each on real components, with naive and corrected code in [ben
 
 Each story ends with the share of the cores that other programs used meanwhile. If that is much, times of code that computes are too long and vary widely, and the probe may record a block of corrected code. Waits change little.
 
-A heartbeat greenlet, or a second client of the service, measures by how much everything else is late: that is what a blocked hub costs.
+A heartbeat greenlet, or a second client, measures how late everything else is: this delay is the cost of a blocked hub.
 `python -m benchmarks.stories --update` repeats all measurements in about forty minutes and writes this page.
 """
 
