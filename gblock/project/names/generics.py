@@ -62,13 +62,8 @@ class Generics:
             name: The method.
             of: The objects that the receiver is about.
         """
-        catalog = self.inference.catalog
-        for base in catalog.lineage(owner) if of else ():
-            symbol = f"{base}.{name}"
-            given = catalog.returns.get(symbol) or catalog.returns_first.get(symbol)
-            if given is not None:
-                return of if given in OF_THE_RECEIVER or self.is_generic(given) else NOTHING
-        return NOTHING
+        given = self._returned(owner, name) if of else ""
+        return of if given in OF_THE_RECEIVER or self.is_generic(given) else NOTHING
 
     def is_generic(self, symbol: str) -> bool:
         """Return whether objects of a class are about objects of another one."""
@@ -117,10 +112,8 @@ class Generics:
         """
         if not self.inference.catalog.generic or not self.is_generic(base):
             return NOTHING
-        lineage = self.inference.catalog.lineage(base)
-        symbols = (f"{one}.{name}" for one in lineage)
-        given = next(filter(None, map(self.inference.catalog.returns.get, symbols)), None)
-        if given == ITSELF or given in lineage:
+        given = self._returned(base, name)
+        if given == ITSELF or given in self.inference.catalog.lineage(base):
             return frozenset([v.PartialValue(v.PARTIAL, receiver._replace(kind=v.CLASS))])
         return NOTHING
 
@@ -189,14 +182,24 @@ class Generics:
             return frozenset(self._named(value.value, place))
         if value.kind == v.INSTANCE and (value.of or self.is_generic(value.symbol)):
             return value.of
-        if value.kind not in (v.CLASS, v.EXTERNAL, v.INSTANCE, v.OBJECT):
-            return NOTHING
         if value.kind == v.OBJECT:
             return frozenset([value])
+        if value.kind not in (v.CLASS, v.EXTERNAL, v.INSTANCE):
+            return NOTHING
         found = self.inference.results.called(value, call_of(None, ()), place)
         return frozenset(one for one in found if one.kind in (v.OBJECT, v.INSTANCE))
 
     # -- the project
+
+    def _returned(self, owner: str, name: str) -> str:
+        """Return the catalog's word for the result of a method, or for its first member."""
+        catalog = self.inference.catalog
+        for base in catalog.lineage(owner):
+            symbol = f"{base}.{name}"
+            given = catalog.returns.get(symbol) or catalog.returns_first.get(symbol)
+            if given is not None:
+                return given
+        return ""
 
     def _instance(self, symbol: str, of: Values) -> SymbolValue:
         if not self.is_generic(symbol):
