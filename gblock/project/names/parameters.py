@@ -129,6 +129,9 @@ class Parameters:
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
             found |= self.given(expression, position - shift, name, place)
+        if not v.declares(frozenset(found)):
+            for call, place in self._kept(summary, index):
+                found |= self.given(call.expression, position - shift, name, place)
         if method and position and not found and self.inference.catalog.modelled:
             own = receiver or v.ScopeValue(v.OBJECT, path, scope.parent)
             found |= self.inference.classes.passed_model(own, scope.name, position)
@@ -312,7 +315,7 @@ class Parameters:
                 break
             if one is not None and one.tag == tags.STAR:
                 given = self.inference.infer(one.value, place)
-                for value in self.inference.classes.opened(given):
+                for value in self.inference.records.opened(given):
                     found |= _member(value, position - number)
                 break
         for keyword, one in expression.keywords:
@@ -372,7 +375,7 @@ class Parameters:
             given: list[Values] = []
             for one in call.expression.positional[max(position - shift, 0) :]:
                 if one is not None and one.tag == tags.STAR:
-                    packed = self.inference.classes.opened(self.inference.infer(one.value, place))
+                    packed = self.inference.records.opened(self.inference.infer(one.value, place))
                     tuples = [value.members for value in packed if value.kind == v.TUPLE]
                     given += tuples[0] if len(tuples) == 1 else ()
                     others |= frozenset(x for x in packed if x.kind == v.ELEMENTS)
@@ -446,6 +449,29 @@ class Parameters:
             if position is not None:
                 found += self._called_back(call, place, position)
         return found
+
+    def _kept(self, summary: ModuleSummary, index: int) -> Iterator[tuple[Call, Place]]:
+        """Yield the calls of a function that a container or an object keeps: a table of handlers.
+
+        ``bus.on("paid", notify)``, and elsewhere ``for handler in self.handlers: handler(order)``.
+        """
+        if self.inference.modules.is_frugal:
+            return
+        keeping, path = self.inference.keeping, summary.filename
+        words = keeping.containers(summary, index)
+        for call, place, position in self.inference.calling.handovers(path, index):
+            if position is None:
+                continue
+            words |= keeping.attributes(call, place, position)
+            for taker in self._functions(call.expression.callee, place):
+                parameters = (
+                    self.inference.modules.summary(taker.path).scopes[taker.scope].parameters
+                )
+                at = position + (taker.receiver is not None)
+                if at < len(parameters):
+                    words |= keeping.stored(taker, parameters[at][0])
+        for file, call in keeping.callers(words, path, index) if words else ():
+            yield call, Place(file, call.scope, call.path)
 
     def _called_back(
         self, call: Call, place: Place, position: int

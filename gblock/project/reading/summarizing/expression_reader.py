@@ -6,9 +6,21 @@ import ast
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
-from gblock.project.reading.bindings import ANNOTATED, ASSIGNED, LOOPED, OPAQUE, PARAMETER, UNPACKED
+from gblock.project.reading.bindings import (
+    ANNOTATED,
+    ANY_NAME,
+    ASSIGNED,
+    ELEMENT,
+    LOOPED,
+    MERGED,
+    OPAQUE,
+    PARAMETER,
+    REST,
+    UNPACKED,
+    Binding,
+)
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
     AWAIT,
@@ -112,21 +124,26 @@ class ExpressionReader(ScopeRecorder):
                 kind = UNPACKED
             self._bind(target.id, kind, value, row, detail)
         elif isinstance(target, (ast.Tuple, ast.List)):
+            rest = False
             for index, element in enumerate(target.elts):
                 if isinstance(element, ast.Starred):
-                    self._bind_target(element.value, OPAQUE, None)
+                    rest = True
+                    self._bind_target(element.value, kind, value, (*detail, REST))
+                elif rest:
+                    from_end = index - len(target.elts) + REST
+                    self._bind_target(element, kind, value, (*detail, from_end))
                 else:
                     self._bind_target(element, kind, value, (*detail, index))
         elif isinstance(target, ast.Attribute):
             self.expression(target.value)
             owner = name_of(target.value)
             if owner is not None:
-                if kind == ASSIGNED and detail:
-                    self._bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
-                elif kind in (ASSIGNED, ANNOTATED) or kind == OPAQUE:
-                    self._bind_attribute(owner, target.attr, kind, value, row)
-                else:
-                    self._bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
+                if target.attr == "__dict__" and kind == ASSIGNED and not detail:
+                    self._bind_attribute(owner, ANY_NAME, MERGED, value, row)
+                plain = kind in (ASSIGNED, ANNOTATED, OPAQUE) and not detail
+                self._bind_attribute(
+                    owner, target.attr, kind, value, row, None if plain else detail
+                )
         elif isinstance(target, ast.Subscript):
             self.expression(target.slice)
             held = value if kind == ASSIGNED and not detail else None
@@ -134,6 +151,10 @@ class ExpressionReader(ScopeRecorder):
             if attribute == "__dict__" and held is not None:
                 if isinstance(target.slice, ast.Constant):
                     self._bind_attribute(container, str(target.slice.value), kind, value, row)
+            if _is_call_of(target.value, "globals") and isinstance(target.slice, ast.Constant):
+                self.scopes[0].bindings.setdefault(str(target.slice.value), []).append(
+                    Binding(ASSIGNED, held, self.scope, self.path, row, None, self.fallback)
+                )
             self.store(target.value, held, row, key_of(target.slice))
             self.expression(target.value)
 
@@ -213,6 +234,7 @@ class ExpressionReader(ScopeRecorder):
                 self._note_store(node.func, positional, node.lineno)
             if node.func.attr == "update":
                 self._note_update(node.func, keywords, node.lineno)
+                self._note_members(node.func.value, positional, keywords, node.lineno)
         value = CallExpr(CALL, callee, positional, keywords)
         self.note_setattr(node, positional)
         if callee is not None:
@@ -241,11 +263,34 @@ class ExpressionReader(ScopeRecorder):
         """Record ``setattr(x, "name", value)`` and ``object.__setattr__(self, "name", value)``."""
         if len(positional) == 3 and not node.keywords:
             if name_of(node.func) == "setattr" or getattr(node.func, "attr", "") == "__setattr__":
-                owner, name = name_of(node.args[0]), node.args[1]
+                owner, name, row = name_of(node.args[0]), node.args[1], node.lineno
                 if owner is not None and isinstance(name, ast.Constant):
+                    self._bind_attribute(owner, str(name.value), ASSIGNED, positional[2], row)
+                elif owner is not None and positional[1] is not None:
                     self._bind_attribute(
-                        owner, str(name.value), ASSIGNED, positional[2], node.lineno
+                        owner, ANY_NAME, ELEMENT, positional[2], row, positional[1]
                     )
+
+    def _note_members(
+        self,
+        container: ast.expr,
+        positional: tuple[Expr, ...],
+        keywords: tuple[tuple[str | None, Expr], ...],
+        row: int,
+    ) -> None:
+        """Record ``vars(x).update(values)`` and ``x.__dict__.update(name=value)``."""
+        owner = None
+        if isinstance(container, ast.Attribute) and container.attr == "__dict__":
+            owner = name_of(container.value)
+        elif _is_call_of(container, "vars") and container.args:
+            owner = name_of(container.args[0])
+        if owner is None:
+            return
+        for name, value in (*((None, one) for one in positional), *keywords):
+            if name is not None:
+                self._bind_attribute(owner, name, ASSIGNED, value, row)
+            elif value is not None:
+                self._bind_attribute(owner, ANY_NAME, MERGED, value, row)
 
     def _note_update(
         self, func: ast.Attribute, keywords: tuple[tuple[str | None, Expr], ...], row: int
@@ -441,6 +486,11 @@ class ExpressionReader(ScopeRecorder):
         ast.Yield: _yield,
         ast.YieldFrom: _yield_from,
     }
+
+
+def _is_call_of(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
+    """Return whether a node calls a function of this name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | complex | None:

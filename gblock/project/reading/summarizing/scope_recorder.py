@@ -5,7 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gblock.project.reading.bindings import ASSIGNED, ELEMENT, LOOPED, UNPACKED, Binding, Path
+from gblock.project.reading.bindings import (
+    ASSIGNED,
+    ELEMENT,
+    LOOPED,
+    UNPACKED,
+    Binding,
+    Path,
+)
 from gblock.project.reading.expressions import MAPPING, SEQUENCE, ElementsExpr, Expr, MappingExpr
 from gblock.project.reading.summarizing.nodes import key_of, name_of
 from gblock.project.reading.summary import Call, Guard, Scope
@@ -52,16 +59,11 @@ class ScopeRecorder:
             scope = self.scopes[scope].parent
         return scope
 
-    def _bind_attribute(self, owner: str, name: str, kind: str, value: Expr, row: int) -> None:
-        home = self._function_around(self.scope)
-        self.scopes[home].attributes.setdefault((owner, name), []).append(
-            Binding(kind, value, self.scope, self.path, row, None, self.fallback)
-        )
-
-    def _bind_unpacked_attribute(
-        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: tuple[int, ...]
+    def _bind_attribute(
+        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: Any = None
     ) -> None:
-        kind = UNPACKED if kind == ASSIGNED else kind
+        if kind == ASSIGNED and detail is not None:
+            kind = UNPACKED
         home = self._function_around(self.scope)
         self.scopes[home].attributes.setdefault((owner, name), []).append(
             Binding(kind, value, self.scope, self.path, row, detail, self.fallback)

@@ -19,7 +19,16 @@ from gblock.project.reading.bindings import (
     ImportedName,
     Path,
 )
-from gblock.project.reading.expressions import ATTRIBUTE, LAMBDA, NAME, SEQUENCE, STAR, TUPLE, Expr
+from gblock.project.reading.expressions import (
+    ATTRIBUTE,
+    LAMBDA,
+    NAME,
+    SEQUENCE,
+    STAR,
+    TUPLE,
+    ElementsExpr,
+    Expr,
+)
 from gblock.project.reading.summarizing.fact_reader import FactReader
 from gblock.project.reading.summarizing.nodes import (
     catches_import,
@@ -107,15 +116,19 @@ class StatementReader(FactReader):
             self._bind_target(target, ASSIGNED, value)
 
     def _assign_pairwise(self, targets: list[ast.expr], values: tuple[Expr, ...]) -> None:
-        starred = any(isinstance(target, ast.Starred) for target in targets)
-        starred = starred or any(one is not None and one.tag == STAR for one in values)
+        starred = any(one is not None and one.tag == STAR for one in values)
+        rest = next((i for i, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
+        shift = len(values) - len(targets)
         for index, target in enumerate(targets):
-            if starred or index >= len(values):
-                self._bind_target(
-                    target.value if isinstance(target, ast.Starred) else target, OPAQUE, None
-                )
+            if isinstance(target, ast.Starred):
+                taken = ElementsExpr(SEQUENCE, values[index : index + shift + 1])
+                self._bind_target(target.value, ASSIGNED, None if starred else taken)
+                continue
+            at = index if rest is None or index < rest else index + shift
+            if starred or not 0 <= at < len(values):
+                self._bind_target(target, OPAQUE, None)
             else:
-                self._bind_target(target, ASSIGNED, values[index])
+                self._bind_target(target, ASSIGNED, values[at])
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         annotation = self.quiet(node.annotation)

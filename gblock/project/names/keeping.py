@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from gblock.project.names import values as v
-from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
@@ -16,6 +15,10 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
 from gblock.project.reading.expressions import Expr, last_name, members, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.names.inference import Inference
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
@@ -187,6 +190,7 @@ class Keeping:
             for scope in summary.scopes:
                 named = [*scope.bindings.items()]
                 named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
+                named = [(name, bindings) for name, bindings in named if name != kinds.ANY_NAME]
                 for word, bindings in named:
                     for binding in bindings:
                         is_display = binding.kind in _HOLDING and _is_display(binding.value)
