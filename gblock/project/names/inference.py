@@ -221,7 +221,10 @@ class Inference:
                 found |= known if self.is_catalogued(known) else NOTHING
             else:
                 found |= self.attribute(value, expression.name)
-        return frozenset(found) or self.outside.of_request(dotted(expression.base), expression.name)
+        known = frozenset(found)
+        if all(value.kind == v.EXTERNAL for value in known) and not self.is_catalogued(known):
+            return self.outside.of_request(dotted(expression.base), expression.name) or known
+        return known
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
         """Return an attribute that the same module sets on a named object: ``app.db = x``."""
@@ -245,7 +248,7 @@ class Inference:
         found: set[Value] = set()
         first = owner.partition(".")[0]
         for index, scope in enumerate(summary.scopes):
-            if index and first not in scope.bindings:
+            if index and scope.attributes and first not in scope.bindings:
                 found |= self._set_in(summary, index, owner, name)
         return frozenset(found)
 
@@ -253,13 +256,15 @@ class Inference:
         """Return what one scope sets an attribute of a named object to, and stores in it."""
         attributes = summary.scopes[index].attributes
         bindings = attributes.get((owner, name), ())
+        named = attributes.get((owner, kinds.ANY_NAME), ())
+        if not bindings and not named:
+            return NOTHING
         found: set[Value] = set()
         for binding in bindings:
             if binding.kind != kinds.ELEMENT:
                 found |= self.bound(binding, summary.filename)
         stored = [one for one in bindings if one.kind == kinds.ELEMENT]
         found |= self.stored(stored, summary.filename)
-        named = attributes.get((owner, kinds.ANY_NAME), ())
         return frozenset(found) | self.computed.attribute(named, name, summary.filename)
 
     def _subscript(self, expression: SubscriptExpr, place: Place) -> Values:
@@ -541,6 +546,8 @@ class Inference:
         """Return the values of an attribute."""
         if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external_attribute(value, name)
+            if value.kind == v.EXTERNAL and value.symbol in self.catalog.settings:
+                return self.outside.of_settings(name) or found
             if value.kind == v.INSTANCE and not self.is_catalogued(found):
                 given = self.outside.attribute(value, name)
                 return given if v.informative(given) else found
