@@ -37,7 +37,7 @@ _MOST_FILES = 8
 _REQUEST = re.compile(
     r"(?:self\.)?(?:req(?:uest)?|info\.context)((?:\.(?:context|ctx|state))?)|[\w.]+(\.registry)"
 )
-"""What has the attributes of requests, and of what belongs to an application and each request."""
+"""The names of a request, of its context, and of the registry that all requests share."""
 _SETTINGS = frozenset(("settings", "config", "conf", "configs", "environments", "envs"))
 """The names of settings modules, or of the directories with them."""
 _MOST_ADDING = 12
