@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gblock.project.names.spelling import HOLE, Spelling
+from gblock.project.names.declarations import Declarations
+from gblock.project.names.places import Place
+from gblock.project.names.texts import HOLE, Part, Text, Texts
 from gblock.project.processes.launches import launches
 from gblock.project.reading.modules import Modules
 
@@ -115,20 +115,57 @@ def test_a_value_in_a_circle_ends(launched):
     assert [] == launched("a = b\nb = a\nos.system(a)  # gunicorn\n")
 
 
-def test_a_name_of_another_file_leaves_a_hole():
-    spelling = Spelling(ast.parse("from conf import APP\nrun('gunicorn ' + other())\n"))
-    call, function = spelling.calls[0]
-    assert [f"gunicorn {HOLE}"] == spelling.of(call.args[0], function)
+def spelled(tmp_path, text):
+    """What the first arguments of a file's calls evaluate to."""
+    path = tmp_path / "start.py"
+    path.write_text(text, encoding="utf-8")
+    modules = Modules(str(tmp_path), [str(path)])
+    texts = Texts(Declarations(modules))
+    return [
+        texts.spelled(Part(argument, Place(str(path), call.scope, call.path), call.statement))
+        for call in modules.summary(str(path)).calls
+        if call.node == "call"
+        for argument in call.expression.positional[:1]
+    ]
 
 
-PARTS = ["x", "'a %s'", "f'{x}'", "[x, 'b']", "(*x,)", "x + x", "x % x", "x.split()", "''.join(x)"]
+def test_what_is_not_known_leaves_a_hole(tmp_path):
+    ((found,),) = spelled(tmp_path, "from conf import APP\nrun('gunicorn ' + other())\n")
+    assert f"gunicorn {HOLE}" == found.spelled
+    assert found.start == "gunicorn "
+    assert not found.whole
 
 
-@settings(deadline=None, max_examples=200)
-@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6))
-def test_no_expression_raises(parts):
-    text = "".join(f"x = {part}\n" for part in parts) + "os.system(x)\n"
-    spelling = Spelling(ast.parse(text))
-    for call, function in spelling.calls:
-        for argument in call.args:
-            assert len(spelling.of(argument, function)) <= 16
+PARTS = [
+    "x",
+    "'a %s'",
+    "f'{x}'",
+    "[x, 'b']",
+    "(*x,)",
+    "x + x",
+    "x % x",
+    "x.split()",
+    "''.join(x)",
+    "x.format(x, a=x)",
+    "x.replace(x, x)",
+    "x[0]",
+    "x.strip(x)",
+    "x.lower(1)",
+    "x or f(x)",
+    "[y for y in x]",
+]
+CHANGES = ["x = {}", "x += {}", "x.append({})", "x.extend({})", "for x in {}: pass"]
+
+
+@settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from(PARTS)), min_size=1, max_size=8)
+)
+def test_no_expression_raises(tmp_path, parts):
+    text = "def f(x):\n    return x\n"
+    text += "".join(change.format(part) + "\n" for change, part in parts) + "os.system(x)\n"
+    for found in spelled(tmp_path, text):
+        assert len(found) <= 40
+        assert all(isinstance(one, Text) or len(one.words) < 10_000 for one in found)

@@ -33,7 +33,9 @@ DEFINED: Final = "defined"  # value: the scope of the function or class
 ANNOTATED: Final = "annotated"  # value: the annotation
 AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
 ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
-OPAQUE: Final = "opaque"  # bound to something of unknown type
+EXTENDED: Final = "extended"  # ``name.extend(values)``: the value is what holds them
+OPAQUE: Final = "opaque"  # bound to something of unknown type; detail: ADDED if added to
+ADDED: Final = "+"  # the detail of ``name += value``
 
 
 class ImportedName(NamedTuple):
