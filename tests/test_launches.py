@@ -70,6 +70,125 @@ def test_a_command_may_be_put_together(launched):
     assert [(6, "gunicorn -b :$x -k gevent app:app", False)] == launched(text)
 
 
+LONG = "# a comment\n" * 40 + "gunicorn -k gevent app:app\n"
+BUILT = {
+    "a constant of another module": (
+        "from conf import KIND, WORDS\nos.system('gunicorn -k ' + KIND + ' app:app')"
+    ),
+    "a module's attribute": "import conf\nos.system(f'gunicorn -k {conf.KIND} app:app')",
+    "a list of another module": "from conf import WORDS\nos.execvp('gunicorn', WORDS)",
+    "a function's result": (
+        "def words():\n    return ['gunicorn', '-k', 'gevent', 'app:app']\nsubprocess.run(words())"
+    ),
+    "a function of another module": "from conf import words  # gunicorn\nsubprocess.run(words())",
+    "an attribute of self": (
+        "class Server:\n    def __init__(self):\n        self.kind = 'gevent'\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.kind, 'app:app'])"
+    ),
+    "an attribute of the class": (
+        "class Server:\n    KIND = 'gevent'\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.KIND, 'app:app'])"
+    ),
+    "an inherited attribute": (
+        "from conf import Base\nclass Server(Base):\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.kind, 'app:app'])"
+    ),
+    "a property": (
+        "class Server:\n    @property\n    def kind(self):\n        return 'gevent'\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.kind, 'app:app'])"
+    ),
+    "a method": (
+        "class Server:\n    def words(self):\n"
+        "        return ['gunicorn', '-k', 'gevent', 'app:app']\n"
+        "    def start(self):\n        subprocess.run(self.words())"
+    ),
+    "a settings object": (
+        "from conf import settings\nos.system(f'gunicorn -k {settings.kind} app:app')"
+    ),
+    "a wrapper": (
+        "def start(words):\n    subprocess.call(words)\nstart('gunicorn -k gevent app:app')"
+    ),
+    "a sum of lists": (
+        "words = ['gunicorn']\nsubprocess.run(words + ['-k', 'gevent'] + ['app:app'])"
+    ),
+    "a sum of names": "a = ['gunicorn', '-k']\nb = ['gevent', 'app:app']\nsubprocess.run(a + b)",
+    "an extended list": (
+        "a = ['gunicorn', '-k']\nb = ['gevent', 'app:app']\na.extend(b)\nsubprocess.run(a)"
+    ),
+    "an added list": "a = ['gunicorn', '-k']\nb = ['gevent', 'app:app']\na += b\nsubprocess.run(a)",
+    "an added text": "a = 'gunicorn'\na += ' -k gevent'\na += ' app:app'\nos.system(a)",
+    "a list that is made anew": (
+        "a = ['celery']\na.append('worker')\na = ['gunicorn', '-k']\na.append('gevent')\n"
+        "a.append('app:app')\nsubprocess.run(a)\na.append('later')"
+    ),
+    "a copy": "a = ['gunicorn', '-k', 'gevent', 'app:app'].copy()\nsubprocess.run(a)",
+    "a template by name": "os.system('gunicorn -k %(kind)s app:app' % {'kind': 'gevent'})",
+    "format by name": "os.system('gunicorn -k {kind} app:app'.format(kind='gevent'))",
+    "a text that is split": "subprocess.run(f\"gunicorn -k {'gevent'} app:app\".split(' '))",
+    "many pieces": 'x = \'e\'\nos.system(f\'gunicorn -k g{x}v{x}nt{""} {"a"}{"p"}{"p"}:{"app"}\')',
+    "a long script": f"os.system({LONG!r})",
+}
+CONF = """\
+KIND = "gevent"
+WORDS = ["gunicorn", "-k", KIND, "app:app"]
+def words():
+    return [*WORDS]
+class Base:
+    kind = KIND
+class Settings:
+    def __init__(self):
+        self.kind = KIND
+settings = Settings()
+"""
+
+
+@pytest.mark.parametrize("text", BUILT.values(), ids=BUILT.keys())
+def test_a_command_is_followed_to_its_constants(tmp_path, text):
+    names = {"start.py": text + "\n", "conf.py": CONF}
+    for name, content in names.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    found = launches(Modules(str(tmp_path), [str(tmp_path / name) for name in names]))
+    assert [STARTED] == [one.command.text for one in found]
+
+
+def test_a_parameter_is_a_hole_in_a_command(launched):
+    text = "def start(kind):\n    os.system(f'gunicorn -k {kind} app:app')\nstart('sync')\n"
+    assert [(2, "gunicorn -k $x app:app", False)] == launched(text)
+
+
+def test_a_result_that_is_known_in_part_is_a_hole(launched):
+    text = (
+        "def kind(x):\n    if x:\n        return 'sync'\n    return read(x)\n"
+        "os.system(f'gunicorn -k {kind(1)} app:app')\n"
+    )
+    assert [(5, "gunicorn -k $x app:app", False)] == launched(text)
+
+
+def test_branches_that_exclude_each_other_add_to_their_own_list(launched):
+    text = (
+        "if x:\n    words = ['celery', 'worker']\n"
+        "    words.append('-P')\n    words.append('gevent')\n"
+        "else:\n    words = ['gunicorn']\n    words.append('app:app')\nsubprocess.run(words)\n"
+    )
+    assert ["celery worker -P gevent", "gunicorn app:app"] == [one for _, one, _ in launched(text)]
+
+
+def test_a_command_in_a_display_is_reported_with_its_row(launched):
+    text = "web = {\n    'image': 'shop',\n    'command': ['gunicorn', 'app:app'],\n}\n"
+    assert [(3, "gunicorn app:app", False)] == launched(text)
+
+
+def test_names_that_import_each_other_end(tmp_path):
+    names = {
+        "a.py": "from b import words\nimport os\nos.system(words)  # gunicorn\n",
+        "b.py": "from a import words\nfrom c import *\n",
+        "c.py": "from b import *\n",
+    }
+    for name, content in names.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert [] == launches(Modules(str(tmp_path), [str(tmp_path / name) for name in names]))
+
+
 def test_both_sides_of_a_choice_are_commands(launched):
     text = "import os\nos.execvp('celery', ['celery', '-P', 'gevent' if big else 'prefork'])\n"
     assert ["celery -P gevent", "celery -P prefork"] == [one for _, one, _ in launched(text)]

@@ -14,7 +14,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.texts import HOLE, Part, Spelled, Text, Texts
 from gblock.project.processes.deployment import Command
 from gblock.project.processes.deployment.shell import Script
-from gblock.project.reading.bindings import ASSIGNED
+from gblock.project.reading.bindings import ASSIGNED, IN_DISPLAY
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
     TUPLE,
@@ -45,8 +45,8 @@ _PYTHON = re.compile(rb"""["'](?:/\w+)*/?python[\d.]*["'][ \t]*,|["']python[\d.]
 """Python as the first word of a command."""
 _STARTS = re.compile(
     rb"\b(?:exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|system|popen|Popen|run|call|check_call|"
-    rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|argv|worker_main|"
-    rb"Worker|local|sudo)\b"
+    rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|worker_main|"
+    rb"Worker|local|sudo)\s*\(|\bargv\s*="
 )
 _SPECIFIED = re.compile(rb"""["']command["'][ \t]*:""")
 """A specification of a service or a container, which the code hands to what runs it."""
@@ -115,7 +115,8 @@ class _LaunchReader:
                 for words in self._inside(call.expression, whole):
                     found.append(Launch(Command(words, path, call.row), inside=True))
         given = [b for scope in summary.scopes for b in scope.attributes.get(_ARGUMENTS, ())]
-        for binding in (*given, *summary.options.get("command", ())):
+        given += [b for b in summary.options.get("command", ()) if b.detail == IN_DISPLAY]
+        for binding in given:
             if binding.kind == ASSIGNED:
                 place = Place(path, binding.scope, binding.path)
                 for words in self._words(Part(binding.value, place, (binding.row, binding.row))):

@@ -36,6 +36,7 @@ ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
 EXTENDED: Final = "extended"  # ``name.extend(values)``: the value is what holds them
 OPAQUE: Final = "opaque"  # bound to something of unknown type; detail: ADDED if added to
 ADDED: Final = "+"  # the detail of ``name += value``
+IN_DISPLAY: Final = "display"  # the detail of an option's value in a dict display
 
 
 class ImportedName(NamedTuple):

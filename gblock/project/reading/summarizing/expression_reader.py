@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from gblock.project.reading.bindings import ANNOTATED, ASSIGNED, LOOPED, OPAQUE, PARAMETER, UNPACKED
+from gblock.project.reading.bindings import (
+    ANNOTATED,
+    ASSIGNED,
+    IN_DISPLAY,
+    LOOPED,
+    OPAQUE,
+    PARAMETER,
+    UNPACKED,
+)
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
     AWAIT,
@@ -323,7 +331,7 @@ class ExpressionReader(ScopeRecorder):
         if self.named_options:
             for (key, value), written in zip(items, node.values, strict=True):
                 if key is not None and key.tag == CONSTANT:
-                    self.give(key.value, value, written.lineno)
+                    self.give(key.value, value, written.lineno, IN_DISPLAY)
         return MappingExpr(MAPPING, items)
 
     def _subscript(self, node: ast.Subscript) -> Expr:

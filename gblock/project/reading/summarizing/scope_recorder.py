@@ -137,11 +137,11 @@ class ScopeRecorder:
             if bindings is not None:
                 bindings.append(Binding(EXTENDED, value, self.scope, self.path, row))
 
-    def give(self, name: object, value: Expr, row: int) -> None:
+    def give(self, name: object, value: Expr, row: int, way: str | None = None) -> None:
         """Record the value that an option is given, if values of this option are kept."""
         if name in self.named_options and value is not None:
             self.options.setdefault(str(name), []).append(
-                Binding(ASSIGNED, value, self.scope, self.path, row)
+                Binding(ASSIGNED, value, self.scope, self.path, row, way)
             )
 
     def home_of(self, name: str) -> int:
