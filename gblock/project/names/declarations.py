@@ -295,7 +295,7 @@ class Declarations:
             yield _any_of(summary, index, name, place)
         for number, scope in enumerate(summary.scopes):
             if scope.parent == index and scope.parameters and number:
-                for use in self._set_in(summary, number, scope.parameters[0][0], name, place):
+                for use in self._set_in(summary, number, scope.parameters[0].name, name, place):
                     found = True
                     yield use
         if not found and depth:

@@ -330,9 +330,10 @@ class Texts:
             expression = part.expression
             if expression is None or expression.tag not in (tags.SEQUENCE, tags.TUPLE):
                 continue
-            if indexes[0] < len(expression.elements):
-                inner = part.other(expression.elements[indexes[0]])
-                yield from self._unpacked(self.parts(inner), indexes[1:])
+            index = indexes[0] if indexes[0] >= 0 else indexes[0] - kinds.REST
+            if indexes[0] != kinds.REST and -len(expression.elements) <= index:
+                for inner in expression.elements[index : index + 1 or None]:
+                    yield from self._unpacked(self.parts(part.other(inner)), indexes[1:])
 
     def _computed(self, summary: ModuleSummary, index: int) -> Iterator[Part]:
         """Yield what a property returns."""

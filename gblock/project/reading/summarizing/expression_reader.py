@@ -7,16 +7,21 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from gblock.project.reading.bindings import (
     ANNOTATED,
+    ANY_NAME,
     ASSIGNED,
+    ELEMENT,
     IN_DISPLAY,
     LOOPED,
+    MERGED,
     OPAQUE,
     PARAMETER,
+    REST,
     UNPACKED,
+    Binding,
 )
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
@@ -59,7 +64,7 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summarizing.nodes import ANY_KEY, key_of, name_of
 from gblock.project.reading.summarizing.scope_recorder import ScopeRecorder
-from gblock.project.reading.summary import Call, Guard
+from gblock.project.reading.summary import Call, Guard, Parameter, Returned
 
 _LARGEST = 100
 """Bases and exponents are not larger where a power is computed."""
@@ -128,9 +133,14 @@ class ExpressionReader(ScopeRecorder):
                 kind = UNPACKED
             self._bind(target.id, kind, value, row, detail)
         elif isinstance(target, (ast.Tuple, ast.List)):
+            rest = False
             for index, element in enumerate(target.elts):
                 if isinstance(element, ast.Starred):
-                    self._bind_target(element.value, OPAQUE, None)
+                    rest = True
+                    self._bind_target(element.value, kind, value, (*detail, REST))
+                elif rest:
+                    from_end = index - len(target.elts) + REST
+                    self._bind_target(element, kind, value, (*detail, from_end))
                 else:
                     self._bind_target(element, kind, value, (*detail, index))
         elif isinstance(target, ast.Attribute):
@@ -139,12 +149,12 @@ class ExpressionReader(ScopeRecorder):
             if target.attr in self.named_options and kind == ASSIGNED and not detail:
                 self.give(target.attr, value, row)
             if owner is not None:
-                if kind == ASSIGNED and detail:
-                    self._bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
-                elif kind in (ASSIGNED, ANNOTATED) or kind == OPAQUE:
-                    self._bind_attribute(owner, target.attr, kind, value, row)
-                else:
-                    self._bind_unpacked_attribute(owner, target.attr, kind, value, row, detail)
+                if target.attr == "__dict__" and kind == ASSIGNED and not detail:
+                    self._bind_attribute(owner, ANY_NAME, MERGED, value, row)
+                plain = kind in (ASSIGNED, ANNOTATED, OPAQUE) and not detail
+                self._bind_attribute(
+                    owner, target.attr, kind, value, row, None if plain else detail
+                )
         elif isinstance(target, ast.Subscript):
             self.expression(target.slice)
             held = value if kind == ASSIGNED and not detail else None
@@ -152,6 +162,10 @@ class ExpressionReader(ScopeRecorder):
             if attribute == "__dict__" and held is not None:
                 if isinstance(target.slice, ast.Constant):
                     self._bind_attribute(container, str(target.slice.value), kind, value, row)
+            if _is_call_of(target.value, "globals") and isinstance(target.slice, ast.Constant):
+                self.scopes[0].bindings.setdefault(str(target.slice.value), []).append(
+                    Binding(ASSIGNED, held, self.scope, self.path, row, None, self.fallback)
+                )
             self.store(target.value, held, row, key_of(target.slice))
             self.expression(target.value)
             if self.named_options and isinstance(target.slice, ast.Constant) and kind == ASSIGNED:
@@ -160,7 +174,7 @@ class ExpressionReader(ScopeRecorder):
     def inside(
         self,
         index: int,
-        parameters: list[tuple[str, Expr, Expr, str]],
+        parameters: list[Parameter],
         row: int,
         body: Callable[[], None],
     ) -> None:
@@ -168,13 +182,13 @@ class ExpressionReader(ScopeRecorder):
         scope, path, statement, fallback = self.scope, self.path, self.statement, self.fallback
         guards, self.guards = self.guards, ()
         self.scope, self.path, self.fallback = index, (-1,), False
-        for position, (name, _, _, _) in enumerate(parameters):
-            self._bind(name, PARAMETER, None, row, position)
+        for position, one in enumerate(parameters):
+            self._bind(one.name, PARAMETER, None, row, position)
         body()
         self.scope, self.path, self.statement = scope, path, statement
         self.fallback, self.guards = fallback, guards
 
-    def _parameters(self, args: ast.arguments) -> list[tuple[str, Expr, Expr, str]]:
+    def _parameters(self, args: ast.arguments) -> list[Parameter]:
         positional = [*args.posonlyargs, *args.args]
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
         defaults += args.defaults
@@ -189,11 +203,10 @@ class ExpressionReader(ScopeRecorder):
             found.append(self._parameter(args.kwarg, None, "**"))
         return found
 
-    def _parameter(
-        self, arg: ast.arg, default: ast.expr | None, kind: str
-    ) -> tuple[str, Expr, Expr, str]:
+    def _parameter(self, arg: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
         annotation = self.quiet(arg.annotation) if arg.annotation is not None else None
-        return (arg.arg, annotation, self.expression(default) if default else None, kind)
+        value = self.expression(default) if default else None
+        return Parameter(arg.arg, annotation, value, kind)
 
     def joined(self, node: ast.JoinedStr) -> Expr:
         """Return an f-string's known start, and record the calls anywhere in it."""
@@ -237,6 +250,7 @@ class ExpressionReader(ScopeRecorder):
                 self._note_store(node.func, positional, node.lineno)
             if node.func.attr == "update":
                 self._note_update(node.func, keywords, node.lineno)
+                self._note_members(node.func.value, positional, keywords, node.lineno)
         if self.named_options:
             self._note_options(node, positional, keywords)
         value = CallExpr(CALL, callee, positional, keywords)
@@ -280,11 +294,34 @@ class ExpressionReader(ScopeRecorder):
         """Record ``setattr(x, "name", value)`` and ``object.__setattr__(self, "name", value)``."""
         if len(positional) == 3 and not node.keywords:
             if name_of(node.func) == "setattr" or getattr(node.func, "attr", "") == "__setattr__":
-                owner, name = name_of(node.args[0]), node.args[1]
+                owner, name, row = name_of(node.args[0]), node.args[1], node.lineno
                 if owner is not None and isinstance(name, ast.Constant):
+                    self._bind_attribute(owner, str(name.value), ASSIGNED, positional[2], row)
+                elif owner is not None and positional[1] is not None:
                     self._bind_attribute(
-                        owner, str(name.value), ASSIGNED, positional[2], node.lineno
+                        owner, ANY_NAME, ELEMENT, positional[2], row, positional[1]
                     )
+
+    def _note_members(
+        self,
+        container: ast.expr,
+        positional: tuple[Expr, ...],
+        keywords: tuple[tuple[str | None, Expr], ...],
+        row: int,
+    ) -> None:
+        """Record ``vars(x).update(values)`` and ``x.__dict__.update(name=value)``."""
+        owner = None
+        if isinstance(container, ast.Attribute) and container.attr == "__dict__":
+            owner = name_of(container.value)
+        elif _is_call_of(container, "vars") and container.args:
+            owner = name_of(container.args[0])
+        if owner is None:
+            return
+        for name, value in (*((None, one) for one in positional), *keywords):
+            if name is not None:
+                self._bind_attribute(owner, name, ASSIGNED, value, row)
+            elif value is not None:
+                self._bind_attribute(owner, ANY_NAME, MERGED, value, row)
 
     def _note_update(
         self, func: ast.Attribute, keywords: tuple[tuple[str | None, Expr], ...], row: int
@@ -420,7 +457,7 @@ class ExpressionReader(ScopeRecorder):
     def returned(self, value: ast.expr) -> None:
         """Record what a lambda returns, as the only statement of its body."""
         self.path = (0,)
-        self.scopes[self.scope].returns.append((self.expression(value), self.path))
+        self.scopes[self.scope].returns.append(Returned(self.expression(value), self.path))
 
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -445,14 +482,14 @@ class ExpressionReader(ScopeRecorder):
 
     def _yield(self, node: ast.Yield) -> Expr:
         value = self.expression(node.value) if node.value is not None else None
-        self.scopes[self._function_around(self.scope)].yields.append((value, self.path))
+        self.scopes[self._function_around(self.scope)].yields.append(Returned(value, self.path))
         return None
 
     def _yield_from(self, node: ast.YieldFrom) -> Expr:
         value = self.expression(node.value)
         if value is not None:
             self.scopes[self._function_around(self.scope)].yields.append(
-                (InnerExpr(STAR, value), self.path)
+                Returned(InnerExpr(STAR, value), self.path)
             )
         return None
 
@@ -483,6 +520,11 @@ class ExpressionReader(ScopeRecorder):
         ast.Yield: _yield,
         ast.YieldFrom: _yield_from,
     }
+
+
+def _is_call_of(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
+    """Return whether a node calls a function of this name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | complex | None:

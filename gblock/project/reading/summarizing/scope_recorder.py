@@ -73,16 +73,11 @@ class ScopeRecorder:
             scope = self.scopes[scope].parent
         return scope
 
-    def _bind_attribute(self, owner: str, name: str, kind: str, value: Expr, row: int) -> None:
-        home = self._function_around(self.scope)
-        self.scopes[home].attributes.setdefault((owner, name), []).append(
-            Binding(kind, value, self.scope, self.path, row, None, self.fallback)
-        )
-
-    def _bind_unpacked_attribute(
-        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: tuple[int, ...]
+    def _bind_attribute(
+        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: Any = None
     ) -> None:
-        kind = UNPACKED if kind == ASSIGNED else kind
+        if kind == ASSIGNED and detail is not None:
+            kind = UNPACKED
         home = self._function_around(self.scope)
         self.scopes[home].attributes.setdefault((owner, name), []).append(
             Binding(kind, value, self.scope, self.path, row, detail, self.fallback)

@@ -20,7 +20,16 @@ from gblock.project.reading.bindings import (
     ImportedName,
     Path,
 )
-from gblock.project.reading.expressions import ATTRIBUTE, LAMBDA, NAME, SEQUENCE, STAR, TUPLE, Expr
+from gblock.project.reading.expressions import (
+    ATTRIBUTE,
+    LAMBDA,
+    NAME,
+    SEQUENCE,
+    STAR,
+    TUPLE,
+    ElementsExpr,
+    Expr,
+)
 from gblock.project.reading.summarizing.fact_reader import FactReader
 from gblock.project.reading.summarizing.nodes import (
     catches_import,
@@ -30,7 +39,7 @@ from gblock.project.reading.summarizing.nodes import (
     rows_of,
     strings_of,
 )
-from gblock.project.reading.summary import ModuleSummary
+from gblock.project.reading.summary import ModuleSummary, Returned
 
 _CALLABLE = (NAME, ATTRIBUTE, LAMBDA)
 
@@ -108,15 +117,19 @@ class StatementReader(FactReader):
             self._bind_target(target, ASSIGNED, value)
 
     def _assign_pairwise(self, targets: list[ast.expr], values: tuple[Expr, ...]) -> None:
-        starred = any(isinstance(target, ast.Starred) for target in targets)
-        starred = starred or any(one is not None and one.tag == STAR for one in values)
+        starred = any(one is not None and one.tag == STAR for one in values)
+        rest = next((i for i, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
+        shift = len(values) - len(targets)
         for index, target in enumerate(targets):
-            if starred or index >= len(values):
-                self._bind_target(
-                    target.value if isinstance(target, ast.Starred) else target, OPAQUE, None
-                )
+            if isinstance(target, ast.Starred):
+                taken = ElementsExpr(SEQUENCE, values[index : index + shift + 1])
+                self._bind_target(target.value, ASSIGNED, None if starred else taken)
+                continue
+            at = index if rest is None or index < rest else index + shift
+            if starred or not 0 <= at < len(values):
+                self._bind_target(target, OPAQUE, None)
             else:
-                self._bind_target(target, ASSIGNED, values[index])
+                self._bind_target(target, ASSIGNED, values[at])
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         annotation = self.quiet(node.annotation)
@@ -147,7 +160,7 @@ class StatementReader(FactReader):
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
-            self.scopes[self.scope].returns.append((self.expression(node.value), self.path))
+            self.scopes[self.scope].returns.append(Returned(self.expression(node.value), self.path))
 
     def _others(self, node: ast.stmt) -> None:
         for child in ast.iter_child_nodes(node):
