@@ -52,6 +52,7 @@ from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
+    ElementsExpr,
     Expr,
     NameExpr,
     OperatorExpr,
@@ -147,6 +148,8 @@ class Inference:
             return self._subscript(expression, place)
         if expression.tag in (tags.EITHER, tags.BOTH):
             return self.any_of(expression.elements, place)
+        if expression.tag == tags.SUM:
+            return self._sum(expression, place)
         if expression.tag == tags.BIT_OR:
             return self._combined(expression, place)
         if expression.tag in (tags.AWAIT, tags.STAR):
@@ -666,6 +669,12 @@ class Inference:
         return NOTHING.union(
             *(strings.result(x, method.name, given) for x in texts if isinstance(x, str))
         )
+
+    def _sum(self, expression: ElementsExpr, place: Place) -> Values:
+        """Return the values of a sum, if one of its operands is a list."""
+        if any(one is not None and one.tag in tags.LISTS for one in expression.elements):
+            return self.any_of(expression.elements, place)
+        return NOTHING
 
     def _text(self, expression: TextExpr, place: Place) -> Values:
         """Return the texts that an f-string or a sum makes of parts that are known."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.texts import Texts
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
@@ -124,7 +125,7 @@ class Servers:
         self.modules = inference.modules
         self.graph = graph
         self.tree = tree
-        self.texts = Texts(inference)
+        self.texts = Texts(Inferred(inference), lenient=True)
 
     # -- names of modules
 
