@@ -55,7 +55,7 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
 
 def _broken_sections(text: str, filename: str) -> list[Note]:
     return [
-        Note(filename, "a section is opened and never closed", row)
+        Note(filename, "a section is not closed", row)
         for row, line in enumerate(text.splitlines(), 1)
         if line.startswith("[") and "]" not in line
     ]
