@@ -1063,6 +1063,13 @@ def test_modules_are_looked_up_where_the_process_runs(project, name, text):
             "by the server",
         ),
         ("uwsgi.ini", "[uwsgi]\nmount = /x=app.main:app\ngevent = 9\n", "none"),
+        ("setup.cfg", "[uwsgi]\nmodule = app.main:app\ngevent = 9\n", "none"),
+        (
+            "setup.cfg",
+            "[flake8]\nignore =\n    E1\n    ;no\n\n[uwsgi]\nmodule = app.main:app\ngevent = 9\n"
+            "gevent-monkey-patch = 1\n\n[mypy]\nstrict = 1\n",
+            "by the server",
+        ),
         (
             "Dockerfile",
             'FROM x\nENV UWSGI_MODULE=app.main UWSGI_GEVENT=9\nCMD ["uwsgi"]\n',

@@ -36,6 +36,13 @@ class Timeout(Table, frozen=True):
     negative: Meaning = "forever"
 
 
+class Named(Table, frozen=True):
+    """An argument that is the name of a file."""
+
+    position: int | None = None
+    keyword: str | None = None
+
+
 class Condition(Table, frozen=True):
     """Argument values that make the call immediate or cooperative."""
 
@@ -43,6 +50,8 @@ class Condition(Table, frozen=True):
     keyword: str | None = None
     default: bool | int | float | str | None = None
     """The value of a missing argument."""
+    extension_of: Named | None = None
+    """The name of a file, whose extension in capitals is the value of a missing argument."""
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols, one of which is given as the argument, alone or in a ``|``."""
