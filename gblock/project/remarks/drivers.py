@@ -337,7 +337,7 @@ class Drivers:
             doubt = made[0] if made else None
             return [p for p in reaching if p.runs_on_gevent != NO], [], doubt
         made_in = {p: [one for one in p.drivers if one.symbol in remedies] for p in running}
-        free = [p for p, made in made_in.items() if any(not one.condition for one in made)]
+        free = [p for p, made in made_in.items() if any(p.makes_sure(one) for one in made)]
         blocked = [process for process in running if process not in free]
         doubts = [made_in[process][0] if made_in[process] else None for process in blocked]
         return (blocked, free, doubts[0] if all(doubts) else None) if blocked else None
