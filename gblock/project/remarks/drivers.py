@@ -17,6 +17,7 @@ from gblock.project.processes.processes import Processes
 from gblock.project.processes.servers import NO, YES
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.testcode import is_stand_in
+from gblock.project.remarks.idle import LANGUAGES, is_idle
 from gblock.project.remarks.purpose import DEVELOPMENT, purpose
 from gblock.project.remarks.readers import Read, Readers
 from gblock.project.remarks.remark import Remark, Span
@@ -49,6 +50,8 @@ class Facts(NamedTuple):
     """The purpose of the string, as `purpose` returns it."""
     beside: tuple[tuple[str, Span], ...] = ()
     """The places that choose the same driver for development."""
+    is_idle: bool = False
+    """True if no code of the processes queries the database."""
 
 
 class Drivers:
@@ -105,9 +108,10 @@ class Drivers:
                     yield remark
                     continue
                 beside = tuple((one.path, one.span) for one in rest)
-                yield remark._replace(
-                    facts=remark.facts._replace(beside=beside), calls=self._sent_through(remark)
-                )
+                calls = self._sent_through(remark)
+                idle = not calls and self._is_idle(remark)
+                facts = remark.facts._replace(beside=beside, is_idle=idle)
+                yield remark._replace(facts=facts, calls=calls)
 
     def _decisions(self) -> list[list[Remark]]:
         """Return the strings of one driver in the same processes together.
@@ -194,6 +198,11 @@ class Drivers:
         files = remark.files
         sent = self.queries.of(remark.facts.language, self.catalog.queries)
         return tuple(one for one in sent if files is None or one.place.path in files)
+
+    def _is_idle(self, remark: Remark) -> bool:
+        """Return whether the processes of a driver never query through it."""
+        of_django = remark.facts.language in LANGUAGES
+        return of_django and bool(remark.files) and is_idle(self.modules, remark.files or ())
 
     def _all(self) -> Iterator[Remark]:
         told: set[tuple[object, ...]] = set()
