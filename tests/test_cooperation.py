@@ -85,7 +85,8 @@ TAIL = (
 )
 TOGETHER = {
     "one test": "if not os.environ.get('LOCAL'):\n    monkey.patch_all()\n    patch_psycopg()\n",
-    "the other outcome": "if local:\n    pass\nelse:\n    monkey.patch_all()\n    patch_psycopg()\n",
+    "the other outcome": "if local:\n    pass\nelse:\n    monkey.patch_all()\n"
+    "    patch_psycopg()\n",
     "the driver first": "if fast:\n    patch_psycopg()\n    monkey.patch_all()\n",
     "the monkey patch in a further test": "if fast:\n    patch_psycopg()\n    if x:\n"
     "        monkey.patch_all()\n",
