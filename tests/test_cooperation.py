@@ -253,3 +253,30 @@ def test_a_remedy_that_is_taken_back_counts_in_no_process(tmp_path):
 
 def test_a_file_that_cannot_be_parsed_has_no_conditions():
     assert "" == condition(b"if x:\n  patch_psycopg(\n", 2, 2)
+
+
+ORM = (
+    "import gevent\nfrom gevent.pywsgi import WSGIServer\nfrom sqlalchemy import create_engine\n"
+    "from sqlalchemy.orm import Session\nengine = create_engine(url)\n"
+    "def app(environ, start_response):\n    Session(engine).commit()\n"
+    "if __name__ == '__main__':\n    WSGIServer(('', 80), app).serve_forever()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "reported"),
+    [
+        ({}, True),
+        ({"requirements.txt": "sqlalchemy\nPyMySQL==1.0\n"}, True),
+        ({"requirements.txt": "sqlalchemy\npsycopg[binary]\n"}, True),
+        ({"requirements.txt": "sqlalchemy\npg8000\npsycopg2\n"}, True),
+        ({"requirements.txt": "sqlalchemy\n"}, False),
+        ({"requirements.txt": "sqlalchemy\npsycopg2-binary\n"}, False),
+        ({"requirements.txt": "sqlalchemy\nmysqlclient\n"}, False),
+    ],
+)
+def test_the_patch_would_help_a_driver_in_python_alone(tree, files, reported):
+    root = tree({"app.py": ORM, **files})
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert reported is ("unpatched-call" in [one.code for one in found])

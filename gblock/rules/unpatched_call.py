@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gblock.project.calls.sites import Found, Site
     from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
+    from gblock.project.reading.requirements import Requirements
     from gblock.project.remarks.service import Service
 else:
     from gblock.lean import NamedTuple
@@ -154,7 +155,7 @@ class UnpatchedCall(ProcessRule):
             for native in (False, True):
                 group = [p for p in incomplete if ("threading" in p.missing) is native]
                 for site in unpatched.of(path, native_threads=native) if group else ():
-                    one, lacking = _blocking(site, group)
+                    one, lacking = _blocking(site, group, processes.deployment.requirements)
                     if one is not None:
                         where = site.call[3:7]
                         found.setdefault(where, (site, one, []))[2].extend(lacking)
@@ -195,9 +196,17 @@ class UnpatchedCall(ProcessRule):
         )
 
 
-def _blocking(site: Site, group: list[Process]) -> tuple[Found | None, list[Process]]:
-    """Return the first blocker of a site that blocks in some processes, and these."""
+def _blocking(
+    site: Site, group: list[Process], required: Requirements
+) -> tuple[Found | None, list[Process]]:
+    """Return the first blocker of a site that blocks in some processes, and these.
+
+    A driver in native code waits with the patch and without.
+    """
     for one in site.found:
+        needs = one.blocker.needs
+        if needs and required.is_listed and not any(name in required for name in needs):
+            continue
         lacking = [process for process in group if leaves(process, one.blocker.patched_by)]
         if lacking:
             return one, lacking
