@@ -280,3 +280,38 @@ def test_the_patch_would_help_a_driver_in_python_alone(tree, files, reported):
     found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
 
     assert reported is ("unpatched-call" in [one.code for one in found])
+
+
+LIB = (
+    "import gevent\nimport psycopg2\ndef work():\n    psycopg2.connect('')\n"
+    "def start():\n    gevent.spawn(work)\n"
+)
+WORKER = (
+    "from gevent import monkey; monkey.patch_all()\n"
+    "from psycogreen.gevent import patch_psycopg; patch_psycopg()\nimport lib\n"
+    "if __name__ == '__main__':\n    lib.start()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("api", "reported"),
+    [
+        ("import lib\ndef app(environ, start_response): pass\n", False),
+        ("import lib\ndef app(environ, start_response): lib.start()\n", True),
+        ("import lib\ndef app(environ, start_response): lib.work()\n", True),
+        ("import lib\nlib.start()\ndef app(environ, start_response): pass\n", True),
+        ("import lib, x\nx.register(lib.start)\ndef app(environ, start_response): pass\n", True),
+    ],
+)
+def test_a_greenlet_that_only_another_process_starts_is_its(tree, api, reported):
+    root = tree(
+        {
+            "api.py": api,
+            "lib.py": LIB,
+            "worker.py": WORKER,
+            "Procfile": "web: gunicorn -k gevent api:app\nworker: python worker.py\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert reported is ("psycopg2-connect" in [one.blocker for one in found])
