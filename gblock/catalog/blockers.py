@@ -36,7 +36,7 @@ class Timeout(Table, frozen=True):
     negative: Meaning = "forever"
 
 
-class Named(Table, frozen=True):
+class FileArgument(Table, frozen=True):
     """An argument that is the name of a file."""
 
     position: int | None = None
@@ -50,7 +50,7 @@ class Condition(Table, frozen=True):
     keyword: str | None = None
     default: bool | int | float | str | None = None
     """The value of a missing argument."""
-    extension_of: Named | None = None
+    extension_of: FileArgument | None = None
     """The name of a file, whose extension in capitals is the value of a missing argument."""
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()

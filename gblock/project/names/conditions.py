@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from gblock.catalog.blockers import Condition, Named
+from gblock.catalog.blockers import Condition, FileArgument
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, flags_of
@@ -79,7 +79,9 @@ class Conditions:
             for x in found
         )
 
-    def _extensions(self, named: Named, expression: CallExpr, place: Place) -> tuple[str, ...]:
+    def _extensions(
+        self, named: FileArgument, expression: CallExpr, place: Place
+    ) -> tuple[str, ...]:
         """Return the extensions that the name of a file surely has, in capitals without the dot."""
         written = passed(expression, named.position, named.keyword)
         found = {_end(one) for one in self._written_as(written, place)}
