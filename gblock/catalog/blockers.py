@@ -172,8 +172,8 @@ class Blocker(Table, frozen=True):
     """The modules that gevent's monkey patching must replace, all of them, to make it cooperative:
     it blocks only without the patch; ``queue or threading`` if one of several is enough."""
     needs: tuple[str, ...] = ()
-    """Distributions, of which one must be required, where the project lists any, for its calls to
-    wait where the patch could help: drivers that an ORM may use."""
+    """The drivers in Python that an ORM may use: where the project lists requirements, and only
+    drivers in native code are among them, the patch would not help."""
     captured: bool = False
     """True if the original from ``monkey.get_original`` blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()
