@@ -8,7 +8,6 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from gblock.project.calls.dispatch import Dispatch, Dispatched
-from gblock.project.calls.keeping import Keeping
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -85,7 +84,7 @@ class Callers:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
-        self.keeping = Keeping(inference)
+        self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
         self._found: dict[tuple[str, int], list[Caller]] = {}
 

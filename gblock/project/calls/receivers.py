@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gblock.project.calls.keeping import Keeping
 from gblock.project.calls.offloading import Offloading
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
+from gblock.project.names.keeping import Keeping
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds

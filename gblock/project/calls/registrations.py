@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gblock.catalog.entries import Argument, Entry
-from gblock.project.calls.keeping import Keeping
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -82,7 +81,7 @@ class Registrations:
             for argument in entry.arguments:
                 name = argument.symbol.rpartition(".")[2]
                 self._arguments.setdefault(name, []).append((argument, entry))
-        self._keeping = Keeping(inference)
+        self._keeping = inference.keeping
         self._known: dict[tuple[str, int], list[Registered]] = {}
 
     def of(self, summary: ModuleSummary, index: int) -> list[Registered]:

@@ -89,6 +89,9 @@ class Annotations:
                 found.add(value._replace(kind=v.OBJECT))
             elif value.kind == v.EXTERNAL and not value.symbol.startswith(_UNTYPED):
                 found.add(v.instance(value.symbol))
+            elif value.kind == v.PARTIAL and value.callee.kind == v.TUPLE:
+                record = value.callee
+                found |= {record} if any(record.members) else NOTHING
         return frozenset(found)
 
     def _type_alias(

@@ -10,7 +10,7 @@ from itertools import islice
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrapped
-from gblock.project.reading.bindings import IMPORTED, originals
+from gblock.project.reading.bindings import ANY_NAME, IMPORTED, originals
 from gblock.project.reading.expressions import NAME, Expr, functions_named, last_name
 from gblock.project.reading.summary import Call, Scope
 
@@ -221,7 +221,7 @@ class Calling:
                         for original in originals(binding):
                             found.setdefault(original, set()).add(name)
                 for (_, name), bindings in scope.attributes.items():
-                    for binding in bindings:
+                    for binding in bindings if name != ANY_NAME else ():
                         for original in originals(binding):
                             found.setdefault(original, set()).add(name)
         return found

@@ -16,7 +16,7 @@ from gblock.project.names.values import (
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import call_of, dotted, last_name, read_dotted
+from gblock.project.reading.expressions import call_of, dotted, read_dotted
 from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
@@ -34,7 +34,6 @@ PROPERTIES = {
 }
 
 
-_RECORDS = ("typing.NamedTuple", "typing_extensions.NamedTuple")
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
 _BARE = frozenset(
     "abc.ABC builtins.object typing.Generic typing.Protocol typing_extensions.Protocol".split()
@@ -60,8 +59,11 @@ class Classes:
 
     def _find_class_attribute(self, value: ScopeValue, name: str) -> Values:
         found = self._own_attribute(value, name, value)
+        member = self.inference.enumerations.attribute(value, name)
+        if member:  # one of ``class Level(str, Enum)`` is a text, too
+            found = member | frozenset(one for one in found if one.kind == v.LITERAL)
         if not v.declares(found) and value.kind == v.OBJECT:
-            found |= self._field(value.path, value.scope, name)
+            found |= self.inference.records.field(value.path, value.scope, name)
         if not v.informative(found):
             found |= self.inherited(name, value)
         if not v.informative(found):
@@ -95,7 +97,7 @@ class Classes:
                 continue
             summary = self.inference.modules.summary(method.path)
             scope = summary.scopes[method.scope]
-            wanted = scope.parameters[1][0] if len(scope.parameters) > 1 else None
+            wanted = scope.parameters[1].name if len(scope.parameters) > 1 else None
             for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
                 arguments = call.expression.positional
                 if call.scope != method.scope or len(arguments) < 2:
@@ -133,7 +135,12 @@ class Classes:
             if binding.kind != kinds.ELEMENT:
                 found |= self.inference.bound(binding, path, derived)
         stored = [b for b in bindings if b.kind == kinds.ELEMENT]
-        return frozenset(found) | self.inference.stored(stored, path, derived)
+        found |= self.inference.stored(stored, path, derived)
+        if not v.informative(frozenset(found)) and not name.startswith("__"):
+            named = self._attribute_bindings(summary, index).get(kinds.ANY_NAME, [])
+            named = [*named, *self._set_from_outside(summary, index, kinds.ANY_NAME)]
+            found |= self.inference.computed.attribute(named, name, path, derived)
+        return frozenset(found)
 
     def _described(
         self, descriptor: ScopeValue, summary: ModuleSummary, index: int, name: str
@@ -205,7 +212,7 @@ class Classes:
         while index > 0:
             scope = summary.scopes[index]
             if scope.kind == "function" and summary.scopes[scope.parent].kind == "class":
-                return scope.parent, scope.parameters[0][0] if scope.parameters else None
+                return scope.parent, scope.parameters[0].name if scope.parameters else None
             index = scope.parent
         return 0, None
 
@@ -438,77 +445,6 @@ class Classes:
         if receiver is None or v.comes_from(receiver, path, index):
             return None
         return v.ScopeValue(v.OBJECT, receiver.path, receiver.scope)
-
-    def fields(self, path: str, index: int) -> list[tuple[str, str, int]]:
-        """Return the fields of a class whose ``__init__`` is generated, in their order.
-
-        Each has the class that declares it. Those of its bases are first.
-        """
-        found: dict[str, tuple[str, int]] = {}
-        for base in reversed(self.ancestry(path, index)):
-            if base.kind != v.CLASS:
-                continue
-            scope = self.inference.modules.summary(base.path).scopes[base.scope]
-            for name, bindings in scope.bindings.items():
-                if any(self._is_field(one, base) for one in bindings):
-                    found.setdefault(name, (base.path, base.scope))
-        return [(name, *where) for name, where in found.items()]
-
-    def _is_field(self, binding: Binding, owner: ScopeValue) -> bool:
-        """Return whether a statement of a class's body declares a field."""
-        value = binding.value
-        if binding.kind == kinds.ANNOTATED:
-            return last_name(value.base if value and value.tag == tags.SUBSCRIPT else value) != (
-                "ClassVar"
-            )
-        if binding.kind != kinds.ASSIGNED or value is None or value.tag != tags.CALL:
-            return False
-        place = Place(owner.path, owner.scope, binding.path)
-        catalog = self.inference.catalog
-        return any(
-            (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
-            for symbol in self.inference.callee_symbols(value.callee, place)
-        )
-
-    def _field(self, path: str, index: int, name: str) -> Values:
-        """Return the arguments for a field of a class whose ``__init__`` is generated."""
-        summary = self.inference.modules.summary(path)
-        if "__init__" in summary.scopes[index].bindings:
-            return NOTHING
-        fields = [field for field, *_ in self.fields(path, index)]
-        if name not in fields:
-            return NOTHING
-        found: set[Value] = set()
-        position, given = fields.index(name), self.inference.parameters.given
-        for call, place in self.inference.calling.callers(path, index):
-            found |= given(call.expression, position, name, place)
-            if name[:1] == "_":  # attrs leaves it out of the parameter's name
-                found |= given(call.expression, None, name.lstrip("_"), place)
-        return frozenset(found)
-
-    def as_tuple(self, value: Value) -> Values:
-        """Return the tuple of an object's fields."""
-        if value.kind != v.OBJECT:
-            return NOTHING
-        fields = self.fields(value.path, value.scope)
-        members = tuple(self.attribute(value, name) for name, *_ in fields)
-        return frozenset([v.TupleValue(v.TUPLE, members)])
-
-    def opened(self, values: Values) -> Values:
-        """Return values with the objects of named tuples as plain tuples."""
-        if not any(value.kind == v.OBJECT for value in values):
-            return values
-        found: set[Value] = set()
-        for value in values:
-            found |= self.as_tuple(value) if self.is_record(value) else {value}
-        return frozenset(found)
-
-    def is_record(self, value: Value) -> bool:
-        """Return whether a value is an object of a class that derives from ``NamedTuple``."""
-        return value.kind == v.OBJECT and any(
-            base.kind == v.EXTERNAL and base.symbol in _RECORDS
-            for base in self.ancestry(value.path, value.scope)
-        )
 
     def _set_in_subclasses(self, value: ScopeValue, name: str) -> Values:
         """Return the values of an attribute that only subclasses set, as for an abstract class."""

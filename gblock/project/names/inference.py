@@ -21,16 +21,20 @@ from gblock.project.names.annotations import Annotations
 from gblock.project.names.calling import Calling
 from gblock.project.names.certainty import Certainty
 from gblock.project.names.classes import Classes
+from gblock.project.names.computed import Computed
 from gblock.project.names.conditions import Conditions
 from gblock.project.names.definitions import END, Definitions
+from gblock.project.names.enumerations import Enumerations
 from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.generics import Generics
+from gblock.project.names.keeping import Keeping
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
 from gblock.project.names.passing import PASS_THROUGH
 from gblock.project.names.places import Place
 from gblock.project.names.protocols import Protocols
+from gblock.project.names.records import RecordClasses
 from gblock.project.names.results import Results
 from gblock.project.names.values import (
     NOTHING,
@@ -48,6 +52,7 @@ from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
+    ElementsExpr,
     Expr,
     NameExpr,
     OperatorExpr,
@@ -64,6 +69,7 @@ from gblock.project.reading.summary import Call, ModuleSummary
 _RPC = "grpc.UnaryUnaryMultiCallable"
 """The type of a gRPC service's methods, if only the name of its module is known."""
 _SUPER = NameExpr(tags.NAME, "super")
+_OWN_NAME = NameExpr(tags.NAME, "__name__")
 _INIT = ".__init__"
 _BUILTINS = frozenset(dir(builtins))
 _MOST_TEXTS = 12
@@ -77,6 +83,7 @@ _TAKERS = {
     "setdefault",
     "values",
     "items",
+    "keys",
     "copy",
     "__getitem__",
     "result",
@@ -95,13 +102,17 @@ class Inference:
         self.calling = Calling(self)
         self.certainty = Certainty(self)
         self.classes = Classes(self)
+        self.computed = Computed(self)
         self.conditions = Conditions(self)
         self.definitions = Definitions()
+        self.enumerations = Enumerations(self)
         self.generics = Generics(self)
+        self.keeping = Keeping(self)
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
         self.parameters = Parameters(self)
         self.protocols = Protocols(self)
+        self.records = RecordClasses(self)
         self.results = Results(self)
 
     # -- expressions
@@ -137,6 +148,8 @@ class Inference:
             return self._subscript(expression, place)
         if expression.tag in (tags.EITHER, tags.BOTH):
             return self.any_of(expression.elements, place)
+        if expression.tag == tags.SUM:
+            return self._sum(expression, place)
         if expression.tag == tags.BIT_OR:
             return self._combined(expression, place)
         if expression.tag in (tags.AWAIT, tags.STAR):
@@ -211,7 +224,10 @@ class Inference:
                 found |= known if self.is_catalogued(known) else NOTHING
             else:
                 found |= self.attribute(value, expression.name)
-        return frozenset(found) or self.outside.of_request(dotted(expression.base), expression.name)
+        known = frozenset(found)
+        if all(value.kind == v.EXTERNAL for value in known) and not self.is_catalogued(known):
+            return self.outside.of_request(dotted(expression.base), expression.name) or known
+        return known
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
         """Return an attribute that the same module sets on a named object: ``app.db = x``."""
@@ -222,26 +238,37 @@ class Inference:
         found: set[Value] = set()
         scope = place.scope
         while scope >= 0:
-            for binding in summary.scopes[scope].attributes.get((owner, name), ()):
-                found |= self.bound(binding, place.path)
+            found |= self._set_in(summary, scope, owner, name)
             if owner.partition(".")[0] in summary.scopes[scope].bindings:
                 if scope == 0:
-                    found |= self._set_in_functions(summary, owner, name, place)
+                    found |= self._set_in_functions(summary, owner, name)
                 return frozenset(found)
             scope = summary.scopes[scope].parent
         return frozenset(found)
 
-    def _set_in_functions(
-        self, summary: ModuleSummary, owner: str, name: str, place: Place
-    ) -> Values:
+    def _set_in_functions(self, summary: ModuleSummary, owner: str, name: str) -> Values:
         """Return an attribute that functions set on an object of the module."""
         found: set[Value] = set()
         first = owner.partition(".")[0]
         for index, scope in enumerate(summary.scopes):
-            if index and first not in scope.bindings:
-                for binding in scope.attributes.get((owner, name), ()):
-                    found |= self.bound(binding, place.path)
+            if index and scope.attributes and first not in scope.bindings:
+                found |= self._set_in(summary, index, owner, name)
         return frozenset(found)
+
+    def _set_in(self, summary: ModuleSummary, index: int, owner: str, name: str) -> Values:
+        """Return what one scope sets an attribute of a named object to, and stores in it."""
+        attributes = summary.scopes[index].attributes
+        bindings = attributes.get((owner, name), ())
+        named = attributes.get((owner, kinds.ANY_NAME), ())
+        if not bindings and not named:
+            return NOTHING
+        found: set[Value] = set()
+        for binding in bindings:
+            if binding.kind != kinds.ELEMENT:
+                found |= self.bound(binding, summary.filename)
+        stored = [one for one in bindings if one.kind == kinds.ELEMENT]
+        found |= self.stored(stored, summary.filename)
+        return frozenset(found) | self.computed.attribute(named, name, summary.filename)
 
     def _subscript(self, expression: SubscriptExpr, place: Place) -> Values:
         if expression.key is not None and expression.key.tag == tags.SLICE:
@@ -253,7 +280,7 @@ class Inference:
             return frozenset(sliced) or v.holding(self.results.elements(values))
         wanted = constant_of(expression.key)
         found: set[Value] = set()
-        for value in self.classes.opened(self.infer(expression.base, place)):
+        for value in self.records.opened(self.infer(expression.base, place)):
             if value.kind == v.TUPLE and isinstance(wanted, int):
                 if -len(value.members) <= wanted < len(value.members):
                     found |= value.members[wanted]
@@ -262,17 +289,30 @@ class Inference:
             elif value.kind == v.TUPLE or value.kind == v.ELEMENTS:
                 found |= self.results.elements(frozenset([value]))
             elif value.kind == v.EXTERNAL:
-                if isinstance(wanted, str) and value.symbol.startswith("gevent.monkey.saved"):
-                    found.add(v.external(f"{value.symbol}.{wanted}"))
-                else:
-                    found.add(value)  # a generic class, such as Queue[int]
+                found |= self._of_external(value, expression, place)
             elif value.kind == v.CLASS:
-                found.add(value)  # a generic class of the project: Repository[Order]
+                # A generic class of the project, Repository[Order], or a member of an enumeration.
+                found |= self.enumerations.members(value) or {value}
             elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
+                found |= self.records.under(value, wanted)
+            elif value.kind == v.MODULE and isinstance(wanted, str):  # globals()["name"]
+                found |= self.attribute(value, wanted)
             elif value.kind == v.INSTANCE:
                 found |= self.results.external_elements(value)
         return frozenset(found)
+
+    def _of_external(self, value: SymbolValue, expression: SubscriptExpr, place: Place) -> Values:
+        """Return what a subscript of a name outside the project gives."""
+        wanted = constant_of(expression.key)
+        if isinstance(wanted, str) and value.symbol.startswith("gevent.monkey.saved"):
+            return frozenset([v.external(f"{value.symbol}.{wanted}")])
+        if value.symbol == "sys.modules" and expression.key == _OWN_NAME:
+            return self._module(place.path)
+        if value.symbol == "sys.modules" and isinstance(wanted, str):
+            return self.imported(wanted, None, 0, place.path)
+        given = self.results.passing.subscripted(value.symbol, expression.key, place)
+        return frozenset([value]) if given is None else given  # a generic class: Queue[int]
 
     def under(self, mapping: v.MappingValue, key: Expr) -> Values:
         """Return the values of a dict under a key."""
@@ -453,11 +493,14 @@ class Inference:
 
     def _unpacked(self, values: Values, indexes: tuple[int, ...] | None) -> Values:
         for index in indexes or ():
+            if index == kinds.REST:
+                return v.holding(self.results.elements(values))
             found: set[Value] = set()
-            for value in self.classes.opened(values):
+            for value in self.records.opened(values):
                 if value.kind == v.TUPLE:
-                    if index < len(value.members):
-                        found |= value.members[index]
+                    at = index if index >= 0 else index - kinds.REST
+                    if -len(value.members) <= at < len(value.members):
+                        found |= value.members[at]
                 else:
                     found |= self.results.elements(frozenset([value]))
             values = frozenset(found)
@@ -486,7 +529,7 @@ class Inference:
         found = self._once(("name", path, name), path, name)
         if not found and path.endswith("__init__.py"):
             found = self._submodule(path[: -len("/__init__.py")], name)
-        return found or self._missing(module, name)
+        return found or self._computed_by_module(path, name) or self._missing(module, name)
 
     def _missing(self, module: str, name: str) -> Values:
         """Return the name in a module that gRPC's compiler generates when the project is built."""
@@ -506,15 +549,23 @@ class Inference:
         """Return the values of an attribute."""
         if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external_attribute(value, name)
+            if value.kind == v.EXTERNAL and value.symbol in self.catalog.settings:
+                return self.outside.of_settings(name) or found
             if value.kind == v.INSTANCE and not self.is_catalogued(found):
                 given = self.outside.attribute(value, name)
                 return given if v.informative(given) else found
             return found
         if value.kind == v.MODULE:
-            return self._once(("name", value.path, name), value.path, name)
+            found = self._once(("name", value.path, name), value.path, name)
+            return found or self._computed_by_module(value.path, name)
         if value.kind == v.PACKAGE:
             return self._submodule(value.path, name)
         if value.kind in (v.OBJECT, v.CLASS):
+            if name == "__class__" and value.kind == v.OBJECT:
+                return frozenset([value._replace(kind=v.CLASS)])
+            if name == "__subclasses__" and value.kind == v.CLASS:
+                held = v.HolderValue(v.ELEMENTS, self.classes.derived_from(value.path, value.scope))
+                return frozenset([v.TakerValue(v.TAKER, held, "copy")])
             return self.classes.attribute(value, name)
         if value.kind == v.PARENT:
             found = self.classes.inherited(name, value._replace(kind=v.OBJECT))
@@ -529,9 +580,26 @@ class Inference:
             return frozenset([v.TakerValue(v.TAKER, value, name)])
         if value.kind == v.MAPPING:  # a ``SimpleNamespace``
             return dict(value.known).get(name, NOTHING)
+        if value.kind == v.TUPLE and name in value.names:
+            return value.members[value.names.index(name)]
+        if value.kind == v.TUPLE and value.names and name == "_replace":
+            return frozenset([v.TakerValue(v.TAKER, value, "copy")])
         if value.kind == v.ELEMENTS and name == "value":  # what a greenlet returned
             return value.held
         return NOTHING
+
+    def _computed_by_module(self, path: str, name: str) -> Values:
+        """Return what the ``__getattr__`` of a module returns for an attribute."""
+        scope = self.modules.summary(path).scopes[0]
+        if name.startswith("__") or "__getattr__" not in scope.bindings:
+            return NOTHING
+        return NOTHING.union(
+            *(
+                self.results.result(one)
+                for one in self._once(("name", path, "__getattr__"), path, "__getattr__")
+                if one.kind == v.FUNCTION
+            )
+        )
 
     def _decorated_attribute(self, function: FunctionValue, name: str) -> Values:
         """Return an attribute of a function that a decorator turned into an object: a task."""
@@ -601,6 +669,12 @@ class Inference:
         return NOTHING.union(
             *(strings.result(x, method.name, given) for x in texts if isinstance(x, str))
         )
+
+    def _sum(self, expression: ElementsExpr, place: Place) -> Values:
+        """Return the values of a sum, if one of its operands is a list."""
+        if any(one is not None and one.tag in tags.LISTS for one in expression.elements):
+            return self.any_of(expression.elements, place)
+        return NOTHING
 
     def _text(self, expression: TextExpr, place: Place) -> Values:
         """Return the texts that an f-string or a sum makes of parts that are known."""

@@ -89,13 +89,16 @@ class Passing:
             return self._dict(expression, place)
         if symbol == "dataclasses.astuple":
             return v.NOTHING.union(
-                *(self.inference.classes.as_tuple(x) for x in self.inference.infer(first, place))
+                *(self.inference.records.as_tuple(x) for x in self.inference.infer(first, place))
             )
         if symbol == "collections.defaultdict":
             made: set[Value] = set()
             for value in self.inference.infer(first, place):
                 made |= self.inference.results.called(value, call_of(None, ()), place)
             return frozenset([v.MappingValue(v.MAPPING, (), frozenset(made))])
+        record = self.inference.records.made(symbol, expression, place)
+        if record is not None:
+            return record
         if symbol == "random.choice":
             return self._elements(first, place)
         if symbol == "itertools.chain.from_iterable":
@@ -113,6 +116,13 @@ class Passing:
                 self.inference.results.elements(self.inference.any_of(positional, place))
             )
         return None
+
+    def subscripted(self, symbol: str, key: Expr, place: Place) -> Values | None:
+        """Return what ``symbol[key]`` makes of the key, None if the catalog does not know that."""
+        passed_on = self.inference.catalog.passed_on(symbol)
+        if passed_on is None:
+            return None
+        return self._given(passed_on, symbol, call_of(None, (key,)), place)
 
     def _originals(self, module: Expr, names: Expr) -> Values:
         """Return the originals that gevent replaced: one, or a list of several."""
@@ -155,6 +165,14 @@ class Passing:
                 for one in names:
                     found |= self.inference.attribute(value, one)
             return found
+        if name == "type" and len(positional) == 1:
+            return frozenset(
+                x._replace(kind=v.CLASS) if x.kind == v.OBJECT else v.external(x.symbol)
+                for x in self.inference.infer(first, place)
+                if x.kind in (v.OBJECT, v.INSTANCE)
+            )
+        if name == "globals":
+            return frozenset([v.FileValue(v.MODULE, place.path)])
         if name == "__import__":
             return self._modules(first, place, top=True)
         if name == "sum" and len(positional) == 2:
@@ -197,7 +215,9 @@ class Passing:
                 known[name] = self.inference.infer(one, place)
             else:
                 for merged in self.inference.infer(one, place):
-                    others |= v.contents(merged) if merged.kind == v.MAPPING else NOTHING
+                    if merged.kind == v.MAPPING:
+                        known.update(merged.known)
+                        others |= merged.others
         return frozenset([v.MappingValue(v.MAPPING, tuple(known.items()), frozenset(others))])
 
     def _elements(self, expression: Expr, place: Place) -> Values:

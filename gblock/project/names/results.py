@@ -57,6 +57,8 @@ class Results:
                 made, where = value.bound
                 return self.called(value.callee, with_bound(expression, made), where)
             return self.called(value.callee, expression, place)
+        if value.kind == v.TUPLE:
+            return self.inference.records.instance(value, expression, place)
         if value.kind == v.GETTER:
             return self._got(value, expression, place)
         if value.kind == v.TAKER:
@@ -93,11 +95,19 @@ class Results:
         if container.kind == v.MAPPING and name in _KEYED_TAKERS and expression.positional:
             key, default = (*expression.positional, None)[:2]
             return self.inference.under(container, key) | self.inference.infer(default, place)
+        if name == "keys":
+            return v.holding(self.keys(container))
         if name == "items":
-            return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))]))
+            keys = self.keys(container)
+            return v.holding(frozenset([v.TupleValue(v.TUPLE, (keys, elements))]))
         if name == "popitem":
             return frozenset([v.TupleValue(v.TUPLE, (NOTHING, elements))])
         return elements
+
+    def keys(self, container: v.Container) -> Values:
+        """Return the keys of a dict that are known texts."""
+        known = container.known if container.kind == v.MAPPING else ()
+        return frozenset(v.literal(key) for key, _ in known if isinstance(key, str))
 
     def method_result(self, receiver: ScopeValue, name: str) -> Values:
         """Return the results of calling a method of a value."""
@@ -187,7 +197,7 @@ class Results:
         """Return the parameter that a function only returns, None if it does anything else."""
         if len(scope.returns) != 1 or scope.yields:
             return None
-        value = scope.returns[0][0]
+        value = scope.returns[0].value
         if value is None or value.tag != tags.NAME:
             return None
         for position, (name, *_) in enumerate(scope.parameters):
@@ -228,7 +238,7 @@ class Results:
                 and value
                 == (
                     tags.NAME,
-                    scope.parameters[0][0],
+                    scope.parameters[0].name,
                 )
             ):
                 found.add(receiver)
@@ -275,10 +285,14 @@ class Results:
                 found |= value.held
             elif value.kind == v.TUPLE:
                 found = found.union(*value.members)
+            elif value.kind == v.MAPPING:
+                found |= self.keys(value)
             elif value.kind == v.INSTANCE:
                 found |= self.external_elements(value)
+            elif value.kind == v.CLASS:
+                found |= self.inference.enumerations.members(value)
             elif value.kind == v.OBJECT:
-                opened = self.inference.classes.opened(frozenset([value]))
+                opened = self.inference.records.opened(frozenset([value]))
                 found |= self._iterated(value) if value in opened else self.elements(opened)
         return frozenset(found)
 

@@ -92,10 +92,12 @@ class LiteralValue(NamedTuple):
 
 
 class TupleValue(NamedTuple):
-    """A ``TUPLE``."""
+    """A ``TUPLE``; one with names is a record, and the callee of a ``PARTIAL`` that makes some."""
 
     kind: Literal["tuple"]
     members: tuple[Values, ...]
+    names: tuple[str, ...] = ()
+    """The fields of a class that a function made: ``namedtuple("Clients", "bus store")``."""
 
 
 class HolderValue(NamedTuple):
@@ -265,7 +267,7 @@ def _cut_container(value: Container, depth: int) -> Container:
     if not depth:
         return HolderValue(ELEMENTS, NOTHING)
     if value.kind == TUPLE:
-        return TupleValue(TUPLE, tuple(bounded(one, depth - 1) for one in value.members))
+        return value._replace(members=tuple(bounded(one, depth - 1) for one in value.members))
     if value.kind == MAPPING:
         known = tuple((key, bounded(held, depth - 1)) for key, held in value.known)
         return MappingValue(MAPPING, known, bounded(value.others, depth - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gblock.project.processes.patching import Patch
-from gblock.project.processes.servers import YES, Server
+from gblock.project.processes.servers import YES, Served, Server
 from gblock.project.processes.starts import ProcessEvidence
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
@@ -60,6 +60,8 @@ class Process(NamedTuple):
     settings that the environment chooses."""
     queues: tuple[str, ...] = ()
     """The queues whose tasks its Celery workers run, if their commands name them all."""
+    served: tuple[Served, ...] = ()
+    """The WSGI applications that its server names."""
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
@@ -140,6 +142,7 @@ class Process(NamedTuple):
             as_file=self.as_file and other.as_file,
             by_path=self.by_path if self.by_path == other.by_path else "",
             assumed=tuple(path for path in self.assumed if path in other.assumed),
+            served=tuple(dict.fromkeys((*self.served, *other.served))),
             queues=tuple(dict.fromkeys((*self.queues, *other.queues)))
             if self.queues and other.queues
             else (),

@@ -33,7 +33,21 @@ DEFINED: Final = "defined"  # value: the scope of the function or class
 ANNOTATED: Final = "annotated"  # value: the annotation
 AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
 ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
-OPAQUE: Final = "opaque"  # bound to something of unknown type
+EXTENDED: Final = "extended"  # ``name.extend(values)``: the value is what holds them
+MERGED: Final = "merged"  # ``vars(owner).update(value)``: each entry becomes an attribute
+OPAQUE: Final = "opaque"  # bound to something of unknown type; detail: ADDED if added to
+ADDED: Final = "+"  # the detail of ``name += value``
+IN_DISPLAY: Final = "display"  # the detail of an option's value in a dict display
+
+
+ANY_NAME: Final = "*"
+"""In place of an attribute's name: the name is computed.
+
+The binding is ``MERGED``, or an ``ELEMENT`` with the expression of the name as its detail.
+"""
+REST: Final = -1
+"""In place of an index: the elements that ``*rest`` takes. Below it: one more than the index, from
+the end, of an element after these."""
 
 
 class ImportedName(NamedTuple):

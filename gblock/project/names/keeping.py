@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from gblock.project.names import values as v
-from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
@@ -16,6 +15,10 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
 from gblock.project.reading.expressions import Expr, last_name, members, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.names.inference import Inference
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
@@ -78,7 +81,7 @@ class Keeping:
             of_class = summary.scopes[summary.scopes[function.scope].parent].kind == "class"
             if len(parameters) <= of_class:
                 return set()
-            name = parameters[int(of_class)][0]
+            name = parameters[int(of_class)].name
         return {
             word
             for binding, word in self._stores(summary).get(name, ())
@@ -156,7 +159,7 @@ class Keeping:
         else:
             made = summary.scopes[index].bindings.get("__init__", ())
             index = next((one.value for one in made if one.kind == kinds.DEFINED), index)
-        names = [name for name, *_ in summary.scopes[index].parameters]
+        names = [one.name for one in summary.scopes[index].parameters]
         if index == taker.scope and taker.kind == v.CLASS:  # its ``__init__`` is generated
             shift, bound = 0, summary.scopes[index].bindings
             names = [
@@ -187,6 +190,7 @@ class Keeping:
             for scope in summary.scopes:
                 named = [*scope.bindings.items()]
                 named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
+                named = [(name, bindings) for name, bindings in named if name != kinds.ANY_NAME]
                 for word, bindings in named:
                     for binding in bindings:
                         is_display = binding.kind in _HOLDING and _is_display(binding.value)
