@@ -11,6 +11,7 @@ import os
 from collections import deque
 
 from gblock.diagnostics import CONTEXTS
+from gblock.project.calls.applications import Applications
 from gblock.project.calls.callers import Caller, Callers
 from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
@@ -19,7 +20,17 @@ from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.running import Running
 from gblock.project.calls.usage import Usage
 from gblock.project.calls.visits import Visit, step_in
-from gblock.project.calls.ways import NATIVE, OTHER, TASK, UNKNOWN, Reached, Step, Way
+from gblock.project.calls.ways import (
+    IDLE,
+    NATIVE,
+    OTHER,
+    REQUEST,
+    TASK,
+    UNKNOWN,
+    Reached,
+    Step,
+    Way,
+)
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
@@ -60,6 +71,7 @@ class Contexts:
         self.modules = inference.modules
         self.running = Running(inference.modules, processes)
         self._entries = Entries(inference, self.running.repository)
+        self._applications = Applications(inference, self.running)
         self._callers = Callers(inference)
         self._concurrency = Concurrency(inference.modules)
         self._usage = Usage(inference.modules)
@@ -82,8 +94,22 @@ class Contexts:
             found = self._known[place] = self._search(place)
         if files is None or not found.ways:
             return found
-        ways = tuple(way for way in found.ways if way.steps[0].path in files)
+        ways = tuple(
+            way
+            for way in found.ways
+            if way.steps[0].path in files and self._is_begun_in(way, files)
+        )
         return Reached(ways[0].context if ways else OTHER, ways)
+
+    def _is_begun_in(self, way: Way, files: frozenset[str]) -> bool:
+        """Return whether processes that can run some files may start the greenlet of a path.
+
+        They may import the module that starts it and never call the function that does.
+        """
+        starting = self.of(way.begun).ways if way.begun is not None else ()
+        return not starting or any(
+            one.steps[0].path in files and one.context not in IDLE for one in starting
+        )
 
     # -- the search
 
@@ -171,7 +197,7 @@ class Contexts:
         What a view or a factory of middleware returns, a framework calls in its place.
         """
         scope = summary.scopes[visit.scope]
-        returned = (one for one, _ in summary.scopes[scope.parent].returns)
+        returned = (one.value for one in summary.scopes[scope.parent].returns)
         is_returned = any(last_name(one) == scope.name for one in returned)
         is_certain = visit.is_certain and is_returned
         steps = (here, *visit.steps)
@@ -209,6 +235,11 @@ class Contexts:
                 context = OTHER
             steps = (here._replace(text=started.label), *visit.steps)
             yield Way(context, steps, visit.is_certain and started.is_certain)
+        label = self._applications.label(visit.path, visit.scope)
+        if label is not None:
+            started = Started(REQUEST, "wsgi", label)
+            context = self.running.of_entry(started, visit.path, beside=visit.beside)
+            yield Way(context, (here._replace(text=label), *visit.steps), visit.is_certain)
 
     def _entries_of(self, summary: ModuleSummary, index: int) -> list[Started]:
         key = (summary.filename, index)

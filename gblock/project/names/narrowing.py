@@ -10,7 +10,7 @@ from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, Value, Values
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import ANNOTATED, ELEMENT
+from gblock.project.reading.bindings import ANNOTATED, ELEMENT, EXTENDED
 from gblock.project.reading.expressions import Expr, dotted, last_name
 from gblock.project.reading.summary import Fact, Scope
 
@@ -51,7 +51,7 @@ class Narrowing:
         return any(
             fact.path < binding.path < place.at and binding.path != (*fact.path, -1)
             for binding in (*bindings, *scope.bindings.get(first, ()))
-            if binding.kind not in (ELEMENT, ANNOTATED)
+            if binding.kind not in (ELEMENT, EXTENDED, ANNOTATED)
             and (depth % 2 == 0 or binding.path[:depth] != fact.path)
         )
 
@@ -87,7 +87,7 @@ class Narrowing:
         if len(scope.returns) != 1 or not scope.parameters:
             return None
         test, at = scope.returns[0]
-        first = scope.parameters[1 if function.receiver and len(scope.parameters) > 1 else 0][0]
+        first = scope.parameters[1 if function.receiver and len(scope.parameters) > 1 else 0].name
         if test is None or test.tag != tags.CALL or last_name(test.callee) != "isinstance":
             return None
         if len(test.positional) != 2 or dotted(test.positional[0]) != first:

@@ -47,7 +47,7 @@ def cause(inference: Inference, expression: Expr, place: Place, depth: int = 0) 
         return f"what `{called}()` returns" if called else "what a call returns"
     if expression.tag == tags.SUBSCRIPT:
         return _ELEMENT
-    if expression.tag in (tags.EITHER, tags.COMPREHENSION):
+    if expression.tag in (tags.EITHER, tags.SUM, tags.COMPREHENSION):
         return "one of several objects"
     return _NOT_FOLLOWED
 
@@ -69,7 +69,7 @@ def _bound(
     inference: Inference, binding: Binding, summary: ModuleSummary, depth: int
 ) -> str | None:
     if binding.kind == kinds.PARAMETER:
-        name = summary.scopes[binding.scope].parameters[binding.detail][0]
+        name = summary.scopes[binding.scope].parameters[binding.detail].name
         return f"`{name}`, a parameter that no call in the project fills with a known object"
     if binding.kind == kinds.IMPORTED:
         return f"`{binding.value.name or binding.value.module}`, an import that leads to nothing"

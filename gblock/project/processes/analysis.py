@@ -147,6 +147,7 @@ class Analysis:
             by_path=server.by_path,
             assumed=assumed,
             queues=server.queues,
+            served=server.served,
         )
 
     def _runs_tests(self, path: str) -> bool:

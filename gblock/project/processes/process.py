@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gblock.project.processes.patching import Patch
-from gblock.project.processes.servers import YES, Server
+from gblock.project.processes.servers import YES, Served, Server
 from gblock.project.processes.starts import ProcessEvidence
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
@@ -60,12 +60,30 @@ class Process(NamedTuple):
     settings that the environment chooses."""
     queues: tuple[str, ...] = ()
     """The queues whose tasks its Celery workers run, if their commands name them all."""
+    served: tuple[Served, ...] = ()
+    """The WSGI applications that its server names."""
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
     def runs(self, patch: Patch) -> bool:
         """Return whether the process can reach a patch in one of its modules."""
         return reaches(self, patch)
+
+    def makes_sure(self, driver: Patch) -> bool:
+        """Return whether a driver is patched wherever the process patches the standard library.
+
+        So it is without a condition, or below the tests that each monkey patch is below, too.
+        """
+        if not driver.condition:
+            return True
+        return (
+            not self.by_server
+            and bool(self.patches)
+            and all(
+                one.path == driver.path and one.scope == driver.scope and driver.tests <= one.tests
+                for one in self.patches
+            )
+        )
 
     @property
     def started(self) -> tuple[str, int] | None:
@@ -124,6 +142,7 @@ class Process(NamedTuple):
             as_file=self.as_file and other.as_file,
             by_path=self.by_path if self.by_path == other.by_path else "",
             assumed=tuple(path for path in self.assumed if path in other.assumed),
+            served=tuple(dict.fromkeys((*self.served, *other.served))),
             queues=tuple(dict.fromkeys((*self.queues, *other.queues)))
             if self.queues and other.queues
             else (),
