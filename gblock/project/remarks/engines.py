@@ -12,6 +12,7 @@ from gblock.catalog.drivers import DriverArgument
 from gblock.project.calls.queries import Sent
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.reading import bindings as kinds
@@ -37,7 +38,7 @@ class Engines:
 
     def __init__(self, inference: Inference, readings: Iterable[DriverArgument]) -> None:
         self._inference = inference
-        self._objects = _Objects(inference)
+        self._objects = _Objects(Inferred(inference), lenient=True)
         self._readings: dict[str, list[DriverArgument]] = {}
         for reading in readings:
             self._readings.setdefault(reading.symbol, []).append(reading)
@@ -64,13 +65,11 @@ class Engines:
             return frozenset((part.place.path, one) for one in given if one is not None)
         callee = call.callee
         made_by = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else callee
-        found = self._of(part._replace(expression=made_by), depth)
+        found = self._of(part.other(made_by), depth)
         if found:
             return found
         arguments = (*call.positional, *(value for _, value in call.keywords))
-        return frozenset[Source]().union(
-            *(self._of(part._replace(expression=one), depth) for one in arguments)
-        )
+        return frozenset[Source]().union(*(self._of(part.other(one), depth) for one in arguments))
 
 
 class _Objects(Texts):
@@ -80,7 +79,7 @@ class _Objects(Texts):
         """Yield the call itself, or what a function of the project returns."""
         functions = [
             value
-            for value in sorted(self.inference.infer(expression.callee, part.place), key=repr)
+            for value in self.declarations.values(expression.callee, part.place)
             if value.kind == v.FUNCTION
         ]
         if not functions:
