@@ -401,7 +401,7 @@ class Drivers:
 
 
 def _key(remark: Remark) -> tuple[str, Span, str]:
-    """Return what tells the string of a remark from others."""
+    """Return what distinguishes the string of a remark from others."""
     return remark.path, remark.span, remark.facts.driver.id
 
 
