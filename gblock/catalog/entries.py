@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from typing import Literal
 
 from gblock.catalog.tables import Table
@@ -42,6 +43,15 @@ class NamedBy(Table, frozen=True):
     """Keys whose values name modules."""
 
 
+class Elsewhere(Table, frozen=True):
+    """An argument that names the process in which an entry runs, if that is not a worker."""
+
+    values: tuple[str, ...]
+    """The processes that do not run on gevent; ``*`` matches any part of a name."""
+    position: int | None = None
+    keyword: str | None = None
+
+
 class Entry(Table, frozen=True):
     """A pattern for functions that a framework, a server or a person starts.
 
@@ -77,6 +87,30 @@ class Entry(Table, frozen=True):
     """Names of settings whose strings name functions or classes."""
     named_by: NamedBy | None = None
     """Files in other formats that name functions."""
+    only_in: tuple[str, ...] = ()
+    """The processes that alone run it: their kind, and the pool if that matters, such as
+    ``celery:prefork``."""
+    elsewhere: Elsewhere | None = None
+    sends: bool = False
+    """True if a call of the decorated function does not run it, but sends it to what does."""
     label: str = ""
     """The word before the first argument of a decorator, such as ``event``; by default the HTTP
     method."""
+
+
+def fits(symbol: str, pattern: str) -> bool:
+    """Return whether a dotted name matches a pattern.
+
+    A pattern names a class as its package exports it; the name of the defining module matches too:
+    ``flask.blueprints.Blueprint.route`` is ``flask.Blueprint.route``.
+    """
+    if symbol == pattern:
+        return True
+    if "*" in pattern:
+        return fnmatch.fnmatchcase(symbol, pattern)
+    package, _, exported = pattern.partition(".")
+    return (
+        exported[:1].isupper()
+        and symbol.startswith(f"{package}.")
+        and symbol.endswith(f".{exported}")
+    )

@@ -131,7 +131,8 @@ class Contexts:
         ways = list(self._of_entries(summary, visit, here))
         if summary.scopes[visit.scope].is_async and self.running.runs_asyncio_alone(visit.path):
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
-        callers = self._callers.of(visit.path, visit.scope)
+        is_sent = any(one.is_sent for one in self._entries_of(summary, visit.scope))
+        callers = [] if is_sent else self._callers.of(visit.path, visit.scope)
         more = list(self._of_callers(callers, visit, here))
         for found in self._handovers.of(visit, here):
             if isinstance(found, Way):

@@ -12,16 +12,22 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from gblock.catalog.entries import Argument, Entry
+from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
-from gblock.project.calls.registrations import Registrations, fits, suits
+from gblock.project.calls.registrations import Registrations, suits
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import Expr, last_name, passed, without_arguments
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    last_name,
+    passed,
+    without_arguments,
+)
 from gblock.project.reading.specifications import named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
@@ -35,6 +41,18 @@ class Started(NamedTuple):
     """A display name of its trigger: ``POST /orders``."""
     is_certain: bool = True
     """True if inferred; if not, only the names match."""
+    entry: Entry | None = None
+    """The entry, where more of it matters than its context."""
+
+    @property
+    def only_in(self) -> tuple[str, ...]:
+        """The processes that alone run it, none for any: see `Entry.only_in`."""
+        return self.entry.only_in if self.entry is not None else ()
+
+    @property
+    def is_sent(self) -> bool:
+        """True if a call of the decorated function sends it to what runs it."""
+        return self.entry is not None and self.entry.sends
 
 
 _T = TypeVar("_T")
@@ -145,12 +163,13 @@ class Entries:
                 continue
             symbols = self.inference.callee_symbols(callee, place)
             is_known = bool(symbols) or bool(self.inference.infer(callee, place))
-            for symbol, entry in known:
+            for symbol, entry in sorted(known, key=_is_pattern):
                 is_certain = any(fits(one, symbol) for one in symbols)
                 is_likely = not is_known and "." in symbol and "*" not in symbol.rpartition(".")[2]
                 if is_certain or (is_likely and entry.framework != "python"):
                     label = of_decorator(entry, called, last_name(callee), scope)
-                    yield Started(entry.context, entry.framework, label, is_certain)
+                    context = self._context(entry, called, place)
+                    yield Started(context, entry.framework, label, is_certain, entry)
                     break
 
     def _of_callee(self, index: _ByName[_T], callee: Expr, path: str) -> list[_T]:
@@ -414,7 +433,7 @@ class Entries:
             return self._by_decorator_called(call, place)
         if symbols is None:
             symbols = self.inference.callee_symbols(call.expression.callee, place)
-        found = []
+        found: list[tuple[str, Started]] = []
         for one, entry in known:
             is_certain = suits(symbols, one, entry)
             if is_certain is None:
@@ -422,8 +441,24 @@ class Entries:
             if not _is_argument(call, one, position, argument):
                 continue
             label = of_call(entry, call.expression, name) or f"{entry.context} by {name}()"
-            found.append(Started(entry.context, entry.framework, label, is_certain))
-        return found or self._by_decorator_called(call, place)
+            context = self._context(entry, call.expression, place)
+            found.append((one.symbol, Started(context, entry.framework, label, is_certain, entry)))
+        exact = [pair for pair in found if not _is_pattern(pair)]
+        return [one for _, one in exact or found] or self._by_decorator_called(call, place)
+
+    def _context(self, entry: Entry, call: CallExpr | None, place: Place) -> str:
+        """Return the context of an entry, given the argument that names another process."""
+        elsewhere = entry.elsewhere
+        if elsewhere is None or call is None:
+            return entry.context
+        values = self.inference.infer(passed(call, elsewhere.position, elsewhere.keyword), place)
+        texts = [one.value for one in values if one.kind == v.LITERAL]
+        if texts and all(
+            isinstance(text, str) and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
+            for text in texts
+        ):
+            return "other-process"
+        return entry.context
 
     def _by_decorator_called(self, call: Call, place: Place) -> list[Started]:
         """Return the entries of a framework's decorator that is called without the ``@``.
@@ -439,8 +474,8 @@ class Entries:
         by = f"by {last_name(callee)}()"
         symbols = self.inference.callee_symbols(callee, place)
         return [
-            Started(entry.context, entry.framework, label)
-            for symbol, entry in known
+            Started(self._context(entry, called, place), entry.framework, label, True, entry)
+            for symbol, entry in sorted(known, key=_is_pattern)
             if any(fits(one, symbol) for one in symbols)
             for label in [of_call(entry, called, last_name(callee)) or f"{entry.context} {by}"]
         ][:1]
@@ -468,6 +503,11 @@ class _ByName(Generic[_T]):
         """Return the entries that a name matches."""
         matching = [one for key, one in self._patterns if fnmatch.fnmatchcase(name, key)]
         return [*self._exact.get(name, ()), *matching]
+
+
+def _is_pattern(known: tuple[str, object]) -> bool:
+    """Return whether a symbol is a pattern: what names a function in full goes before it."""
+    return "*" in known[0]
 
 
 def _inside(summary: ModuleSummary, index: int) -> set[int]:

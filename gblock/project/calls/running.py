@@ -175,6 +175,8 @@ class Running:
             return context
         if context == COMMAND:
             return self._of_command(path, beside=beside)
+        if started.only_in and not self._is_run_on_gevent(started.only_in, processes):
+            return OTHER
         if context not in PROVEN:
             return context
         if processes.only_without_gevent(path):
@@ -184,6 +186,13 @@ class Running:
         if context == REQUEST and self._is_served_elsewhere(path, processes):
             return OTHER
         return context
+
+    def _is_run_on_gevent(self, only_in: tuple[str, ...], processes: Processes) -> bool:
+        """Return whether a process on gevent may be one of those that alone run an entry."""
+        families = {re.split("[: ]", one)[0] for one in only_in}
+        known = [p for p in processes.all() if p.kind.partition(" ")[0] in families]
+        green = [p for p in known if p.is_deployed and p.runs_on_gevent != "no"]
+        return not known or any(one.is_among(only_in) for one in green)
 
     def _of_command(self, path: str, *, beside: bool) -> str:
         """Return the context of a command, which may be what starts a service."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gblock.project.processes.confinement import is_among
 from gblock.project.processes.patching import Patch
 from gblock.project.processes.servers import YES, Server
 from gblock.project.processes.starts import ProcessEvidence
@@ -60,6 +61,8 @@ class Process(NamedTuple):
     settings that the environment chooses."""
     queues: tuple[str, ...] = ()
     """The queues whose tasks its Celery workers run, if their commands name them all."""
+    pool: str = ""
+    """The pool of Celery's workers; empty if there is none, or if it is not known."""
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
@@ -96,6 +99,10 @@ class Process(NamedTuple):
     def is_by_file(self) -> bool:
         """True if it is distinguished by its entry file: a script, a management command."""
         return self.kind in _BY_FILE
+
+    def is_among(self, only_in: tuple[str, ...]) -> bool:
+        """Return whether the process may be one of some kinds: ``celery:prefork``."""
+        return is_among(self.kind, self.pool, only_in)
 
     @property
     def is_casual(self) -> bool:

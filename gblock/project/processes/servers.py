@@ -81,6 +81,8 @@ class Server(NamedTuple):
     """Of the entries the settings file that the server runs by its path, without its packages."""
     queues: tuple[str, ...] = ()
     """The queues whose tasks a Celery worker runs, if its command names them all."""
+    pool: str = ""
+    """The pool of a Celery worker; empty if it is not known."""
     ends: bool = False
     """True for a command that does its work and ends: it serves nothing, on gevent or not."""
 
@@ -367,7 +369,14 @@ class Servers:
         if pool is None:
             why = "pool prefork, Celery's own choice"
             return Server(
-                "celery", BY_CODE, why, tuple(entries), f"celery{label}", open=path is None
+                "celery",
+                BY_CODE,
+                why,
+                tuple(entries),
+                f"celery{label}",
+                open=path is None,
+                queues=() if "multi" in words else _queues(arguments),
+                pool="prefork",
             )
         gevent = UNKNOWN if "$" in pool else NO
         if "gevent" in pool:
@@ -382,6 +391,7 @@ class Servers:
             patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
             queues=() if "multi" in words else _queues(arguments),
+            pool="" if "$" in pool else pool,
         )
 
     # -- uWSGI
