@@ -52,6 +52,43 @@ class Elsewhere(Table, frozen=True):
     keyword: str | None = None
 
 
+class Queue(Table, frozen=True):
+    """How a task names the queue from which workers take it."""
+
+    keyword: str | None = None
+    """The parameter of the decorator, or the attribute of a task's class."""
+    position: int | None = None
+    default: str = ""
+    """The queue of a task that names none; empty if it depends on settings."""
+    makers: tuple[str, ...] = ()
+    """Calls that make an object of a queue: their first argument names it."""
+    default_of_makers: str = ""
+    """The name of the queue where such a call has no argument."""
+    routed: bool = False
+    """True if settings route tasks to queues by their names, and messages name other ones."""
+
+
+class Worker(Table, frozen=True):
+    """The command that runs workers of a framework's tasks."""
+
+    framework: str
+    commands: tuple[str, ...]
+    queues: tuple[str, ...] = ()
+    """The options that name the queues whose tasks it runs; without any it runs all."""
+    several: bool = False
+    """True if each word after the option names a queue; if not, commas separate them."""
+    excludes: tuple[str, ...] = ()
+    """The options that name the queues whose tasks it does not run."""
+    positional: tuple[str, ...] = ()
+    """Subcommands, after which each argument names a queue."""
+    valued: tuple[str, ...] = ()
+    """The options with a value, where arguments name queues."""
+    default: str = ""
+    """The queue of a worker whose command names none; empty for all."""
+    application: bool = False
+    """True if the first argument names the object whose tasks alone it runs."""
+
+
 class Entry(Table, frozen=True):
     """A pattern for functions that a framework, a server or a person starts.
 
@@ -91,6 +128,8 @@ class Entry(Table, frozen=True):
     """The processes that alone run it: their kind, and the pool if that matters, such as
     ``celery:prefork``."""
     elsewhere: Elsewhere | None = None
+    queue: Queue | None = None
+    """For tasks: what names their queue."""
     sends: bool = False
     """True if a call of the decorated function does not run it, but sends it to what does."""
     label: str = ""

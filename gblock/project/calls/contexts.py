@@ -16,10 +16,11 @@ from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.handovers import Handovers
 from gblock.project.calls.offloading import Offloading
+from gblock.project.calls.queues import Queues
 from gblock.project.calls.running import Running
 from gblock.project.calls.usage import Usage
 from gblock.project.calls.visits import Visit, step_in
-from gblock.project.calls.ways import NATIVE, OTHER, TASK, UNKNOWN, Reached, Step, Way
+from gblock.project.calls.ways import NATIVE, OTHER, UNKNOWN, Reached, Step, Way
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
@@ -61,6 +62,7 @@ class Contexts:
         self.running = Running(inference.modules, processes)
         self._entries = Entries(inference, self.running.repository)
         self._callers = Callers(inference)
+        self._queues = Queues(inference)
         self._concurrency = Concurrency(inference.modules)
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
@@ -201,13 +203,11 @@ class Contexts:
         scope = summary.scopes[visit.scope]
         for started in self._entries_of(summary, visit.scope):
             application = self._entries.application(summary, scope)
+            entry = started.entry
+            queues = self._queues.of(entry, summary, scope) if entry is not None else None
             context = self.running.of_entry(
-                started, visit.path, beside=visit.beside, application=application
+                started, visit.path, beside=visit.beside, application=application, queues=queues
             )
-            if context == TASK and self.running.is_of_other_queue(
-                started.framework, summary, scope
-            ):
-                context = OTHER
             steps = (here._replace(text=started.label), *visit.steps)
             yield Way(context, steps, visit.is_certain and started.is_certain)
 

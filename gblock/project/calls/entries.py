@@ -158,7 +158,7 @@ class Entries:
             known = self._of_callee(self._by_decorator, callee, summary.filename)
             for entry in self._behind(callee, place):
                 label = of_decorator(entry, called, last_name(callee), scope)
-                yield Started(entry.context, entry.framework, label, is_certain=False)
+                yield Started(entry.context, entry.framework, label, False, entry)
             if not known:
                 continue
             symbols = self.inference.callee_symbols(callee, place)
@@ -230,14 +230,16 @@ class Entries:
         for one in self._registrations.of(summary, index):
             label = of_call(one.entry, one.call.expression, "") if one.call is not None else ""
             label = label or f"{one.entry.context} {scope.name}()"
-            yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+            yield Started(one.entry.context, one.entry.framework, label, one.is_certain, one.entry)
         owner = summary.scopes[scope.parent]
         if owner.kind != "class" or not (scope.name == "__call__" or scope.name[:1] != "_"):
             return
         for one in self._registrations.of(summary, scope.parent):
             if scope.name == "__call__" or one.is_by_name:
                 label = self._labels.of_method(one.entry, summary, scope)
-                yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+                yield Started(
+                    one.entry.context, one.entry.framework, label, one.is_certain, one.entry
+                )
 
     def application(self, summary: ModuleSummary, scope: Scope) -> tuple[str, str] | None:
         """Return the file and the name of the application whose decorator registers a function."""
@@ -265,7 +267,7 @@ class Entries:
             return
         for entry, is_certain in self._decorating(summary, owner):
             label = self._labels.of_method(entry, summary, scope)
-            yield Started(entry.context, entry.framework, label, is_certain)
+            yield Started(entry.context, entry.framework, label, is_certain, entry)
 
     def _decorating(self, summary: ModuleSummary, scope: Scope) -> Iterable[tuple[Entry, bool]]:
         """Yield the entries of a framework's decorators of a function or class."""
@@ -282,7 +284,8 @@ class Entries:
         for entry in entries:
             count = len(entry.parameters)
             if names[-count:] == entry.parameters:
-                yield Started(entry.context, entry.framework, f"{entry.context} {scope.name}()")
+                label = f"{entry.context} {scope.name}()"
+                yield Started(entry.context, entry.framework, label, True, entry)
 
     def _of_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
         names = tuple(name for name, *_ in scope.parameters)
@@ -300,7 +303,7 @@ class Entries:
                 if not certain and not self._looks_like(summary, scope.parent, entry.bases):
                     continue
             label = self._labels.of_method(entry, summary, scope)
-            yield Started(entry.context, entry.framework, label, certain)
+            yield Started(entry.context, entry.framework, label, certain, entry)
 
     def _of_object(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
         """Yield what calls the methods of an object that it is given."""
@@ -309,7 +312,7 @@ class Entries:
                 if (summary.filename, scope.parent) in self._given_objects(entry):
                     owner = summary.scopes[scope.parent]
                     label = f"{entry.context} {owner.name}.{scope.name}()"
-                    yield Started(entry.context, entry.framework, label)
+                    yield Started(entry.context, entry.framework, label, True, entry)
 
     @cached_property
     def _of_objects(self) -> list[Entry]:
@@ -353,7 +356,7 @@ class Entries:
             for written in names.get(scope.name, ()):
                 if self._is_module(summary.filename, written):
                     label = f"{entry.context} {scope.name}()"
-                    yield Started(entry.context, entry.framework, label)
+                    yield Started(entry.context, entry.framework, label, True, entry)
                     break
 
     def _is_module(self, path: str, name: str) -> bool:
@@ -454,7 +457,8 @@ class Entries:
         values = self.inference.infer(passed(call, elsewhere.position, elsewhere.keyword), place)
         texts = [one.value for one in values if one.kind == v.LITERAL]
         if texts and all(
-            isinstance(text, str) and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
+            isinstance(text, str)
+            and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
             for text in texts
         ):
             return "other-process"

@@ -127,7 +127,9 @@ class Analysis:
         effective = [p for p in patches if not p.of_driver and (p.at_import or p.path in entries)]
         judged = self._judging.of_server(server, effective)
         pool = judged.pool or server.pool
-        drivers = tuple(p for p in drivers if self._confinement.may_run(p.path, p.scope, server.kind, pool))
+        drivers = tuple(
+            p for p in drivers if self._confinement.may_run(p.path, p.scope, server.kind, pool)
+        )
         by_server = server.patches or judged.by_gunicorn
         patched, missing = _completeness(effective, by_server or judged.by_library)
         evidence = (start.evidence, *(ProcessEvidence(p.path, p.row, p.text) for p in effective))
@@ -151,6 +153,7 @@ class Analysis:
             by_path=server.by_path,
             assumed=assumed,
             queues=server.queues,
+            application=server.application,
             pool=pool,
         )
 

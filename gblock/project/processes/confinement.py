@@ -59,8 +59,11 @@ class Confinement:
         if scope.kind != "function" or depth > _DEEP:
             return ()
         outside = Place(path, scope.parent, scope.path)
-        decorating = (self._confined(without_arguments(one), outside) for one in scope.decorators)
-        found = [one for one in decorating if one]
+        found = [
+            self._confined(callee, outside)
+            for callee in map(without_arguments, scope.decorators)
+            if last_name(callee) in self._taking  # others hand the function to nothing
+        ]
         calling = self.inference.calling
         for call, place, _ in calling.handovers(path, index):
             found.append(self._confined(call.expression.callee, place))

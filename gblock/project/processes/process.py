@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gblock.project.processes.confinement import is_among
 from gblock.project.processes.patching import Patch
+from gblock.project.processes.queues import ALL, Taken
 from gblock.project.processes.servers import YES, Server
 from gblock.project.processes.starts import ProcessEvidence
 
@@ -59,8 +60,10 @@ class Process(NamedTuple):
     assumed: tuple[str, ...] = ()
     """Of the entries those that nothing but their being the only ones of their kind leads to:
     settings that the environment chooses."""
-    queues: tuple[str, ...] = ()
-    """The queues whose tasks its Celery workers run, if their commands name them all."""
+    queues: Taken = ALL
+    """The queues from which its workers take tasks."""
+    application: str = ""
+    """The name of the object whose tasks alone its workers run, if the command names one."""
     pool: str = ""
     """The pool of Celery's workers; empty if there is none, or if it is not known."""
     of_development: bool = False
@@ -131,9 +134,8 @@ class Process(NamedTuple):
             as_file=self.as_file and other.as_file,
             by_path=self.by_path if self.by_path == other.by_path else "",
             assumed=tuple(path for path in self.assumed if path in other.assumed),
-            queues=tuple(dict.fromkeys((*self.queues, *other.queues)))
-            if self.queues and other.queues
-            else (),
+            queues=self.queues.together(other.queues),
+            application=self.application if self.application == other.application else "",
         )
 
 
