@@ -68,7 +68,7 @@ class Queue(Table, frozen=True):
     """True if settings route tasks to queues by their names, and messages name other ones."""
 
 
-class Worker(Table, frozen=True):
+class TaskWorker(Table, frozen=True):
     """The command that runs workers of a framework's tasks."""
 
     framework: str

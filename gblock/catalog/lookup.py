@@ -11,7 +11,7 @@ from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
 from gblock.catalog.blocks import block_of
 from gblock.catalog.drivers import Chooser, Driver, Query
-from gblock.catalog.entries import Entry, Worker
+from gblock.catalog.entries import Entry, TaskWorker
 from gblock.catalog.libraries import (
     OF_THE_RECEIVER,
     TYPE,
@@ -438,7 +438,7 @@ class Catalog:
         return (*_built_in("entry"), *self._on_demand("entry"))
 
     @cached_property
-    def workers(self) -> tuple[Worker, ...]:
+    def workers(self) -> tuple[TaskWorker, ...]:
         """The commands that run workers of tasks.
 
         Raises:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gblock.catalog.entries import Worker
+from gblock.catalog.entries import TaskWorker
 
 _NAMES = re.compile(r"[,\s]+")
 
@@ -33,7 +33,7 @@ ALL = Taken()
 """The queues of a worker whose command names none."""
 
 
-def taken(worker: Worker, arguments: tuple[str, ...]) -> Taken:
+def taken(worker: TaskWorker, arguments: tuple[str, ...]) -> Taken:
     """Return the queues that the command of a worker names.
 
     Args:

@@ -7,7 +7,7 @@ import os
 import re
 from typing import NamedTuple
 
-from gblock.catalog.entries import Worker
+from gblock.catalog.entries import TaskWorker
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.texts import Texts
@@ -398,7 +398,7 @@ class Servers:
             pool="" if "$" in pool else pool,
         )
 
-    def worker_of(self, program: Program) -> Worker | None:
+    def worker_of(self, program: Program) -> TaskWorker | None:
         """Return what is known of the workers that a command starts."""
         workers = self.inference.catalog.workers
         return next((one for one in workers if program.name in one.commands), None)
