@@ -359,8 +359,59 @@ FOLLOWED = {
         @inject
         def f(p=Provide[C.p]): p.flush()
         """,
+    "template method": """
+        class B(abc.ABC):
+            def run(self): self.send(Producer({}))
+            @abc.abstractmethod
+            def send(self, p): ...
+        class D(B):
+            def send(self, p): p.flush()
+        """,
+    "template plain": """
+        class B:
+            def run(self): self.send(Producer({}))
+            def send(self, p): pass
+        class D(B):
+            def send(self, p): p.flush()
+        """,
+    "template kw": """
+        class B(abc.ABC):
+            def run(self): self.send(1, p=Producer({}))
+            @abc.abstractmethod
+            def send(self, n, p): ...
+        class D(B):
+            def send(self, n, p): p.flush()
+        """,
+    "template grand": """
+        class B(abc.ABC):
+            def run(self): self.send(Producer({}))
+            @abc.abstractmethod
+            def send(self, p): ...
+        class C(B): pass
+        class D(C):
+            def send(self, p): p.flush()
+        """,
+    "port": """
+        class Port(abc.ABC):
+            @abc.abstractmethod
+            def send(self, p): ...
+        class D(Port):
+            def send(self, p): p.flush()
+        def use(port: Port): port.send(Producer({}))
+        """,
+    "protocol arg": """
+        class Port(typing.Protocol):
+            def send(self, p): ...
+        class D:
+            def send(self, p): p.flush()
+        def use(port: Port): port.send(Producer({}))
+        """,
 }
 OTHERS = {
+    "another hook": (
+        "class B:\n    def run(self): self.send(Producer({}))\n    def send(self, p): pass\n"
+        "class D(B):\n    def sent(self, p): p.flush()\nclass E:\n    def send(self, p): p.flush()"
+    ),
     "another field": "T = collections.namedtuple('T', 'p q')\nT(1, Producer({})).p.flush()",
     "another index": "T = collections.namedtuple('T', 'p q')\nT(1, Producer({}))[0].flush()",
     "another key": (

@@ -322,6 +322,24 @@ def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_
         ("KDF.scrypt(p, p, 16, 2 ** 14, 8, 1)", True),
         ("KDF.bcrypt(p, 4)", False),
         ("KDF.bcrypt(p, 12)", True),
+        ("bcrypt.hashpw(p, bcrypt.gensalt(4))", False),
+        ("bcrypt.hashpw(p, salt=bcrypt.gensalt(rounds=ROUNDS))", False),
+        ("bcrypt.hashpw(p, bcrypt.gensalt(12))", True),
+        ("bcrypt.hashpw(p, bcrypt.gensalt())", True),
+        ("bcrypt.hashpw(p, p)", True),
+        ("PasswordHasher(time_cost=1, memory_cost=8).hash(p)", False),
+        ("PasswordHasher(time_cost=1, memory_cost=65536).hash(p)", True),
+        ("PasswordHasher().verify(p, p)", True),
+        ("sha512_crypt.using(rounds=1000).hash(p)", False),
+        ("sha512_crypt.using(rounds=656000).hash(p)", True),
+        ("sha512_crypt.using().hash(p)", True),
+        ('CryptContext(["bcrypt"], bcrypt__rounds=4).verify(p, p)', False),
+        ('CryptContext(["bcrypt"], bcrypt__rounds=12).verify(p, p)', True),
+        ('CryptContext(["bcrypt"]).verify(p, p)', True),
+        ("PBKDF2HMAC(p, 32, p, iterations=1000).derive(p)", False),
+        ("PBKDF2HMAC(p, 32, p, 600_000).derive(p)", True),
+        ("Scrypt(salt=p, length=32, n=1024, r=8, p=1).derive(p)", False),
+        ("Scrypt(salt=p, length=32, n=2**14, r=8, p=1).derive(p)", True),
         ("scrypt.hash(p, p, N=1024)", False),
         ("scrypt.encrypt(p, p, 5)", True),
         ("hash_secret(p, p, 1, 512, 1, 16, 2)", False),
@@ -335,9 +353,13 @@ def test_a_cheap_hash_is_no_site(tmp_path, call, is_slow):
     text = (
         "import bcrypt, crypt, flask_bcrypt, scrypt\n"
         "from Crypto.Protocol import KDF\n"
+        "from argon2 import PasswordHasher\n"
         "from argon2.low_level import hash_secret\n"
+        "from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC\n"
+        "from cryptography.hazmat.primitives.kdf.scrypt import Scrypt\n"
+        "from passlib.context import CryptContext\n"
         "from passlib.hash import sha512_crypt\n"
         "from werkzeug.security import generate_password_hash\n"
-        f'METHOD = "pbkdf2:sha256:1000"\ndef login(p): return {call}\n'
+        f'METHOD, ROUNDS = "pbkdf2:sha256:1000", 4\ndef login(p): return {call}\n'
     )
     assert is_slow == bool(report_of(tmp_path, text).diagnostics)

@@ -174,7 +174,7 @@ class Contexts:
         What a view or a factory of middleware returns, a framework calls in its place.
         """
         scope = summary.scopes[visit.scope]
-        returned = (one for one, _ in summary.scopes[scope.parent].returns)
+        returned = (one.value for one in summary.scopes[scope.parent].returns)
         is_returned = any(last_name(one) == scope.name for one in returned)
         is_certain = visit.is_certain and is_returned
         steps = (here, *visit.steps)

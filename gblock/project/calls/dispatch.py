@@ -66,7 +66,7 @@ class Dispatch:
         scope = place.scope
         while scope > 0 and summary.scopes[scope].kind != "function":
             scope = summary.scopes[scope].parent
-        names = [name for name, *_ in summary.scopes[scope].parameters]
+        names = [one.name for one in summary.scopes[scope].parameters]
         classes = self._registered(*handler) if key in names else frozenset()
         if not classes:
             return None

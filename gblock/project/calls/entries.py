@@ -280,7 +280,7 @@ class Entries:
                     yield entry, True
 
     def _with_parameters(self, scope: Scope, entries: Iterable[Entry]) -> Iterable[Started]:
-        names = tuple(name for name, *_ in scope.parameters)
+        names = tuple(one.name for one in scope.parameters)
         for entry in entries:
             count = len(entry.parameters)
             if names[-count:] == entry.parameters:
@@ -288,7 +288,7 @@ class Entries:
                 yield Started(entry.context, entry.framework, label, True, entry)
 
     def _of_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
-        names = tuple(name for name, *_ in scope.parameters)
+        names = tuple(one.name for one in scope.parameters)
         for entry in self._of_classes:
             if not any(fnmatch.fnmatchcase(scope.name, one) for one in entry.methods or ("*",)):
                 continue

@@ -247,7 +247,7 @@ class Offloading:
             return None
         parameters = summary.scopes[function.scope].parameters
         if isinstance(key, str):
-            return key if any(name == key for name, *_ in parameters) else None
+            return key if any(one.name == key for one in parameters) else None
         positional = [name for name, _, _, kind in parameters if kind == "positional"]
         packed = [name for name, _, _, kind in parameters if kind == "*"]
         key += function.receiver is not None

@@ -127,7 +127,7 @@ class Readiness:
     ) -> bool:
         """Return whether a function makes its parameter at a position non-blocking."""
         summary = self.inference.modules.summary(function.path)
-        names = [name for name, *_ in summary.scopes[function.scope].parameters]
+        names = [one.name for one in summary.scopes[function.scope].parameters]
         position += function.receiver is not None
         if position >= len(names):
             return False

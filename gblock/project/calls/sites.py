@@ -187,9 +187,9 @@ class Sites:
                 for (_, name), bindings in scope.attributes.items():
                     if any(_keeps(binding.value, wanted) for binding in bindings):
                         found.add(name)
-                for name, _, default, _ in scope.parameters:
-                    if _keeps(default, wanted):
-                        found.add(name)
+                for one in scope.parameters:
+                    if _keeps(one.default, wanted):
+                        found.add(one.name)
             if len(found) == before:
                 return found
 

@@ -97,7 +97,7 @@ class Classes:
                 continue
             summary = self.inference.modules.summary(method.path)
             scope = summary.scopes[method.scope]
-            wanted = scope.parameters[1][0] if len(scope.parameters) > 1 else None
+            wanted = scope.parameters[1].name if len(scope.parameters) > 1 else None
             for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
                 arguments = call.expression.positional
                 if call.scope != method.scope or len(arguments) < 2:
@@ -212,7 +212,7 @@ class Classes:
         while index > 0:
             scope = summary.scopes[index]
             if scope.kind == "function" and summary.scopes[scope.parent].kind == "class":
-                return scope.parent, scope.parameters[0][0] if scope.parameters else None
+                return scope.parent, scope.parameters[0].name if scope.parameters else None
             index = scope.parent
         return 0, None
 

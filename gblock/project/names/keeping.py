@@ -81,7 +81,7 @@ class Keeping:
             of_class = summary.scopes[summary.scopes[function.scope].parent].kind == "class"
             if len(parameters) <= of_class:
                 return set()
-            name = parameters[int(of_class)][0]
+            name = parameters[int(of_class)].name
         return {
             word
             for binding, word in self._stores(summary).get(name, ())
@@ -159,7 +159,7 @@ class Keeping:
         else:
             made = summary.scopes[index].bindings.get("__init__", ())
             index = next((one.value for one in made if one.kind == kinds.DEFINED), index)
-        names = [name for name, *_ in summary.scopes[index].parameters]
+        names = [one.name for one in summary.scopes[index].parameters]
         if index == taker.scope and taker.kind == v.CLASS:  # its ``__init__`` is generated
             shift, bound = 0, summary.scopes[index].bindings
             names = [

@@ -87,7 +87,7 @@ class Narrowing:
         if len(scope.returns) != 1 or not scope.parameters:
             return None
         test, at = scope.returns[0]
-        first = scope.parameters[1 if function.receiver and len(scope.parameters) > 1 else 0][0]
+        first = scope.parameters[1 if function.receiver and len(scope.parameters) > 1 else 0].name
         if test is None or test.tag != tags.CALL or last_name(test.callee) != "isinstance":
             return None
         if len(test.positional) != 2 or dotted(test.positional[0]) != first:

@@ -50,7 +50,7 @@ def _added(call: Call, wrapper: Scope) -> int:
     """Return the number of arguments that a wrapper puts before those that it is given."""
     for before, one in enumerate(call.expression.positional):
         if one is not None and one.tag == tags.STAR:
-            own = [kind for *_, kind in wrapper.parameters if kind == "positional"]
+            own = [one for one in wrapper.parameters if one.kind == "positional"]
             return max(before - len(own), 0)
     return 0
 
@@ -112,7 +112,7 @@ class Parameters:
         if kind == "*":
             return self._collected(calls, position)
         if kind == "**":
-            packed = self._collected_by_name(calls, {one[0] for one in scope.parameters})
+            packed = self._collected_by_name(calls, {one.name for one in scope.parameters})
             if method and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
@@ -129,6 +129,8 @@ class Parameters:
         shift = 1 if method and "builtins.staticmethod" not in decorators else 0
         for expression, place in self._handed(path, index):
             found |= self.given(expression, position - shift, name, place)
+        if shift and not v.declares(frozenset(found)):
+            found |= self._of_overridden(path, index, position)
         if not v.declares(frozenset(found)):
             for call, place in self._kept(summary, index):
                 found |= self.given(call.expression, position - shift, name, place)
@@ -230,7 +232,7 @@ class Parameters:
             for value in self._functions(decorator, around):
                 other = self.inference.modules.summary(value.path)
                 parameters = other.scopes[value.scope].parameters[value.receiver is not None :]
-                wrapped = parameters[0][0] if parameters else ""
+                wrapped = parameters[0].name if parameters else ""
                 for call in self.inference.calling.calls_by_name(value.path).get(wrapped, ()):
                     wrapper = other.scopes[call.scope]
                     callee = call.expression.callee
@@ -287,7 +289,7 @@ class Parameters:
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
         receiver = self.inference.classes.derived(receiver, path, scope.parent)
-        name = scope.parameters[position][0]
+        name = scope.parameters[position].name
         found = [
             (passed(call.expression, position - shift, name), place)
             for call, place, shift in self._calls(summary, index, receiver)
@@ -450,6 +452,23 @@ class Parameters:
                 found += self._called_back(call, place, position)
         return found
 
+    def _of_overridden(self, path: str, index: int, position: int) -> Values:
+        """Return what the methods that a method overrides are given: an abstract hook's arguments.
+
+        ``self.encode(rows)`` in a base class runs the ``encode()`` of each derived class.
+        """
+        summary = self.inference.modules.summary(path)
+        name = summary.scopes[index].name
+        if name.startswith("__") or self.inference.modules.is_frugal:
+            return NOTHING
+        found: set[Value] = set()
+        for where, one in self.inference.protocols.overridden(path, index):
+            base = self.inference.modules.summary(where).scopes[one]
+            kept = base.parameters[position] if position < len(base.parameters) else None
+            if kept is not None and kept.kind == "positional":
+                found |= self.parameter(where, one, position)
+        return frozenset(found)
+
     def _kept(self, summary: ModuleSummary, index: int) -> Iterator[tuple[Call, Place]]:
         """Yield the calls of a function that a container or an object keeps: a table of handlers.
 
@@ -469,7 +488,7 @@ class Parameters:
                 )
                 at = position + (taker.receiver is not None)
                 if at < len(parameters):
-                    words |= keeping.stored(taker, parameters[at][0])
+                    words |= keeping.stored(taker, parameters[at].name)
         for file, call in keeping.callers(words, path, index) if words else ():
             yield call, Place(file, call.scope, call.path)
 
@@ -483,10 +502,10 @@ class Parameters:
         for taker in self._functions(call.expression.callee, place):
             summary = self.inference.modules.summary(taker.path)
             parameters = summary.scopes[taker.scope].parameters[taker.receiver is not None :]
-            if position >= len(parameters) or parameters[position][3] != "positional":
+            if position >= len(parameters) or parameters[position].kind != "positional":
                 continue
             by_name = self.inference.calling.calls_by_name(taker.path)
-            for inner in by_name.get(parameters[position][0], ()):
+            for inner in by_name.get(parameters[position].name, ()):
                 callee, around = inner.expression.callee, inner.scope
                 while around > taker.scope:
                     around = summary.scopes[around].parent

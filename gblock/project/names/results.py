@@ -197,7 +197,7 @@ class Results:
         """Return the parameter that a function only returns, None if it does anything else."""
         if len(scope.returns) != 1 or scope.yields:
             return None
-        value = scope.returns[0][0]
+        value = scope.returns[0].value
         if value is None or value.tag != tags.NAME:
             return None
         for position, (name, *_) in enumerate(scope.parameters):
@@ -238,7 +238,7 @@ class Results:
                 and value
                 == (
                     tags.NAME,
-                    scope.parameters[0][0],
+                    scope.parameters[0].name,
                 )
             ):
                 found.add(receiver)

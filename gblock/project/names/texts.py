@@ -273,7 +273,7 @@ class Texts:
                 yield from self.binding(binding, summary)
         for number, scope in enumerate(summary.scopes):
             if scope.parent == index and scope.parameters and number:
-                for binding in scope.attributes.get((scope.parameters[0][0], name), ()):
+                for binding in scope.attributes.get((scope.parameters[0].name, name), ()):
                     found = True
                     yield from self.binding(binding, summary)
         if not found and depth:

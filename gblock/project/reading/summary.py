@@ -35,6 +35,24 @@ class Fact(NamedTuple):
         return len(use) > last and use[:last] == self.path[:last] and use[last] > self.path[last]
 
 
+class Parameter(NamedTuple):
+    """A parameter of a function."""
+
+    name: str
+    annotation: Expr
+    default: Expr
+    kind: str
+    """``positional``, ``keyword``, ``*`` or ``**``."""
+
+
+class Returned(NamedTuple):
+    """A returned or yielded expression."""
+
+    value: Expr
+    path: Path
+    """The path of its statement."""
+
+
 class Scope(NamedTuple):
     """A module, class, function, lambda or comprehension."""
 
@@ -48,10 +66,9 @@ class Scope(NamedTuple):
     bindings: dict[str, list[Binding]]
     attributes: dict[tuple[str, str], list[Binding]]
     """Assignments to attributes of names: ``self.x = …`` is (``self``, ``x``)."""
-    parameters: list[tuple[str, Expr, Expr, str]]
-    """Name, annotation, default, and one of ``positional``, ``keyword``, ``*`` and ``**``."""
-    returns: list[tuple[Expr, Path]]
-    yields: list[tuple[Expr, Path]]
+    parameters: list[Parameter]
+    returns: list[Returned]
+    yields: list[Returned]
     decorators: list[Expr]
     bases: list[Expr]
     """A class's bases."""
@@ -162,7 +179,7 @@ def hollow(path: str, former: ModuleSummary | None = None) -> ModuleSummary:
         return ModuleSummary(path, [Scope.empty("module", "", -1, (1, 1), ())], [], None)
     scopes = [
         Scope.empty(one.kind, one.name, one.parent, one.rows, one.path)._replace(
-            parameters=[(name, None, None, how) for name, _, _, how in one.parameters]
+            parameters=[Parameter(p.name, None, None, p.kind) for p in one.parameters]
         )
         for one in former.scopes
     ]

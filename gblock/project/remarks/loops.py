@@ -115,7 +115,7 @@ def _exponential(
     outer = loop.path[:-2] if loop.path[-1:] == (-1,) else loop.path
     if yields_to_hub(summary, index, outer, inference):
         return None
-    if any(at[: len(outer)] == outer for _, at in summary.scopes[index].yields):
+    if any(one.path[: len(outer)] == outer for one in summary.scopes[index].yields):
         return None
     return LongLoop(loop.row, None, over, Place(summary.filename, index, outer))
 
@@ -170,7 +170,7 @@ def _only_computes(summary: ModuleSummary, index: int, loop: Path, inference: In
     leaves = [*scope.dead_ends, *(b for b, kind in scope.jumps.items() if kind == "break")]
     if any(block[: len(loop)] == loop for block in leaves):
         return False
-    if any(at[: len(loop)] == loop for _, at in scope.yields):
+    if any(one.path[: len(loop)] == loop for one in scope.yields):
         return False
     return all(
         _computes(call, summary, inference)

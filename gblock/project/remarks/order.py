@@ -602,9 +602,9 @@ def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_
         if index and scope.kind in ("class", "comprehension"):
             add(scope.parent, _Statement(scope.path, index))
         if scope.kind == "function":
-            for _, _, default, _ in scope.parameters:
-                if _names(default, names):
-                    what = _Value(default, scope.rows[0])
+            for parameter in scope.parameters:
+                if _names(parameter.default, names):
+                    what = _Value(parameter.default, scope.rows[0])
                     add(scope.parent, _Statement(scope.path, what))
         for bindings in scope.bindings.values():
             for one in bindings:

@@ -60,7 +60,7 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summarizing.nodes import ANY_KEY, key_of, name_of
 from gblock.project.reading.summarizing.scope_recorder import ScopeRecorder
-from gblock.project.reading.summary import Call, Guard
+from gblock.project.reading.summary import Call, Guard, Parameter, Returned
 
 _LARGEST = 100
 """Bases and exponents are not larger where a power is computed."""
@@ -161,7 +161,7 @@ class ExpressionReader(ScopeRecorder):
     def inside(
         self,
         index: int,
-        parameters: list[tuple[str, Expr, Expr, str]],
+        parameters: list[Parameter],
         row: int,
         body: Callable[[], None],
     ) -> None:
@@ -169,13 +169,13 @@ class ExpressionReader(ScopeRecorder):
         scope, path, statement, fallback = self.scope, self.path, self.statement, self.fallback
         guards, self.guards = self.guards, ()
         self.scope, self.path, self.fallback = index, (-1,), False
-        for position, (name, _, _, _) in enumerate(parameters):
-            self._bind(name, PARAMETER, None, row, position)
+        for position, one in enumerate(parameters):
+            self._bind(one.name, PARAMETER, None, row, position)
         body()
         self.scope, self.path, self.statement = scope, path, statement
         self.fallback, self.guards = fallback, guards
 
-    def _parameters(self, args: ast.arguments) -> list[tuple[str, Expr, Expr, str]]:
+    def _parameters(self, args: ast.arguments) -> list[Parameter]:
         positional = [*args.posonlyargs, *args.args]
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
         defaults += args.defaults
@@ -190,11 +190,10 @@ class ExpressionReader(ScopeRecorder):
             found.append(self._parameter(args.kwarg, None, "**"))
         return found
 
-    def _parameter(
-        self, arg: ast.arg, default: ast.expr | None, kind: str
-    ) -> tuple[str, Expr, Expr, str]:
+    def _parameter(self, arg: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
         annotation = self.quiet(arg.annotation) if arg.annotation is not None else None
-        return (arg.arg, annotation, self.expression(default) if default else None, kind)
+        value = self.expression(default) if default else None
+        return Parameter(arg.arg, annotation, value, kind)
 
     def joined(self, node: ast.JoinedStr) -> Expr:
         """Return an f-string's known start, and record the calls anywhere in it."""
@@ -423,7 +422,7 @@ class ExpressionReader(ScopeRecorder):
     def returned(self, value: ast.expr) -> None:
         """Record what a lambda returns, as the only statement of its body."""
         self.path = (0,)
-        self.scopes[self.scope].returns.append((self.expression(value), self.path))
+        self.scopes[self.scope].returns.append(Returned(self.expression(value), self.path))
 
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -448,14 +447,14 @@ class ExpressionReader(ScopeRecorder):
 
     def _yield(self, node: ast.Yield) -> Expr:
         value = self.expression(node.value) if node.value is not None else None
-        self.scopes[self._function_around(self.scope)].yields.append((value, self.path))
+        self.scopes[self._function_around(self.scope)].yields.append(Returned(value, self.path))
         return None
 
     def _yield_from(self, node: ast.YieldFrom) -> Expr:
         value = self.expression(node.value)
         if value is not None:
             self.scopes[self._function_around(self.scope)].yields.append(
-                (InnerExpr(STAR, value), self.path)
+                Returned(InnerExpr(STAR, value), self.path)
             )
         return None
 

@@ -38,7 +38,7 @@ from gblock.project.reading.summarizing.nodes import (
     rows_of,
     strings_of,
 )
-from gblock.project.reading.summary import ModuleSummary
+from gblock.project.reading.summary import ModuleSummary, Returned
 
 _CALLABLE = (NAME, ATTRIBUTE, LAMBDA)
 
@@ -159,7 +159,7 @@ class StatementReader(FactReader):
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
-            self.scopes[self.scope].returns.append((self.expression(node.value), self.path))
+            self.scopes[self.scope].returns.append(Returned(self.expression(node.value), self.path))
 
     def _others(self, node: ast.stmt) -> None:
         for child in ast.iter_child_nodes(node):
