@@ -89,6 +89,24 @@ class TaskWorker(Table, frozen=True):
     """True if the first argument names the object whose tasks alone it runs."""
 
 
+class Signal(Table, frozen=True):
+    """What runs a function where another call is made on the same object: a signal, an event."""
+
+    framework: str
+    connects: tuple[Argument, ...]
+    """The calls that take the function, and the decorators; ``*`` matches any part of a name."""
+    sends: tuple[str, ...]
+    """The calls that run it; ``{name}`` stands for the function's own name."""
+    imports: tuple[str, ...] = ()
+    """Packages; a project that uses it mentions one. The default is the distribution's name."""
+    event: Argument | None = None
+    """The argument of `connects` that names the event; its symbol is of no meaning."""
+    sent: Argument | None = None
+    """The argument of `sends` that names the event."""
+    shared: bool = False
+    """True if all code shares one object: the event alone, or the name, says what is run."""
+
+
 class Entry(Table, frozen=True):
     """A pattern for functions that a framework, a server or a person starts.
 

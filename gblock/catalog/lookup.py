@@ -11,7 +11,7 @@ from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
 from gblock.catalog.blocks import block_of
 from gblock.catalog.drivers import Chooser, Driver, Query
-from gblock.catalog.entries import Entry, TaskWorker
+from gblock.catalog.entries import Entry, Signal, TaskWorker
 from gblock.catalog.libraries import (
     OF_THE_RECEIVER,
     TYPE,
@@ -436,6 +436,15 @@ class Catalog:
             UserError: if an entry in one of the catalog's files is invalid.
         """
         return (*_built_in("entry"), *self._on_demand("entry"))
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """What runs functions where a call is made on the object that they were given to.
+
+        Raises:
+            UserError: if a block in one of the catalog's files is invalid.
+        """
+        return (*_built_in("signal"), *self._on_demand("signal"))
 
     @cached_property
     def workers(self) -> tuple[TaskWorker, ...]:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from gblock.project.calls.dispatch import Dispatch, Dispatched
+from gblock.project.calls.signals import Signals
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -86,6 +87,7 @@ class Callers:
         self.modules = inference.modules
         self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
+        self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
 
     def of(self, path: str, index: int) -> list[Caller]:
@@ -117,12 +119,14 @@ class Callers:
         owner = summary.scopes[scope.parent]
         if owner.kind != "class":
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
-            return [*found, *self._decorated(summary, index), *self._kept(summary, index)]
+            found += self._decorated(summary, index)
+            return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
         found += self._by_prefix(summary, index)
         found += self._kept(summary, index)
+        found += self._sent(summary, index)
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -143,6 +147,13 @@ class Callers:
                 found.append(Caller(path, call.scope, call.path, call.row, True, True, only=only))
         return found
 
+    def _sent(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls that run a receiver of a signal, or an object of a class that is one."""
+        return [
+            Caller(path, call.scope, call.path, call.row, True)
+            for path, call in islice(self._signals.senders(summary, index), _EDGES)
+        ]
+
     def _of_special(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the callers of a special method, such as ``__init__`` or ``__enter__``.
 
@@ -160,10 +171,33 @@ class Callers:
                 found += self._calls(made, inner, target, made.scopes[inner].name, index)
         if scope.name in _MAKING:
             return found
+        called: list[Caller] = []
+        if scope.name == "__call__":
+            called = self._out_of_containers(summary, index, sorted(target))
         bases = self.inference.classes.ancestry(summary.filename, scope.parent)
         target |= {(base.kind, base.path, base.scope) for base in bases if base.kind == v.CLASS}
-        used = self._uses(summary, index, target)
+        used = [*called, *self._uses(summary, index, target)]
         return [*used, *(caller._replace(is_lasting=True) for caller in found)]
+
+    def _out_of_containers(
+        self, summary: ModuleSummary, index: int, targets: list[_Target]
+    ) -> list[Caller]:
+        """Return the calls of objects that a container keeps: ``for step in steps: step(order)``.
+
+        Args:
+            summary: The module of the class.
+            index: Its ``__call__`` method.
+            targets: The class, and the classes based on it.
+        """
+        found: list[Caller] = []
+        for _, path, inner in targets[:_FILES]:
+            found += self._sent(self.modules.summary(path), inner)
+            words = self.keeping.of_objects(self.modules.summary(path), inner)
+            calls = self.keeping.callers(words, path, inner, objects=True) if words else ()
+            for file, call in islice(calls, _EDGES):
+                if file != summary.filename or not summary.is_within(call.scope, index):
+                    found.append(Caller(file, call.scope, call.path, call.row, True))
+        return found
 
     def _uses(self, summary: ModuleSummary, index: int, targets: set[_Target]) -> list[Caller]:
         """Return the calls and statements that use an object, and so call a special method."""

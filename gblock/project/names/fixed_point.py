@@ -26,6 +26,9 @@ _FRAMES = 16
 """The number of nested Python calls for one question."""
 _WIDEST = 12
 """The size above which an answer is widened to nothing: a wide set is a guess."""
+_WIDEST_OF_PROJECT = 24
+"""The same for an answer of nothing but the project's own classes and functions: a table holds many
+handlers."""
 _MOST_LOSSES = 16
 """The number of times that an answer may lose a value; negations may keep one from settling."""
 _NEVER = 1 << 30
@@ -238,4 +241,8 @@ class FixedPoint:
 def _bounded(found: Any) -> Any:
     if isinstance(found, tuple):
         return found
-    return v.bounded(found) if len(found) <= _WIDEST else NOTHING
+    if len(found) > _WIDEST:
+        own = all(one.kind in (v.CLASS, v.OBJECT, v.FUNCTION) for one in found)
+        if len(found) > _WIDEST_OF_PROJECT or not own:
+            return NOTHING
+    return v.bounded(found)
