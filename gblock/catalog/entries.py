@@ -145,6 +145,8 @@ class Entry(Table, frozen=True):
     only_in: tuple[str, ...] = ()
     """The processes that alone run it: their kind, and the pool if that matters, such as
     ``celery:prefork``."""
+    after_patch: bool = False
+    """True if it runs after the server has patched, though its file is loaded before."""
     elsewhere: Elsewhere | None = None
     queue: Queue | None = None
     """For tasks: what names their queue."""

@@ -274,7 +274,10 @@ class Inspection:
             return False
         if not self.is_project:
             return False
-        heads = {way.steps[0].path for way in reached.ways if way.context == STARTUP}
+        starting = [way for way in reached.ways if way.context == STARTUP]
+        if any(way.after_patch for way in starting):
+            return False
+        heads = {way.steps[0].path for way in starting}
         return all(map(self._service.order.precedes_patch, heads))
 
     def _with_calls(self, diagnostic: Diagnostic, candidate: Candidate) -> Diagnostic:

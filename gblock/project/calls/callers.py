@@ -13,6 +13,7 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
+from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary
@@ -51,6 +52,8 @@ _ITERATING = frozenset(
     "join extend update chain deque enter_context".split()
 )
 """Functions that iterate over what they are given, and the one that enters it."""
+_GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
+"""Decorators of functions that have an implementation for each type."""
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
 
@@ -120,6 +123,7 @@ class Callers:
         if owner.kind != "class":
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
             found += self._decorated(summary, index)
+            found += self._dispatching(summary, index)
             return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
@@ -127,6 +131,8 @@ class Callers:
         found += self._by_prefix(summary, index)
         found += self._kept(summary, index)
         found += self._sent(summary, index)
+        found += self._dispatching(summary, index)
+        found = found or self._by_computed_name(summary, index)
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -354,6 +360,74 @@ class Callers:
                 inner = _scope_at(reader, row)
                 if (path, inner) != (summary.filename, index):
                     found.append(Caller(path, inner, (), row, is_certain=True))
+        return found
+
+    def _by_computed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``.
+
+        Where the possible names are known, the method's is one of them.
+        """
+        scope = summary.scopes[index]
+        owner = (summary.filename, scope.parent)
+        if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
+            return []
+        found: list[Caller] = []
+        for path in self.keeping.naming_objects(summary, scope.parent):
+            if path not in self.modules.mentioning("getattr"):
+                continue
+            reader = self.modules.summary(path)
+            for call in reader.calls:
+                place = Place(path, call.scope, call.path)
+                taken = self._taken_by_name(call, place)
+                if taken is None or not any(
+                    value.kind == v.OBJECT
+                    and any(
+                        v.comes_from(base, *owner)
+                        for base in self.inference.classes.ancestry(value.path, value.scope)
+                    )
+                    for value in self.inference.infer(taken.positional[0], place)
+                ):
+                    continue
+                names = self.inference.infer(taken.positional[1], place)
+                is_named = any(one.kind == v.LITERAL and one.value == scope.name for one in names)
+                is_known = self.inference.certainty.is_complete(taken.positional[1], place)
+                if is_known and names and not is_named:
+                    continue
+                if (path, call.scope) != (summary.filename, index):
+                    found.append(Caller(path, call.scope, call.path, call.row, is_named))
+        return found[:_EDGES]
+
+    def _taken_by_name(self, call: Call, place: Place) -> CallExpr | None:
+        """Return the ``getattr`` of a computed name whose result is called."""
+        callee = call.expression.callee if call.node == "call" else None
+        if callee is not None and callee.tag == tags.NAME:
+            found = self.inference.scope_of(callee.identifier, place)
+            bound = found[0].scopes[found[1]].bindings[callee.identifier] if found else ()
+            callee = bound[0].value if len(bound) == 1 and bound[0].kind == kinds.ASSIGNED else None
+        if callee is None or callee.tag != tags.CALL or last_name(callee.callee) != "getattr":
+            return None
+        name = callee.positional[1] if len(callee.positional) > 1 else None
+        is_computed = name is not None and name.tag in (tags.NAME, tags.SUBSCRIPT, tags.ATTRIBUTE)
+        return callee if is_computed else None
+
+    def _dispatching(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the callers of the generic function that a function is an implementation of.
+
+        ``@process.register(Order)``, where ``process`` is a `functools.singledispatch` function.
+        """
+        scope = summary.scopes[index]
+        place = Place(summary.filename, scope.parent, scope.path)
+        found: list[Caller] = []
+        for decorator in scope.decorators:
+            callee = without_arguments(decorator)
+            if last_name(callee) != "register" or callee.tag != tags.ATTRIBUTE:
+                continue
+            for value in map(unwrapped, self.inference.infer(callee.base, place)):
+                if value.kind == v.FUNCTION and (value.path, value.scope) != (place.path, index):
+                    generic = self.modules.summary(value.path).scopes[value.scope]
+                    names = {last_name(without_arguments(one)) for one in generic.decorators}
+                    if names & _GENERIC:
+                        found += self.of(value.path, value.scope)
         return found
 
     def _decorated(self, summary: ModuleSummary, index: int) -> list[Caller]:

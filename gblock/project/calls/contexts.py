@@ -62,6 +62,7 @@ class Contexts:
         self.running = Running(inference.modules, processes)
         self._entries = Entries(inference, self.running.repository)
         self._callers = Callers(inference)
+        self._offloading = offloading
         self._queues = Queues(inference)
         self._concurrency = Concurrency(inference.modules)
         self._usage = Usage(inference.modules)
@@ -135,6 +136,10 @@ class Contexts:
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
         is_sent = any(one.is_sent for one in self._entries_of(summary, visit.scope))
         callers = [] if is_sent else self._callers.of(visit.path, visit.scope)
+        proxied = [one for one in callers if self._is_through_proxy(one)]
+        if proxied:
+            ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
+            callers = [one for one in callers if one not in proxied]
         more = list(self._of_callers(callers, visit, here))
         for found in self._handovers.of(visit, here):
             if isinstance(found, Way):
@@ -148,6 +153,12 @@ class Contexts:
         if summary.scopes[summary.scopes[visit.scope].parent].kind == "function":
             return [], [self._defining(summary, visit, here)]
         return [self._of_nothing(summary, visit, here)], []
+
+    def _is_through_proxy(self, caller: Caller) -> bool:
+        """Return whether a proxy runs the function in a native thread where this one calls it."""
+        expression = caller.expression
+        place = Place(caller.path, caller.scope, caller.at)
+        return expression is not None and self._offloading.is_through_proxy(expression, place)
 
     def _of_callers(self, callers: Iterable[Caller], visit: Visit, here: Step) -> Iterator[Visit]:
         """Yield the callers of a function that lead on."""
@@ -209,7 +220,9 @@ class Contexts:
                 started, visit.path, beside=visit.beside, application=application, queues=queues
             )
             steps = (here._replace(text=started.label), *visit.steps)
-            yield Way(context, steps, visit.is_certain and started.is_certain)
+            is_certain = visit.is_certain and started.is_certain
+            after_patch = entry is not None and entry.after_patch
+            yield Way(context, steps, is_certain, after_patch=after_patch)
 
     def _entries_of(self, summary: ModuleSummary, index: int) -> list[Started]:
         key = (summary.filename, index)

@@ -403,7 +403,8 @@ class Entries:
             if not pattern.match(path):
                 continue
             if not entry.functions or any(fnmatch.fnmatchcase(name, o) for o in entry.functions):
-                found.append(Started(entry.context, entry.framework, f"{entry.context} {path}"))
+                label = f"{entry.context} {path}"
+                found.append(Started(entry.context, entry.framework, label, True, entry))
         return found
 
     # -- a function that is handed over

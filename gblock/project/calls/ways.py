@@ -42,6 +42,10 @@ class Way(NamedTuple):
     """True if it begins in a function or method that nothing uses: nothing else has its name, no
     decorator hands it over, and its class has no base through which something may call it."""
 
+    after_patch: bool = False
+    """True if it begins in a function that runs after the server has patched, though the file is
+    loaded before."""
+
     def later(self) -> Way:
         """Return the path to a function that another one defines, and that something runs later.
 
