@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, TypeVar
 
 from gblock.project.names import values as v
-from gblock.project.names.values import NOTHING
+from gblock.project.names.values import NOTHING, Value
 
 _LONGEST_CHAIN = 400
 """The number of questions in a row, if Python's stack allows; the first one answers the others."""
@@ -26,9 +26,6 @@ _FRAMES = 16
 """The number of nested Python calls for one question."""
 _WIDEST = 12
 """The size above which an answer is widened to nothing: a wide set is a guess."""
-_WIDEST_OF_PROJECT = 24
-"""The same for an answer of nothing but the project's own classes and functions: a table holds many
-handlers."""
 _MOST_LOSSES = 16
 """The number of times that an answer may lose a value; negations may keep one from settling."""
 _NEVER = 1 << 30
@@ -241,8 +238,11 @@ class FixedPoint:
 def _bounded(found: Any) -> Any:
     if isinstance(found, tuple):
         return found
-    if len(found) > _WIDEST:
-        own = all(one.kind in (v.CLASS, v.OBJECT, v.FUNCTION) for one in found)
-        if len(found) > _WIDEST_OF_PROJECT or not own:
-            return NOTHING
+    if len(found) > _WIDEST and len(set(map(_subject, found))) > _WIDEST:
+        return NOTHING
     return v.bounded(found)
+
+
+def _subject(value: Value) -> object:
+    """Return what counts once in an answer: a class of the project, with objects of it."""
+    return (value.path, value.scope) if value.kind in (v.CLASS, v.OBJECT) else value
