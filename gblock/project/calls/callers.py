@@ -407,7 +407,7 @@ class Callers:
         if callee is None or callee.tag != tags.CALL or last_name(callee.callee) != "getattr":
             return None
         name = callee.positional[1] if len(callee.positional) > 1 else None
-        is_computed = name is not None and name.tag in (tags.NAME, tags.SUBSCRIPT, tags.ATTRIBUTE)
+        is_computed = name is not None and name.tag not in (tags.CONSTANT, tags.TEXT)
         return callee if is_computed else None
 
     def _dispatching(self, summary: ModuleSummary, index: int) -> list[Caller]:
