@@ -5,6 +5,8 @@ A call is reported where a process on gevent runs it, and counted where another 
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from test_contexts import reported
 
@@ -286,3 +288,32 @@ EVENTS = {
 def test_locust_fires_some_events_while_no_user_runs(tmp_path, event, text):
     found = reported(tmp_path, {"locustfile.py": text.format(event)})
     assert [EVENTS[event]] == [one.context for one in found]
+
+
+EXPORTER = """
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    def {hook}({given}):
+        BatchSpanProcessor(OTLPSpanExporter("otel:4317"))
+    """
+
+
+@pytest.mark.parametrize(
+    ("hook", "given", "severity"),
+    [
+        ("post_worker_init", "worker", "warning"),
+        ("post_fork", "server, worker", "note"),
+        ("when_ready", "server", "note"),
+        ("on_starting", "server", "note"),
+    ],
+)
+def test_a_thread_that_a_hook_starts_is_a_greenlet_after_the_patch(tmp_path, hook, given, severity):
+    files = {
+        "Procfile": "web: gunicorn -c gunicorn.conf.py app:app\n",
+        "gunicorn.conf.py": "worker_class = 'gevent'\n"
+        + textwrap.dedent(EXPORTER.format(hook=hook, given=given)),
+        "app.py": "def app(environ, start_response): pass\n",
+    }
+    found = [one for one in reported(tmp_path, files) if "OTLP" in (one.symbol or "")]
+    assert [severity] == [one.severity.name.lower() for one in found]

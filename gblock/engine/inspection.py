@@ -247,7 +247,7 @@ class Inspection:
             pass  # what it starts, or switches on, is there in every request
         elif (
             reached.context in NOTED
-            or self._is_unused(reached, candidate.place.path)
+            or self._is_unused(reached)
             or (candidate.computes and not reached.is_proven)
             or self._is_computing(diagnostic, reached)
             or self._is_apart(diagnostic, candidate.place.path, reached)
@@ -307,7 +307,7 @@ class Inspection:
             related=(*diagnostic.related, *related),
         )
 
-    def _is_unused(self, reached: Reached, path: str) -> bool:
+    def _is_unused(self, reached: Reached) -> bool:
         """Return whether nothing in a service uses the code around a call.
 
         The public functions of a library, of which no process is known, are for others to use. In a
@@ -316,7 +316,8 @@ class Inspection:
         """
         if not (self.is_project and reached.is_unused and self._is_deployed):
             return False
-        if not self._is_large and not self._is_of_server(path):
+        heads = {way.steps[0].path for way in reached.ways}
+        if not self._is_large and not all(map(self._is_of_server, heads)):
             return False
         names = {way.steps[0].text.partition("(")[0].rpartition(".")[2] for way in reached.ways}
         return not any(map(self._other_files.may_name, names))
