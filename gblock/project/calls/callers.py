@@ -420,7 +420,7 @@ class Callers:
         found: list[Caller] = []
         for decorator in scope.decorators:
             callee = without_arguments(decorator)
-            if last_name(callee) != "register" or callee.tag != tags.ATTRIBUTE:
+            if callee is None or callee.tag != tags.ATTRIBUTE or callee.name != "register":
                 continue
             for value in map(unwrapped, self.inference.infer(callee.base, place)):
                 if value.kind == v.FUNCTION and (value.path, value.scope) != (place.path, index):

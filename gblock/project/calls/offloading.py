@@ -271,13 +271,13 @@ class Offloading:
                 if name in self.inference.modules.summary(base.path).scopes[base.scope].bindings:
                     return False
         return any(
-            method.kind == v.FUNCTION
-            and self._is_so(
-                ("is a proxy", method.path, method.scope),
-                lambda method=method: self._gives_all_away(method.path, method.scope),
-            )
+            method.kind == v.FUNCTION and self._is_proxied(method.path, method.scope)
             for method in self.inference.attribute(value, "__getattr__")
         )
+
+    def _is_proxied(self, path: str, index: int) -> bool:
+        """Return whether a ``__getattr__`` hands over what it finds."""
+        return self._is_so(("is a proxy", path, index), lambda: self._gives_all_away(path, index))
 
     def _gives_all_away(self, path: str, index: int) -> bool:
         """Return whether a ``__getattr__`` returns nothing callable that it does not hand over."""

@@ -19,7 +19,6 @@ from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
-    CallExpr,
     Expr,
     constant_of,
     last_name,
@@ -103,8 +102,7 @@ class Signals:
         for decorator in scope.decorators:
             callee = without_arguments(decorator)
             for _, signal in self._taking(callee, place):
-                called = decorator if decorator is not callee else None
-                yield self._connection(signal, callee, called, place)
+                yield self._connection(signal, callee, decorator, place)
         for call, where in self._given(summary, index):
             callee = call.expression.callee
             for _, signal in self._taking(callee, where):
@@ -140,11 +138,9 @@ class Signals:
             if any(fits(symbol, argument.symbol) for symbol in symbols):
                 yield argument, signal
 
-    def _connection(
-        self, signal: Signal, callee: Expr, called: CallExpr | None, place: Place
-    ) -> Connected:
+    def _connection(self, signal: Signal, callee: Expr, called: Expr, place: Place) -> Connected:
         event = None
-        if signal.event is not None and called is not None:
+        if signal.event is not None and called is not None and called.tag == tags.CALL:
             event = constant_of(passed(called, signal.event.position, signal.event.keyword))
         objects = frozenset[_Object]() if signal.shared else self._objects(_base(callee), place)
         return Connected(signal, objects, event)

@@ -409,12 +409,14 @@ class Keeping:
 
     def _may_get(self, callee: Expr, names: Sequence[str], place: Place) -> bool:
         """Return whether a callee may be what one of some functions returns."""
-        if callee is None or callee.tag not in _CALLEES:
+        if callee is None:
             return False
         if callee.tag == tags.SUBSCRIPT:
             return "" in names
         if callee.tag == tags.CALL:
             return last_name(callee.callee) in names
+        if callee.tag != tags.NAME:
+            return False
         found = self.inference.scope_of(callee.identifier, place)
         return found is not None and any(
             binding.kind not in (kinds.DEFINED, kinds.IMPORTED)
@@ -456,8 +458,10 @@ def _given(call: CallExpr) -> set[str]:
     """Return the last names of a call's positional arguments, or of the classes they make."""
     found = set()
     for argument in call.positional:
-        made = argument is not None and argument.tag == tags.CALL
-        found.add(last_name(argument.callee if made else argument))
+        if argument is not None and argument.tag == tags.CALL:
+            found.add(last_name(argument.callee))
+        else:
+            found.add(last_name(argument))
     return found
 
 
