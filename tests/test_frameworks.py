@@ -2022,6 +2022,299 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "django-ninja": (
+        "request",
+        "",
+        """
+        from ninja import NinjaAPI
+        api = NinjaAPI()
+        @api.get("/a")
+        def a(request): CALL
+        """,
+        {},
+    ),
+    "django-ninja router": (
+        "request",
+        "",
+        """
+        from ninja import Router
+        router = Router()
+        @router.post("/a")
+        def a(request): CALL
+        """,
+        {},
+    ),
+    "django storage": (
+        "request",
+        "",
+        """
+        from django.core.files.storage import Storage
+        class Objects(Storage):
+            def _save(self, name, content): CALL
+        """,
+        {},
+    ),
+    "django cache": (
+        "request",
+        "",
+        """
+        from django.core.cache.backends.base import BaseCache
+        class Cache(BaseCache):
+            def get(self, key, default=None, version=None): CALL
+        """,
+        {},
+    ),
+    "django mail": (
+        "request",
+        "",
+        """
+        from django.core.mail.backends.base import BaseEmailBackend
+        class Mail(BaseEmailBackend):
+            def send_messages(self, messages): CALL
+        """,
+        {},
+    ),
+    "django mixin": (
+        "request",
+        "",
+        """
+        from django.views import View
+        class Audited:
+            def dispatch(self, request): CALL
+        class Orders(Audited, View):
+            def get(self, request): pass
+        """,
+        {},
+    ),
+    "rest_framework mixin": (
+        "request",
+        "",
+        """
+        from rest_framework.viewsets import ModelViewSet
+        class Audited:
+            def perform_create(self, serializer): CALL
+        class Base(Audited, ModelViewSet): pass
+        """,
+        {},
+    ),
+    "thread mixin": (
+        "greenlet",
+        "",
+        """
+        from gevent import Greenlet
+        class Loud:
+            def _run(self): CALL
+        class Worker(Loud, Greenlet): pass
+        Worker().start()
+        """,
+        {},
+    ),
+    "allauth": (
+        "request",
+        "",
+        """
+        from allauth.account.adapter import DefaultAccountAdapter
+        class Adapter(DefaultAccountAdapter):
+            def send_mail(self, *given): CALL
+        """,
+        {},
+    ),
+    "django-filter": (
+        "request",
+        "",
+        """
+        import django_filters
+        class Orders(django_filters.FilterSet):
+            def by_name(self, queryset, name, value): CALL
+        """,
+        {},
+    ),
+    "haystack": (
+        "task",
+        "",
+        """
+        from haystack import indexes
+        class Orders(indexes.SearchIndex):
+            def prepare_name(self, one): CALL
+        """,
+        {},
+    ),
+    "import-export": (
+        "request",
+        "",
+        """
+        from import_export import resources
+        class Orders(resources.ModelResource):
+            def before_import_row(self, row): CALL
+        """,
+        {},
+    ),
+    "oauth-toolkit": (
+        "request",
+        "",
+        """
+        from oauth2_provider.oauth2_validators import OAuth2Validator
+        class Check(OAuth2Validator):
+            def validate_user(self, *given): CALL
+        """,
+        {},
+    ),
+    "oauthlib": (
+        "request",
+        "",
+        """
+        from oauthlib.oauth2 import RequestValidator
+        class Check(RequestValidator):
+            def validate_user(self, *given): CALL
+        """,
+        {},
+    ),
+    "tastypie": (
+        "request",
+        "",
+        """
+        from tastypie.resources import ModelResource
+        class Orders(ModelResource):
+            def hydrate(self, bundle): CALL
+        """,
+        {},
+    ),
+    "social-auth": (
+        "request",
+        "",
+        """
+        from social_core.backends.oauth import BaseOAuth2
+        class Own(BaseOAuth2):
+            def user_data(self, token): CALL
+        """,
+        {},
+    ),
+    "wagtail": (
+        "request",
+        "",
+        """
+        from wagtail.models import Page
+        class Home(Page):
+            def serve(self, request): CALL
+        """,
+        {},
+    ),
+    "dnslib": (
+        "request",
+        "",
+        """
+        from dnslib.server import BaseResolver
+        class Names(BaseResolver):
+            def resolve(self, request, handler): CALL
+        """,
+        {},
+    ),
+    "gnsq": (
+        "greenlet",
+        "",
+        """
+        import gnsq
+        consumer = gnsq.Consumer("topic", "channel")
+        @consumer.on_message.connect
+        def handle(consumer, message): CALL
+        """,
+        {},
+    ),
+    "amqpstorm": (
+        "greenlet",
+        "",
+        """
+        import amqpstorm
+        def handle(message): CALL
+        channel = amqpstorm.Connection("a", "b", "c").channel()
+        channel.basic.consume(handle, "orders")
+        """,
+        {},
+    ),
+    "pyftpdlib": (
+        "request",
+        "",
+        """
+        from pyftpdlib.handlers import FTPHandler
+        class Files(FTPHandler):
+            def on_file_received(self, path): CALL
+        """,
+        {},
+    ),
+    "rpyc": (
+        "request",
+        "",
+        """
+        import rpyc
+        class Orders(rpyc.Service):
+            def exposed_place(self): CALL
+        """,
+        {},
+    ),
+    "pyro": (
+        "request",
+        "",
+        """
+        import Pyro5.api
+        class Orders:
+            @Pyro5.api.expose
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "pyro class": (
+        "request",
+        "",
+        """
+        import Pyro4
+        @Pyro4.expose
+        class Orders:
+            def place(self): CALL
+        """,
+        {},
+    ),
+    "telebot": (
+        "greenlet",
+        "",
+        """
+        import telebot
+        bot = telebot.TeleBot("")
+        @bot.message_handler(commands=["start"])
+        def start(message): CALL
+        """,
+        {},
+    ),
+    "slack": (
+        "greenlet",
+        "",
+        """
+        from slack_bolt import App
+        app = App()
+        @app.event("message")
+        def heard(event): CALL
+        """,
+        {},
+    ),
+    "stomp": (
+        "greenlet",
+        "",
+        """
+        import stomp
+        class Orders(stomp.ConnectionListener):
+            def on_message(self, frame): CALL
+        """,
+        {},
+    ),
+    "websocket-client": (
+        "greenlet",
+        "",
+        """
+        import websocket
+        def heard(ws, message): CALL
+        websocket.WebSocketApp("ws://", on_message=heard).run_forever()
+        """,
+        {},
+    ),
 }
 
 
@@ -2059,7 +2352,7 @@ def test_a_decorator_starts_the_function_however_it_is_applied(tmp_path, text):
         module, _, cls = owner.rpartition(".")
         imported = f"from {owner} import {name} as decorator"
         it = "decorator"
-        if cls[:1].isupper():
+        if module and cls[:1].isupper():
             imported, it = f"from {module} import {cls} as Owner", f"Owner().{name}"
         files[f"orders_{number}.py"] = f"{imported}\n{text.format(it=it)}"
         wanted[f"orders_{number}.py"] = entry.context

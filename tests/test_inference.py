@@ -252,6 +252,33 @@ ELSEWHERE = {
         "    def go(self):\n        client = self.client()\n        client.flush()",
         "def make(): return Producer({})",
     ),
+    "a method of requests": (
+        "def view(request): request.client.flush()",
+        "from pyramid.config import Configurator\ndef get(request): return Producer({})\n"
+        "def includeme(config): config.add_request_method(get, 'client', reify=True)",
+    ),
+    "a property of requests that has the function's name": (
+        "def view(request): request.client.flush()",
+        "from pyramid.config import Configurator\ndef client(request): return Producer({})\n"
+        "c = Configurator()\nc.add_request_method(client, property=True)",
+    ),
+    "a called method of requests": (
+        "def view(request): request.client().flush()",
+        "from pyramid.config import Configurator\ndef get(request): return Producer({})\n"
+        "c = Configurator()\nc.add_request_method(get, name='client')",
+    ),
+    "the registry of an application": (
+        "def view(request): request.registry.client.flush()",
+        "def includeme(config): config.registry.client = Producer({})",
+    ),
+    "a key of the registry": (
+        "def view(request): request.registry['client'].flush()",
+        "def includeme(c): c.registry['client'] = Producer({})",
+    ),
+    "the settings of the registry": (
+        "def view(request): request.registry.settings['client'].flush()",
+        "def includeme(c): c.registry.settings['client'] = Producer({})",
+    ),
     "a thread's own": (
         "from other import local\ndef go(): local.client.flush()",
         "import threading\nlocal = threading.local()\ndef f(): local.client = Producer({})",
@@ -284,6 +311,23 @@ def test_an_attribute_of_something_else_says_nothing(tmp_path, other):
     found = [name for _, names in symbols(inference, tmp_path / "service.py") for name in names]
 
     assert FLUSH not in found
+
+
+def test_a_class_that_djangos_settings_name_is_followed(tmp_path):
+    files = {
+        "shop/settings.py": "BUS = 'shop.bus.Kafka'\n",
+        "shop/other.py": "BUS = 'shop.bus.Other'\n",
+        "shop/bus.py": HEAD + "class Kafka:\n    def make(self): return Producer({})\n"
+        "class Other:\n    def make(self): return Consumer({})\n",
+        "shop/views.py": "from django.conf import settings\n"
+        "from django.utils.module_loading import import_string\n"
+        "def view(request): import_string(settings.BUS)().make().flush()\n",
+    }
+    inference = inferring(tmp_path, files)
+    found = [n for _, names in symbols(inference, tmp_path / "shop/views.py") for n in names]
+
+    assert FLUSH in found
+    assert "confluent_kafka.Consumer.flush" not in found
 
 
 NARROWED = {

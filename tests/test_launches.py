@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gblock.project.names.spelling import HOLE, Spelling
+from gblock.project.names.declarations import Declarations
+from gblock.project.names.places import Place
+from gblock.project.names.texts import HOLE, Part, Text, Texts
 from gblock.project.processes.launches import launches
 from gblock.project.reading.modules import Modules
 
@@ -70,6 +70,125 @@ def test_a_command_may_be_put_together(launched):
     assert [(6, "gunicorn -b :$x -k gevent app:app", False)] == launched(text)
 
 
+LONG = "# a comment\n" * 40 + "gunicorn -k gevent app:app\n"
+BUILT = {
+    "a constant of another module": (
+        "from conf import KIND, WORDS\nos.system('gunicorn -k ' + KIND + ' app:app')"
+    ),
+    "a module's attribute": "import conf\nos.system(f'gunicorn -k {conf.KIND} app:app')",
+    "a list of another module": "from conf import WORDS\nos.execvp('gunicorn', WORDS)",
+    "a function's result": (
+        "def words():\n    return ['gunicorn', '-k', 'gevent', 'app:app']\nsubprocess.run(words())"
+    ),
+    "a function of another module": "from conf import words  # gunicorn\nsubprocess.run(words())",
+    "an attribute of self": (
+        "class Server:\n    def __init__(self):\n        self.kind = 'gevent'\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.kind, 'app:app'])"
+    ),
+    "an attribute of the class": (
+        "class Server:\n    KIND = 'gevent'\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.KIND, 'app:app'])"
+    ),
+    "an inherited attribute": (
+        "from conf import Base\nclass Server(Base):\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.kind, 'app:app'])"
+    ),
+    "a property": (
+        "class Server:\n    @property\n    def kind(self):\n        return 'gevent'\n"
+        "    def start(self):\n        subprocess.run(['gunicorn', '-k', self.kind, 'app:app'])"
+    ),
+    "a method": (
+        "class Server:\n    def words(self):\n"
+        "        return ['gunicorn', '-k', 'gevent', 'app:app']\n"
+        "    def start(self):\n        subprocess.run(self.words())"
+    ),
+    "a settings object": (
+        "from conf import settings\nos.system(f'gunicorn -k {settings.kind} app:app')"
+    ),
+    "a wrapper": (
+        "def start(words):\n    subprocess.call(words)\nstart('gunicorn -k gevent app:app')"
+    ),
+    "a sum of lists": (
+        "words = ['gunicorn']\nsubprocess.run(words + ['-k', 'gevent'] + ['app:app'])"
+    ),
+    "a sum of names": "a = ['gunicorn', '-k']\nb = ['gevent', 'app:app']\nsubprocess.run(a + b)",
+    "an extended list": (
+        "a = ['gunicorn', '-k']\nb = ['gevent', 'app:app']\na.extend(b)\nsubprocess.run(a)"
+    ),
+    "an added list": "a = ['gunicorn', '-k']\nb = ['gevent', 'app:app']\na += b\nsubprocess.run(a)",
+    "an added text": "a = 'gunicorn'\na += ' -k gevent'\na += ' app:app'\nos.system(a)",
+    "a list that is made anew": (
+        "a = ['celery']\na.append('worker')\na = ['gunicorn', '-k']\na.append('gevent')\n"
+        "a.append('app:app')\nsubprocess.run(a)\na.append('later')"
+    ),
+    "a copy": "a = ['gunicorn', '-k', 'gevent', 'app:app'].copy()\nsubprocess.run(a)",
+    "a template by name": "os.system('gunicorn -k %(kind)s app:app' % {'kind': 'gevent'})",
+    "format by name": "os.system('gunicorn -k {kind} app:app'.format(kind='gevent'))",
+    "a text that is split": "subprocess.run(f\"gunicorn -k {'gevent'} app:app\".split(' '))",
+    "many pieces": 'x = \'e\'\nos.system(f\'gunicorn -k g{x}v{x}nt{""} {"a"}{"p"}{"p"}:{"app"}\')',
+    "a long script": f"os.system({LONG!r})",
+}
+CONF = """\
+KIND = "gevent"
+WORDS = ["gunicorn", "-k", KIND, "app:app"]
+def words():
+    return [*WORDS]
+class Base:
+    kind = KIND
+class Settings:
+    def __init__(self):
+        self.kind = KIND
+settings = Settings()
+"""
+
+
+@pytest.mark.parametrize("text", BUILT.values(), ids=BUILT.keys())
+def test_a_command_is_followed_to_its_constants(tmp_path, text):
+    names = {"start.py": text + "\n", "conf.py": CONF}
+    for name, content in names.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    found = launches(Modules(str(tmp_path), [str(tmp_path / name) for name in names]))
+    assert [STARTED] == [one.command.text for one in found]
+
+
+def test_a_parameter_is_a_hole_in_a_command(launched):
+    text = "def start(kind):\n    os.system(f'gunicorn -k {kind} app:app')\nstart('sync')\n"
+    assert [(2, "gunicorn -k $x app:app", False)] == launched(text)
+
+
+def test_a_result_that_is_known_in_part_is_a_hole(launched):
+    text = (
+        "def kind(x):\n    if x:\n        return 'sync'\n    return read(x)\n"
+        "os.system(f'gunicorn -k {kind(1)} app:app')\n"
+    )
+    assert [(5, "gunicorn -k $x app:app", False)] == launched(text)
+
+
+def test_branches_that_exclude_each_other_add_to_their_own_list(launched):
+    text = (
+        "if x:\n    words = ['celery', 'worker']\n"
+        "    words.append('-P')\n    words.append('gevent')\n"
+        "else:\n    words = ['gunicorn']\n    words.append('app:app')\nsubprocess.run(words)\n"
+    )
+    assert ["celery worker -P gevent", "gunicorn app:app"] == [one for _, one, _ in launched(text)]
+
+
+def test_a_command_in_a_display_is_reported_with_its_row(launched):
+    text = "web = {\n    'image': 'shop',\n    'command': ['gunicorn', 'app:app'],\n}\n"
+    assert [(3, "gunicorn app:app", False)] == launched(text)
+
+
+def test_names_that_import_each_other_end(tmp_path):
+    names = {
+        "a.py": "from b import words\nimport os\nos.system(words)  # gunicorn\n",
+        "b.py": "from a import words\nfrom c import *\n",
+        "c.py": "from b import *\n",
+    }
+    for name, content in names.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert [] == launches(Modules(str(tmp_path), [str(tmp_path / name) for name in names]))
+
+
 def test_both_sides_of_a_choice_are_commands(launched):
     text = "import os\nos.execvp('celery', ['celery', '-P', 'gevent' if big else 'prefork'])\n"
     assert ["celery -P gevent", "celery -P prefork"] == [one for _, one, _ in launched(text)]
@@ -115,20 +234,57 @@ def test_a_value_in_a_circle_ends(launched):
     assert [] == launched("a = b\nb = a\nos.system(a)  # gunicorn\n")
 
 
-def test_a_name_of_another_file_leaves_a_hole():
-    spelling = Spelling(ast.parse("from conf import APP\nrun('gunicorn ' + other())\n"))
-    call, function = spelling.calls[0]
-    assert [f"gunicorn {HOLE}"] == spelling.of(call.args[0], function)
+def spelled(tmp_path, text):
+    """What the first arguments of a file's calls evaluate to."""
+    path = tmp_path / "start.py"
+    path.write_text(text, encoding="utf-8")
+    modules = Modules(str(tmp_path), [str(path)])
+    texts = Texts(Declarations(modules))
+    return [
+        texts.spelled(Part(argument, Place(str(path), call.scope, call.path), call.statement))
+        for call in modules.summary(str(path)).calls
+        if call.node == "call"
+        for argument in call.expression.positional[:1]
+    ]
 
 
-PARTS = ["x", "'a %s'", "f'{x}'", "[x, 'b']", "(*x,)", "x + x", "x % x", "x.split()", "''.join(x)"]
+def test_what_is_not_known_leaves_a_hole(tmp_path):
+    ((found,),) = spelled(tmp_path, "from conf import APP\nrun('gunicorn ' + other())\n")
+    assert f"gunicorn {HOLE}" == found.spelled
+    assert found.start == "gunicorn "
+    assert not found.whole
 
 
-@settings(deadline=None, max_examples=200)
-@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6))
-def test_no_expression_raises(parts):
-    text = "".join(f"x = {part}\n" for part in parts) + "os.system(x)\n"
-    spelling = Spelling(ast.parse(text))
-    for call, function in spelling.calls:
-        for argument in call.args:
-            assert len(spelling.of(argument, function)) <= 16
+PARTS = [
+    "x",
+    "'a %s'",
+    "f'{x}'",
+    "[x, 'b']",
+    "(*x,)",
+    "x + x",
+    "x % x",
+    "x.split()",
+    "''.join(x)",
+    "x.format(x, a=x)",
+    "x.replace(x, x)",
+    "x[0]",
+    "x.strip(x)",
+    "x.lower(1)",
+    "x or f(x)",
+    "[y for y in x]",
+]
+CHANGES = ["x = {}", "x += {}", "x.append({})", "x.extend({})", "for x in {}: pass"]
+
+
+@settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from(PARTS)), min_size=1, max_size=8)
+)
+def test_no_expression_raises(tmp_path, parts):
+    text = "def f(x):\n    return x\n"
+    text += "".join(change.format(part) + "\n" for change, part in parts) + "os.system(x)\n"
+    for found in spelled(tmp_path, text):
+        assert len(found) <= 40
+        assert all(isinstance(one, Text) or len(one.words) < 10_000 for one in found)

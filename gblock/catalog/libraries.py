@@ -71,6 +71,19 @@ class Construct(ClassArgument, frozen=True):
     """The keyword argument that holds the constructor's keyword arguments."""
 
 
+class AddedAttribute(ClassArgument, frozen=True):
+    """A call that adds what a function makes of a request to all requests, as an attribute.
+
+    The inherited fields say where the function is given.
+    """
+
+    name_position: int | None = None
+    name_keyword: str | None = None
+    """The argument with the attribute's name; without it, the function's name."""
+    computed_by: tuple[str, ...] = ()
+    """Keyword arguments, one of which says that the attribute is the function's result."""
+
+
 class PassedOn(ClassArgument, frozen=True):
     """The result that a call makes of one of its arguments."""
 
@@ -130,6 +143,10 @@ class Library(Table, frozen=True):
     conventional: dict[str, str] = msgspec.field(default_factory=dict)
     """Parameters and attributes that a framework fills and that all code names alike: ``request``,
     each with its class where nothing else says it."""
+    settings: tuple[str, ...] = ()
+    """Objects with the names of the project's settings modules: ``django.conf.settings``."""
+    adds: dict[str, AddedAttribute] = msgspec.field(default_factory=dict)
+    """Calls that add an attribute to requests."""
     passes: dict[str, PassedOn] = msgspec.field(default_factory=dict)
     """Calls whose result is made of an argument."""
     immediate: tuple[str, ...] = ()

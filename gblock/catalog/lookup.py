@@ -15,6 +15,7 @@ from gblock.catalog.entries import Entry, Signal, TaskWorker
 from gblock.catalog.libraries import (
     OF_THE_RECEIVER,
     TYPE,
+    AddedAttribute,
     ClassArgument,
     Construct,
     Handler,
@@ -223,6 +224,20 @@ class Catalog:
             name: self.canonical(given)
             for library in self.libraries
             for name, given in library.conventional.items()
+        }
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """The objects with the names of the project's settings modules."""
+        return frozenset(self.canonical(one) for lib in self.libraries for one in lib.settings)
+
+    @cached_property
+    def adds(self) -> dict[str, AddedAttribute]:
+        """The calls that add an attribute to requests."""
+        return {
+            self.canonical(symbol): added
+            for library in self.libraries
+            for symbol, added in library.adds.items()
         }
 
     @cached_property

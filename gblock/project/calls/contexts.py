@@ -11,6 +11,7 @@ import os
 from collections import deque
 
 from gblock.diagnostics import CONTEXTS
+from gblock.project.calls.applications import Applications
 from gblock.project.calls.callers import Caller, Callers
 from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
@@ -20,7 +21,7 @@ from gblock.project.calls.queues import Queues
 from gblock.project.calls.running import Running
 from gblock.project.calls.usage import Usage
 from gblock.project.calls.visits import Visit, step_in
-from gblock.project.calls.ways import NATIVE, OTHER, UNKNOWN, Reached, Step, Way
+from gblock.project.calls.ways import NATIVE, OTHER, REQUEST, UNKNOWN, Reached, Step, Way
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
@@ -61,6 +62,7 @@ class Contexts:
         self.modules = inference.modules
         self.running = Running(inference.modules, processes)
         self._entries = Entries(inference, self.running.repository)
+        self._applications = Applications(inference, self.running)
         self._callers = Callers(inference)
         self._offloading = offloading
         self._queues = Queues(inference)
@@ -223,6 +225,11 @@ class Contexts:
             is_certain = visit.is_certain and started.is_certain
             after_patch = entry is not None and entry.after_patch
             yield Way(context, steps, is_certain, after_patch=after_patch)
+        label = self._applications.label(visit.path, visit.scope)
+        if label is not None:
+            started = Started(REQUEST, "wsgi", label)
+            context = self.running.of_entry(started, visit.path, beside=visit.beside)
+            yield Way(context, (here._replace(text=label), *visit.steps), visit.is_certain)
 
     def _entries_of(self, summary: ModuleSummary, index: int) -> list[Started]:
         key = (summary.filename, index)

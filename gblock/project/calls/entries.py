@@ -75,6 +75,7 @@ class Entries:
         self._mentioned: dict[str, bool] = {}
         self._applied: dict[tuple[str, int], list[Entry]] = {}
         self._objects: dict[Entry, set[tuple[str, int]]] = {}
+        self._mixed: dict[tuple[str, int], set[str]] = {}
         self._labels = Labels(inference)
 
     @cached_property
@@ -301,7 +302,9 @@ class Entries:
                 ancestry = self._ancestry(summary, scope.parent)
                 certain = any(fits(name, base) for name in ancestry for base in entry.bases)
                 if not certain and not self._looks_like(summary, scope.parent, entry.bases):
-                    continue
+                    beside = self._beside(summary, scope.parent)
+                    if not any(fits(name, base) for name in beside for base in entry.bases):
+                        continue
             label = self._labels.of_method(entry, summary, scope)
             yield Started(entry.context, entry.framework, label, certain, entry)
 
@@ -384,6 +387,24 @@ class Entries:
             if value.kind == v.EXTERNAL
             for name in self.inference.catalog.lineage(value.symbol)
         }
+
+    def _beside(self, summary: ModuleSummary, index: int) -> set[str]:
+        """Return the bases outside the project of the classes that a mixin is combined with.
+
+        In ``class Orders(Audited, View)`` the framework calls the methods of `Audited`, too.
+        """
+        key = (summary.filename, index)
+        found = self._mixed.get(key)
+        if found is None:
+            derived = self.inference.classes.derived_from(*key)
+            found = self._mixed[key] = set().union(
+                *(
+                    self._ancestry(self.modules.summary(one.path), one.scope)
+                    for one in derived
+                    if one.kind == v.CLASS
+                )
+            )
+        return found
 
     def _looks_like(self, summary: ModuleSummary, index: int, bases: tuple[str, ...]) -> bool:
         """Return whether a base of unknown type has the name of one of some classes."""

@@ -68,7 +68,7 @@ class Certainty:
                 self._is_attribute_complete(value, expression.name)
                 for value in self.inference.infer(expression.base, place)
             )
-        if expression.tag in (tags.EITHER, tags.BOTH):
+        if expression.tag in (tags.EITHER, tags.BOTH, tags.SUM):
             return all(self.is_complete(one, place) for one in expression.elements)
         if expression.tag == tags.NEGATED:
             return self.is_complete(expression.value, place)

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gblock.project.reading.bindings import ANNOTATED, AUGMENTED, ELEMENT, ENTERED, Binding, Path
+from gblock.project.reading.bindings import (
+    ANNOTATED,
+    AUGMENTED,
+    ELEMENT,
+    ENTERED,
+    EXTENDED,
+    Binding,
+    Path,
+)
 from gblock.project.reading.summary import LOOPS, ModuleSummary, Scope
 
 END: Path = (1 << 30,)
@@ -75,11 +83,16 @@ class Definitions:
         return [*found, *known.declared, *known.elsewhere]
 
 
+def comes_before(one: Path, other: Path, scope: Scope) -> bool:
+    """Return whether a statement of a scope may have run before another one, further down."""
+    return one < other and not _excluded(one, other, scope) and not _lost(one, other, scope)
+
+
 def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
     scope = summary.scopes[home]
     declared, elsewhere, here = [], [], []
     for binding in scope.bindings.get(name, ()):
-        if binding.kind in (ELEMENT, AUGMENTED):
+        if binding.kind in (ELEMENT, EXTENDED, AUGMENTED):
             continue
         if binding.kind == ANNOTATED:
             declared.append(binding)

@@ -52,6 +52,7 @@ from gblock.project.reading.bindings import Binding, Path
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
+    ElementsExpr,
     Expr,
     NameExpr,
     OperatorExpr,
@@ -147,6 +148,8 @@ class Inference:
             return self._subscript(expression, place)
         if expression.tag in (tags.EITHER, tags.BOTH):
             return self.any_of(expression.elements, place)
+        if expression.tag == tags.SUM:
+            return self._sum(expression, place)
         if expression.tag == tags.BIT_OR:
             return self._combined(expression, place)
         if expression.tag in (tags.AWAIT, tags.STAR):
@@ -221,7 +224,10 @@ class Inference:
                 found |= known if self.is_catalogued(known) else NOTHING
             else:
                 found |= self.attribute(value, expression.name)
-        return frozenset(found) or self.outside.of_request(dotted(expression.base), expression.name)
+        known = frozenset(found)
+        if all(value.kind == v.EXTERNAL for value in known) and not self.is_catalogued(known):
+            return self.outside.of_request(dotted(expression.base), expression.name) or known
+        return known
 
     def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
         """Return an attribute that the same module sets on a named object: ``app.db = x``."""
@@ -245,7 +251,7 @@ class Inference:
         found: set[Value] = set()
         first = owner.partition(".")[0]
         for index, scope in enumerate(summary.scopes):
-            if index and first not in scope.bindings:
+            if index and scope.attributes and first not in scope.bindings:
                 found |= self._set_in(summary, index, owner, name)
         return frozenset(found)
 
@@ -253,13 +259,15 @@ class Inference:
         """Return what one scope sets an attribute of a named object to, and stores in it."""
         attributes = summary.scopes[index].attributes
         bindings = attributes.get((owner, name), ())
+        named = attributes.get((owner, kinds.ANY_NAME), ())
+        if not bindings and not named:
+            return NOTHING
         found: set[Value] = set()
         for binding in bindings:
             if binding.kind != kinds.ELEMENT:
                 found |= self.bound(binding, summary.filename)
         stored = [one for one in bindings if one.kind == kinds.ELEMENT]
         found |= self.stored(stored, summary.filename)
-        named = attributes.get((owner, kinds.ANY_NAME), ())
         return frozenset(found) | self.computed.attribute(named, name, summary.filename)
 
     def _subscript(self, expression: SubscriptExpr, place: Place) -> Values:
@@ -541,6 +549,8 @@ class Inference:
         """Return the values of an attribute."""
         if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external_attribute(value, name)
+            if value.kind == v.EXTERNAL and value.symbol in self.catalog.settings:
+                return self.outside.of_settings(name) or found
             if value.kind == v.INSTANCE and not self.is_catalogued(found):
                 given = self.outside.attribute(value, name)
                 return given if v.informative(given) else found
@@ -659,6 +669,12 @@ class Inference:
         return NOTHING.union(
             *(strings.result(x, method.name, given) for x in texts if isinstance(x, str))
         )
+
+    def _sum(self, expression: ElementsExpr, place: Place) -> Values:
+        """Return the values of a sum, if one of its operands is a list."""
+        if any(one is not None and one.tag in tags.LISTS for one in expression.elements):
+            return self.any_of(expression.elements, place)
+        return NOTHING
 
     def _text(self, expression: TextExpr, place: Place) -> Values:
         """Return the texts that an f-string or a sum makes of parts that are known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import islice
 
@@ -10,20 +11,37 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, FileValue, ScopeValue, SymbolValue, Value, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import read_dotted
+from gblock.project.reading.expressions import (
+    CallExpr,
+    call_of,
+    constant,
+    constant_of,
+    last_name,
+    passed,
+    read_dotted,
+)
+from gblock.project.reading.summary import Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NamedTuple
 
+    from gblock.catalog.libraries import AddedAttribute
     from gblock.project.names.inference import Inference
 else:
     from gblock.lean import NamedTuple
 
 _MOST_FILES = 8
 """An attribute that is set in more files than this is too common to follow."""
-_REQUEST = re.compile(r"(?:self\.)?req(?:uest)?((?:\.(?:context|ctx|state))?)")
+_REQUEST = re.compile(
+    r"(?:self\.)?(?:req(?:uest)?|info\.context)((?:\.(?:context|ctx|state))?)|[\w.]+(\.registry)"
+)
+"""The names of a request, of its context, and of the registry that all requests share."""
+_SETTINGS = frozenset(("settings", "config", "conf", "configs", "environments", "envs"))
+"""The names of settings modules, or of the directories with them."""
+_MOST_ADDING = 12
+"""At most this many files are searched for the calls that add an attribute to requests."""
 _MOST_OWNERS = 40
 """At most this many owners of an attribute are inferred."""
 
@@ -64,17 +82,71 @@ class Outside:
             owner: The dotted name of what has the attribute: ``request``, ``req.context``.
             name: The attribute.
         """
-        wanted = _REQUEST.fullmatch(owner) if owner else None
-        if wanted is None or name.startswith("__") or self.inference.modules.is_frugal:
+        part = _part_of_request(owner)
+        if part is None or name.startswith("__") or self.inference.modules.is_frugal:
             return NOTHING
         found: set[Value] = set()
         for one in self._sets(name):
-            other = _REQUEST.fullmatch(one.owner)
-            if other is not None and other[1] == wanted[1]:
-                for binding in one.bindings:
-                    if binding.kind != kinds.ELEMENT:
-                        found |= self.inference.bound(binding, one.path)
+            # ``config.registry["bus"] = bus`` stores in the `registry` of requests.
+            if _part_of_request(one.owner) == part or name == "registry":
+                found |= self._values(one)
+        if not part and self.inference.catalog.adds:
+            found |= self._added(name)
         return frozenset(found)
+
+    def _added(self, name: str) -> Values:
+        """Return the attribute that a call adds to requests: ``add_request_method(get, name)``."""
+        adds, calling = self.inference.catalog.adds, self.inference.calling
+        verbs = sorted({symbol.rpartition(".")[2] for symbol in adds})
+        found: set[Value] = set()
+        for path in self.inference.modules.mentioning(name, whole=True)[:_MOST_ADDING]:
+            by_name = calling.calls_by_name(path)
+            for call in (call for verb in verbs for call in by_name.get(verb, ())):
+                place = Place(path, call.scope, call.path)
+                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                known = [one for symbol, one in adds.items() if symbol in symbols]
+                # The object that configures is often a parameter that nothing in the project fills.
+                likely = [one for symbol, one in adds.items() if symbol.endswith(f".{_verb(call)}")]
+                for one in known or (likely if not symbols else ()):
+                    found |= self._made(one, call.expression, name, place)
+        return frozenset(found)
+
+    def _made(self, one: AddedAttribute, expression: CallExpr, name: str, place: Place) -> Values:
+        """Return the attribute that a call adds, nothing if it adds another one."""
+        function = passed(expression, one.position, one.keyword)
+        written = passed(expression, one.name_position, one.name_keyword)
+        if (last_name(function) if written is None else constant_of(written)) != name:
+            return NOTHING
+        values = self.inference.infer(function, place)
+        said = {keyword for keyword, value in expression.keywords if value != constant(False)}
+        if one.computed_by and said.isdisjoint(one.computed_by):
+            return values
+        called = self.inference.results.called
+        return NOTHING.union(*(called(value, call_of(None, ()), place) for value in values))
+
+    def of_settings(self, name: str) -> Values:
+        """Return what the project's settings modules assign to a name."""
+        modules = self.inference.modules
+        if not name.isupper() or modules.is_frugal:
+            return NOTHING
+        found: set[Value] = set()
+        for path in modules.mentioning(name, whole=True):
+            stem = os.path.basename(path).partition(".")[0]
+            around = os.path.basename(os.path.dirname(path))
+            if {stem, around}.isdisjoint(_SETTINGS) and not stem.endswith("settings"):
+                continue
+            if name in modules.summary(path).scopes[0].bindings:
+                found |= self.inference.module_name(path, name)
+        return frozenset(found)
+
+    def _values(self, one: _Set) -> Values:
+        """Return what an assignment gives an attribute, or stores in it."""
+        found: set[Value] = set()
+        for binding in one.bindings:
+            if binding.kind != kinds.ELEMENT:
+                found |= self.inference.bound(binding, one.path)
+        stored = [binding for binding in one.bindings if binding.kind == kinds.ELEMENT]
+        return frozenset(found) | self.inference.stored(stored, one.path)
 
     def _attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:
         found: set[Value] = set()
@@ -83,11 +155,7 @@ class Outside:
             place = Place(one.path, first.scope, first.path)
             owners = self.inference.infer(read_dotted(one.owner), place)
             if any(_is_like(owner, value) for owner in owners):
-                for binding in one.bindings:
-                    if binding.kind != kinds.ELEMENT:
-                        found |= self.inference.bound(binding, one.path)
-                stored = [b for b in one.bindings if b.kind == kinds.ELEMENT]
-                found |= self.inference.stored(stored, one.path)
+                found |= self._values(one)
         return frozenset(found)
 
     def bindings(self, value: SymbolValue, name: str) -> Iterator[tuple[str, Binding]]:
@@ -130,6 +198,16 @@ class Outside:
                     if attribute == name and owner not in ("self", "cls"):
                         found.append(_Set(path, owner, bindings))
         return found if len(found) <= _MOST_OWNERS else []
+
+
+def _part_of_request(owner: str | None) -> str | None:
+    """Return what an owner is of a request: ``.context``, or an empty text for the request."""
+    found = _REQUEST.fullmatch(owner) if owner else None
+    return None if found is None else found[1] or found[2] or ""
+
+
+def _verb(call: Call) -> str:
+    return last_name(call.expression.callee)
 
 
 def _is_like(owner: Value, value: ScopeValue | SymbolValue | FileValue) -> bool:

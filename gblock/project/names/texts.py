@@ -1,29 +1,30 @@
-"""Evaluates expressions to texts, with the place where each text is written.
+"""Evaluates expressions to texts and lists of texts, with the place where each is written.
 
 Inference says what a value can be and forgets where it came from. The evaluator follows names,
 settings, parameters and functions back to a constant in the source. It evaluates f-strings, ``%``,
-``format``, ``+`` and defaults of the environment. A text is evaluated from its start to the first
-part that is not known: of ``f"{a}://{b}"`` the start is known where `a` is.
+``format``, ``+``, methods of texts, lists that grow, and defaults of the environment. What is not
+known of a text is a hole in it: ``f"{a}://{b}"`` starts with the text of `a`, if that is known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gblock.project.names import values as v
-from gblock.project.names.classes import PROPERTIES
-from gblock.project.names.definitions import END
-from gblock.project.names.inference import Inference
+from gblock.project.names.declarations import Declarations, Use
+from gblock.project.names.definitions import comes_before
 from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import Binding
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
+    ElementsExpr,
     Expr,
     InnerExpr,
     MappingExpr,
@@ -31,6 +32,8 @@ from gblock.project.reading.expressions import (
     SubscriptExpr,
     as_keywords,
     constant,
+    constant_of,
+    dotted,
     last_name,
     passed,
 )
@@ -38,14 +41,25 @@ from gblock.project.reading.summary import ModuleSummary
 
 Rows = tuple[int, int]
 """The first and the last row between which something is written."""
+HOLE = "\ufdd0"
+"""Stands for an unknown part of a text; no text contains this character."""
 
-_LONGEST_CHAIN = 25
-"""At most this many declarations in a row are followed."""
+_LONGEST_CHAIN = 50
+"""At most this many names and expressions in a row are followed."""
+_DEEPEST = 25
+"""At most this many expressions in each other are evaluated."""
 _MOST_TEXTS = 40
 """At most this many texts of an expression are kept."""
-_HOLE = re.compile(r"\{(\w*)[^{}]*\}|%(?:\((\w+)\))?[sr]")
-_NAMES = (tags.NAME, tags.ATTRIBUTE, tags.SUBSCRIPT)
-_LOOK_UPS = frozenset("get getenv get_env getvalue env pop".split())
+_MOST_COMBINED = 16
+"""At most this many texts are made of the texts of several parts."""
+_MOST_STEPS = 2000
+"""At most this many expressions are evaluated for one result."""
+_LONGEST = 20_000
+"""Characters; a longer text is not put together."""
+_PERCENT = re.compile(r"%%|%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?[sdrifx]")
+_BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
+_ESCAPED = {"%%": "%", "{{": "{", "}}": "}"}
+_LOOK_UPS = frozenset("get getenv get_env getvalue env pop setdefault".split())
 """Functions whose first argument names what is looked up, such as an environment variable."""
 _OF_ITEMS = frozenset(("get", "pop"))
 """Methods of a dict whose first argument is a key."""
@@ -53,24 +67,46 @@ _SETTINGS = "config"
 """The attribute with the settings of an application of Flask."""
 _SETTING = frozenset(("from_mapping", "update"))
 """Its methods that take settings as keyword arguments."""
-_SAME_START = frozenset(
-    ("strip", "rstrip", "lstrip", "encode", "decode", "lower", "copy", "get_secret_value")
-)
-"""Methods whose result starts like their object."""
+_SAME = frozenset("str list tuple quote abspath normpath realpath fspath Path".split())
+"""Functions that return their argument in another form."""
+_UNCHANGED = frozenset(("encode", "decode", "copy", "get_secret_value"))
+"""Methods whose result is the text, or the list, of their object."""
+_STRIPPING = ("strip", "rstrip", "lstrip")
+_CHANGING = frozenset((*_STRIPPING, "lower", "upper", "title"))
+_METHODS = frozenset(("format", "replace", "join", "split", *_UNCHANGED, *_CHANGING))
+_PATHS = frozenset(("os.path", "path", "posixpath"))
+_ARGUMENTS = ("sys.argv", "argv")
 
 
 class Text(NamedTuple):
     """One possible text of an expression."""
 
-    start: str
-    """Its start, as far as it is known."""
-    whole: bool
-    """True if that is all of it."""
+    spelled: str
+    """The text, with a `HOLE` for each unknown part."""
     path: str
     rows: Rows
     """The rows of its statement, or of an enclosing statement."""
     written: str
-    """The constant in which it starts."""
+    """The constant in which it starts; empty if it starts with a hole."""
+
+    @property
+    def start(self) -> str:
+        """Its start, as far as it is known."""
+        return self.spelled.partition(HOLE)[0]
+
+    @property
+    def whole(self) -> bool:
+        """True if all of it is known."""
+        return HOLE not in self.spelled
+
+
+class WordList(NamedTuple):
+    """The texts of one possible list."""
+
+    words: tuple[Text, ...]
+
+
+Spelled: TypeAlias = "Text | WordList"
 
 
 class Part(NamedTuple):
@@ -79,44 +115,63 @@ class Part(NamedTuple):
     expression: Expr
     place: Place
     rows: Rows
+    added: tuple[Part, ...] = ()
+    """What is added to its value before it is used, in order."""
+
+    def other(self, expression: Expr) -> Part:
+        """Return another expression at the same place."""
+        return Part(expression, self.place, self.rows)
 
 
 class Texts:
     """Evaluates expressions to texts.
 
     Args:
-        inference: Type inference, which resolves the owners of attributes and the callees.
+        declarations: Looks up names, the owners of attributes, and callees.
+        lenient: True to take what is known in part for what is likely: some of the results of a
+            function, some of the items of a dict, and the only, or else the second argument of an
+            unknown function, such as ``make_url(url)`` and ``setting("URL", url)``.
+        through_parameters: False if of a parameter its default alone is followed.
     """
 
-    def __init__(self, inference: Inference) -> None:
-        self.inference = inference
-        self.modules = inference.modules
-        self._followed: set[tuple[Expr, Place]] = set()
+    def __init__(
+        self,
+        declarations: Declarations,
+        *,
+        lenient: bool = False,
+        through_parameters: bool = True,
+    ) -> None:
+        self.declarations = declarations
+        self.modules = declarations.modules
+        self._lenient = lenient
+        self._through_parameters = through_parameters
+        self._followed: set[Hashable] = set()
         self._evaluated: set[tuple[Expr, Place]] = set()
+        self._steps = 0
 
     def of(self, part: Part) -> list[Text]:
-        """Return the possible texts of an expression, as far as they are known."""
+        """Return the possible texts of an expression whose start is known."""
+        return [one for one in _texts(self.spelled(part)) if one.start or one.whole]
+
+    def spelled(self, part: Part) -> list[Spelled]:
+        """Return the possible texts and lists of an expression, an empty list if unknown."""
         key = (part.expression, part.place)
-        if key in self._evaluated or len(self._evaluated) > _LONGEST_CHAIN:
+        if not self._evaluated:
+            self._steps = _MOST_STEPS
+        self._steps -= 1
+        if part.expression is None or key in self._evaluated or self._steps < 0:
+            return []
+        if len(self._evaluated) > _DEEPEST:
             return []
         self._evaluated.add(key)
-        found: dict[Text, None] = {}
         try:
-            for one in self.parts(part):
-                found.update(dict.fromkeys(islice(self._texts(one), _MOST_TEXTS)))
-                if len(found) >= _MOST_TEXTS:
-                    return list(found)[:_MOST_TEXTS]
+            found = dict.fromkeys(islice(self._spelled(part), _MOST_TEXTS))
         finally:
             self._evaluated.discard(key)
-        return list(found) or self._inferred(part)
-
-    def _inferred(self, part: Part) -> list[Text]:
-        """Return the constants of an expression by inference alone, such as a loop variable's."""
-        if part.expression is None or part.expression.tag not in _NAMES:
-            return []
-        values = self.inference.infer(part.expression, part.place)
-        texts = sorted(str(one.value) for one in values if one.kind == v.LITERAL)
-        return [Text(one, True, part.place.path, part.rows, one) for one in texts]
+        if not found:
+            literals = self.declarations.literals(part.expression, part.place)
+            return [Text(one, part.place.path, part.rows, one) for one in literals]
+        return list(found)
 
     def held(self, part: Part, key: str | None) -> list[Part]:
         """Return the contents of dicts, nested ones included.
@@ -135,9 +190,9 @@ class Texts:
                     yield one
                 continue
             for name, value in items if depth else ():
-                inner = one._replace(expression=value)
+                inner = one.other(value)
                 if value is not None and value.tag == tags.STAR:
-                    yield from self._held(one._replace(expression=value.value), key, depth)
+                    yield from self._held(one.other(value.value), key, depth)
                 elif key is not None and name == constant(key):
                     yield inner
                 else:
@@ -159,55 +214,72 @@ class Texts:
             self._followed.discard(key)
 
     def _parts(self, part: Part) -> Iterator[Part]:
-        expression, place, _ = part
+        expression, place = part.expression, part.place
         if expression is None:
             return
         if expression.tag in (tags.EITHER, tags.BOTH):
             for one in expression.elements:
-                yield from self.parts(part._replace(expression=one))
+                yield from self.parts(part.other(one))
         elif expression.tag == tags.NAME:
-            yield from self._named(expression.identifier, place)
+            use = self.declarations.use(expression.identifier, place)
+            if use is not None:
+                yield from self._of_use(use)
         elif expression.tag == tags.ATTRIBUTE:
-            yield from self._attribute(expression, place)
+            for use in self.declarations.attribute(expression, place):
+                yield from self._of_use(use)
         elif expression.tag == tags.SUBSCRIPT:
             yield from self._element(expression, part)
         elif expression.tag == tags.CALL:
             yield from self._called(expression, part)
         elif expression.tag in (tags.STAR, tags.AWAIT):
-            yield from self.parts(part._replace(expression=expression.value))
+            yield from self.parts(part.other(expression.value))
         else:
             yield part
 
-    def _named(self, name: str, place: Place) -> Iterator[Part]:
-        summary = self.modules.summary(place.path)
-        scope, innermost = place.scope, True
-        while scope >= 0:
-            entry = summary.scopes[scope]
-            if name in entry.bindings and (innermost or entry.kind != "class"):
-                yield from self._bound(summary, scope, name, place.at if innermost else END)
-                return
-            innermost = innermost and entry.kind == "comprehension"
-            scope = entry.parent
-        for binding in summary.scopes[0].bindings.get("*", ()):
-            module, _, level = binding.value
-            path = self.modules.resolve(module, level, place.path)
-            if path is not None and path != place.path:
-                yield from self.of_module(path, name)
-
-    def of_module(self, path: str, name: str) -> Iterator[Part]:
-        """Yield the expressions assigned to a module's name."""
-        if not self.modules.is_module(path):
+    def _of_use(self, use: Use) -> Iterator[Part]:
+        """Yield what is assigned to a name, each with what is added to it until it is used."""
+        if use.key in self._followed or len(self._followed) > _LONGEST_CHAIN:
             return
-        summary = self.modules.summary(path)
-        if name in summary.scopes[0].bindings:
-            yield from self._bound(summary, 0, name, END)
-        elif "*" in summary.scopes[0].bindings:
-            yield from self._named(name, Place(path, 0, END))
+        self._followed.add(use.key)
+        try:
+            known = self._lenient
+            for binding in use.bindings:
+                added = tuple(self._added(binding, use))
+                for part in self._assigned(binding, use):
+                    known = True
+                    yield part._replace(added=(*part.added, *added)) if added else part
+            for binding in use.stores if known else ():
+                yield from self.binding(binding, use.summary)
+        finally:
+            self._followed.discard(use.key)
 
-    def _bound(self, summary: ModuleSummary, scope: int, name: str, at: Path) -> Iterator[Part]:
-        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == kinds.ELEMENT]
-        for binding in (*self.inference.definitions.reaching(summary, scope, name, at), *stored):
-            yield from self.binding(binding, summary)
+    def _assigned(self, binding: Binding, use: Use) -> Iterator[Part]:
+        if binding.kind != kinds.OPAQUE or binding.detail != kinds.ADDED or use.owner:
+            yield from self.binding(binding, use.summary)
+            return
+        place = Place(use.summary.filename, binding.scope, binding.path)
+        more = Part(binding.value, place, (binding.row, binding.row))
+        for part in self._of_use(self.declarations.before(use, binding)):
+            yield part._replace(added=(*part.added, more))
+
+    def _added(self, binding: Binding, use: Use) -> Iterator[Part]:
+        """Yield what is put into a list between its definition and its use, in order."""
+        scope = use.summary.scopes[use.scope]
+        for stored in use.stores:
+            if stored.detail is not None:
+                continue
+            place = Place(use.summary.filename, stored.scope, stored.path)
+            if stored.scope == binding.scope:
+                if not comes_before(binding.path, stored.path, scope):
+                    continue
+                if not comes_before(stored.path, use.at, scope):
+                    continue
+            elif stored.scope != use.place.scope or stored.path >= use.place.at:
+                continue
+            value = stored.value
+            if stored.kind == kinds.ELEMENT:
+                value = ElementsExpr(tags.SEQUENCE, (value,))
+            yield Part(value, place, (stored.row, stored.row))
 
     def binding(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
         """Yield the expressions that one binding assigns."""
@@ -220,80 +292,99 @@ class Texts:
             if binding.detail is not None:
                 item = (binding.detail, binding.value)
                 yield Part(MappingExpr(tags.MAPPING, (item,)), place, rows)
+        elif binding.kind in (kinds.LOOPED, kinds.UNPACKED):
+            whole = self.parts(Part(binding.value, place, rows))
+            if binding.kind == kinds.LOOPED:
+                whole = [inner for one in whole for inner in self._elements(one)]
+            yield from self._unpacked(whole, binding.detail or ())
         elif binding.kind == kinds.IMPORTED:
-            module, imported, level = binding.value
-            found = self.modules.resolve(module, level, path)
-            if found is not None and imported is not None and found != path:
-                yield from self.of_module(found, imported)
+            use = self.declarations.imported(binding, path)
+            if use is not None:
+                yield from self._of_use(use)
         elif binding.kind == kinds.PARAMETER:
             yield from self._filled(summary, binding.scope, binding.detail)
         elif binding.kind == kinds.DEFINED:
             yield from self._computed(summary, binding.value)
 
+    def _elements(self, part: Part) -> Iterator[Part]:
+        """Yield what a loop over an expression takes."""
+        expression = part.expression
+        if expression is None:
+            return
+        if expression.tag in (tags.SEQUENCE, tags.TUPLE):
+            for one in expression.elements:
+                yield from self.parts(part.other(one))
+        else:
+            for words in self.spelled(part.other(expression)):
+                for word in words.words if isinstance(words, WordList) else ():
+                    yield part.other(constant(word.spelled))
+        for more in part.added:
+            yield from self._elements(more)
+
+    def _unpacked(self, parts: Iterable[Part], indexes: tuple[int, ...]) -> Iterator[Part]:
+        """Yield the parts of displays at some indexes: the names of ``(a, (b, c))``."""
+        for part in parts:
+            if not indexes:
+                yield part
+                continue
+            expression = part.expression
+            if expression is None or expression.tag not in (tags.SEQUENCE, tags.TUPLE):
+                continue
+            index = indexes[0] if indexes[0] >= 0 else indexes[0] - kinds.REST
+            if indexes[0] != kinds.REST and -len(expression.elements) <= index:
+                for inner in expression.elements[index : index + 1 or None]:
+                    yield from self._unpacked(self.parts(part.other(inner)), indexes[1:])
+
     def _computed(self, summary: ModuleSummary, index: int) -> Iterator[Part]:
         """Yield what a property returns."""
         scope = summary.scopes[index]
-        if scope.kind == "function" and self.inference.decorators(summary, index) & PROPERTIES:
-            for returned, at in scope.returns:
-                yield from self.parts(
-                    Part(returned, Place(summary.filename, index, at), scope.rows)
-                )
+        if scope.kind == "function" and self.declarations.is_property(summary, index):
+            yield from self._returned(summary, index)
+
+    def _returned(self, summary: ModuleSummary, index: int) -> Iterator[Part]:
+        """Yield what a function returns."""
+        scope = summary.scopes[index]
+        found = [
+            self.parts(Part(returned, Place(summary.filename, index, at), scope.rows))
+            for returned, at in scope.returns
+        ]
+        if self._lenient or all(found):
+            yield from (part for parts in found for part in parts)
 
     def _filled(self, summary: ModuleSummary, index: int, position: int) -> Iterator[Part]:
         """Yield a parameter's default and the arguments of the function's calls."""
         scope = summary.scopes[index]
         name, _, default, kind = scope.parameters[position]
-        if kind in ("*", "**"):
+        if kind == "**":
             return
         outside = Place(summary.filename, scope.parent, scope.path)
         yield from self.parts(Part(default, outside, scope.rows))
+        if not self._through_parameters:
+            return
         owner = summary.scopes[scope.parent] if scope.parent >= 0 else None
         shift = 1 if owner is not None and owner.kind == "class" else 0
-        for call, place in self.inference.calling.callers(summary.filename, index):
+        for call, place in self.declarations.callers(summary.filename, index):
+            if kind == "*":
+                rest = ElementsExpr(tags.TUPLE, call.expression.positional[position - shift :])
+                yield Part(rest, place, call.statement)
+                continue
             argument = passed(call.expression, position - shift, name)
             yield from self.parts(Part(argument, place, call.statement))
-
-    def _attribute(self, expression: AttributeExpr, place: Place) -> Iterator[Part]:
-        name = expression.name
-        for value in sorted(self.inference.infer(expression.base, place), key=repr):
-            if value.kind == v.MODULE:
-                yield from self.of_module(value.path, name)
-            elif value.kind in (v.CLASS, v.OBJECT):
-                yield from self._of_class(value.path, value.scope, name, 4)
-            elif value.kind == v.INSTANCE and not self.modules.is_frugal:
-                for path, binding in self.inference.outside.bindings(value, name):
-                    yield from self.binding(binding, self.modules.summary(path))
-
-    def _of_class(self, path: str, index: int, name: str, depth: int) -> Iterator[Part]:
-        summary = self.modules.summary(path)
-        found = False
-        if name in summary.scopes[index].bindings:
-            found = True
-            for binding in summary.scopes[index].bindings[name]:
-                yield from self.binding(binding, summary)
-        for number, scope in enumerate(summary.scopes):
-            if scope.parent == index and scope.parameters and number:
-                for binding in scope.attributes.get((scope.parameters[0].name, name), ()):
-                    found = True
-                    yield from self.binding(binding, summary)
-        if not found and depth:
-            for base in sorted(self.inference.classes.bases(path, index), key=repr):
-                if base.kind == v.CLASS:
-                    yield from self._of_class(base.path, base.scope, name, depth - 1)
 
     def _element(self, expression: SubscriptExpr, part: Part) -> Iterator[Part]:
         key = expression.key
         if key is None or key.tag == tags.CONSTANT:
             keys = [key]
         else:  # a key that nothing gives in the project may be any of them
-            texts = self.of(part._replace(expression=key))
-            keys = list(dict.fromkeys(constant(text.written) for text in texts))
+            texts = self.of(part.other(key))
+            known = [text.spelled if text.whole else text.written for text in texts]
+            keys = list(dict.fromkeys(map(constant, known)))
         found = False
-        for one in self.parts(part._replace(expression=expression.base)):
+        for one in self.parts(part.other(expression.base)):
             for name, value in _items(one.expression) or ():
                 if name in keys or not keys:
                     found = True
-                    yield from self.parts(one._replace(expression=value))
+                    yield from self.parts(one.other(value))
         if not found and last_name(expression.base) == _SETTINGS:
             for key in keys:
                 if key is not None and isinstance(key.value, str) and key.value.isupper():
@@ -319,19 +410,14 @@ class Texts:
         """Yield a call's results: returned expressions, or the arguments of other functions."""
         callee, positional = expression.callee, expression.positional
         own = False
-        for value in sorted(self.inference.infer(callee, part.place), key=repr):
+        for value in self.declarations.values(callee, part.place):
             if value.kind == v.FUNCTION:
                 own = True
-                summary = self.modules.summary(value.path)
-                scope = summary.scopes[value.scope]
-                for returned, at in scope.returns:
-                    yield from self.parts(
-                        Part(returned, Place(value.path, value.scope, at), scope.rows)
-                    )
+                yield from self._returned(self.modules.summary(value.path), value.scope)
         if own:
             return
         name = last_name(callee)
-        if name in ("format", "replace", "dict") or name in _SAME_START:
+        if name in _METHODS or name == "dict":
             yield part
             return
         if positional and callee is not None and callee.tag == tags.ATTRIBUTE and name in _OF_ITEMS:
@@ -339,96 +425,280 @@ class Texts:
             yield from self._element(item, part)
         for keyword, default in expression.keywords:
             if keyword == "default":
-                yield from self.parts(part._replace(expression=default))
-        if len(positional) == 1 and name in _LOOK_UPS:
-            return
-        if len(positional) == 1:  # ``str(url)``, ``make_url(url)``, ``Field(url)``
-            yield from self.parts(part._replace(expression=positional[0]))
-        elif len(positional) > 1:  # ``os.environ.get(name, default)``
-            yield from self.parts(part._replace(expression=positional[1]))
+                yield from self.parts(part.other(default))
+        if name in _LOOK_UPS:
+            if len(positional) > 1:  # ``os.environ.get(name, default)``
+                yield from self.parts(part.other(positional[1]))
+        elif len(positional) == 1 and (name in _SAME or self._lenient):
+            yield from self.parts(part.other(positional[0]))
+        elif len(positional) > 1 and self._lenient:
+            yield from self.parts(part.other(positional[1]))
 
     # -- texts
 
-    def _texts(self, part: Part) -> Iterator[Text]:
-        expression, place, rows = part
+    def _spelled(self, part: Part) -> Iterator[Spelled]:
+        expression = part.expression
+        if dotted(expression) == "sys.executable":
+            yield _text(part, "python")
+        elif expression is not None and expression.tag == tags.SUBSCRIPT:
+            yield from self._indexed(part, expression)
+        for one in self.parts(part):
+            found = list(islice(self._value(one), _MOST_TEXTS))
+            for more in one.added if found else ():
+                values = self.spelled(more)
+                if not values:  # a text has a hole there, and a list no more words
+                    values = [WordList(())] if isinstance(found[0], WordList) else [_hole(part)]
+                found = _combined(found, values)
+            yield from found
+
+    def _indexed(self, part: Part, expression: SubscriptExpr) -> Iterator[Spelled]:
+        """Yield the words of lists, and of the arguments of the process, which are unknown."""
+        key = expression.key
+        if dotted(expression.base) in _ARGUMENTS:
+            yield WordList(()) if key is not None and key.tag == tags.SLICE else _hole(part)
+            return
+        index = constant_of(key)
+        if isinstance(index, int) and not isinstance(index, bool):
+            for one in self.spelled(part.other(expression.base)):
+                if isinstance(one, WordList) and -len(one.words) <= index < len(one.words):
+                    yield one.words[index]
+
+    def _value(self, part: Part) -> Iterable[Spelled]:
+        expression = part.expression
         if expression is None:
-            return
+            return ()
         if expression.tag == tags.CONSTANT:
-            written = str(expression.value)
-            yield Text(written, True, place.path, rows, written)
+            if isinstance(expression.value, (str, int, float)):
+                return [_text(part, str(expression.value))]
         elif expression.tag == tags.TEXT:
-            if expression.is_template:
-                template, arguments = expression.parts
-                yield from self._filled_in(part, template, arguments)
-            else:
-                yield from self._joined(part, expression.parts)
+            if not expression.is_template:
+                return self._joined(part, expression.parts)
+            template, arguments = expression.parts
+            return self._formatted(part, template, arguments, _PERCENT)
+        elif expression.tag == tags.SUM:
+            return self._summed(part, expression.elements)
+        elif expression.tag in (tags.SEQUENCE, tags.TUPLE):
+            return self._listed(part, expression.elements)
         elif expression.tag == tags.CALL:
-            method = expression.callee
-            if method is None or method.tag != tags.ATTRIBUTE:
-                return
-            inner = part._replace(expression=method.base)
-            if method.name == "format":
-                yield from self._filled_in(part, method.base, expression)
-            elif method.name == "replace":
-                yield from self._replaced(expression, part, inner)
-            elif method.name in _SAME_START:
-                for text in self.of(inner):
-                    yield text._replace(whole=False)
+            return self._method(part, expression)
+        return ()
 
-    def _joined(self, part: Part, pieces: tuple[Expr, ...]) -> Iterator[Text]:
-        """Yield the concatenated texts of several pieces, up to the first unknown one."""
-        found: list[Text | None] = [None]
-        for piece in pieces:
-            if not any(text is None or text.whole for text in found):
-                break
-            following = self.of(part._replace(expression=piece))
-            longer: list[Text | None] = []
-            for text in found:
-                if text is None:
-                    longer += following
-                elif text.whole and following:
-                    longer += [
-                        text._replace(start=text.start + one.start, whole=one.whole)
-                        for one in following
-                    ]
-                else:
-                    longer.append(text._replace(whole=False))
-            found = longer[:_MOST_TEXTS]
-        yield from (text for text in found if text is not None)
+    def _joined(self, part: Part, pieces: tuple[Expr, ...]) -> list[Spelled]:
+        """Return the concatenated texts of several pieces; an unknown piece is a hole."""
+        found: list[Spelled] = []
+        known = False
+        for number, piece in enumerate(pieces):
+            values: list[Spelled] = [*_texts(self.spelled(part.other(piece)))]
+            known = known or bool(values)
+            values = values or [_hole(part)]
+            found = _combined(found, values) if number else values
+        return found if known else []
 
-    def _filled_in(self, part: Part, template: Expr, arguments: Expr) -> Iterator[Text]:
-        """Yield the texts of a filled template; if it starts with a hole, of its argument."""
-        for text in self.of(part._replace(expression=template)):
-            hole = _HOLE.search(text.start)
-            if hole is None:
-                yield text
-            elif hole.start():
-                yield text._replace(start=text.start[: hole.start()], whole=False)
-            else:
-                rest = text.start[hole.end() :]
-                following = _HOLE.search(rest)
-                rest = rest[: following.start()] if following else rest
-                filler = _filler(arguments, hole[1] or hole[2] or "")
-                for one in self.of(part._replace(expression=filler)):
-                    yield one._replace(start=one.start + (rest if one.whole else ""), whole=False)
+    def _summed(self, part: Part, elements: tuple[Expr, ...]) -> list[Spelled]:
+        """Return the sums of texts or of lists; an unknown list has no words."""
+        found: list[Spelled] = []
+        known = False
+        for number, element in enumerate(elements):
+            values = self.spelled(part.other(element))
+            known = known or bool(values)
+            if not values and any(isinstance(one, WordList) for one in found):
+                continue
+            values = values or [_hole(part)]
+            found = _combined(found, values) if number else values
+        return found if known else []
 
-    def _replaced(self, expression: CallExpr, part: Part, base: Part) -> Iterator[Text]:
-        """Yield the texts of ``url.replace(old, new)``; a start that is replaced is exchanged."""
-        positional = expression.positional
-        if len(positional) < 2:
-            return
-        olds = {text.start for text in self.of(part._replace(expression=positional[0]))} - {""}
-        news = self.of(part._replace(expression=positional[1]))
-        texts = self.of(base)
-        if not texts:
-            yield from (new._replace(whole=False) for new in news)
+    def _listed(self, part: Part, elements: tuple[Expr, ...]) -> list[Spelled]:
+        """Return the lists of some elements; an unknown element is a word that is a hole."""
+        found: list[Spelled] = [WordList(())]
+        for element in elements:
+            inner = element.value if element is not None and element.tag == tags.STAR else element
+            values = self.spelled(part.other(inner)) or [_hole(part)]
+            found = _combined(found, values)
+        return found
+
+    def _method(self, part: Part, call: CallExpr) -> Iterable[Spelled]:
+        """Return the results of a method of texts, or of a function on texts of the same name."""
+        callee, name = call.callee, last_name(call.callee)
+        base = part.other(callee.base) if isinstance(callee, AttributeExpr) else None
+        first = part.other(call.positional[0]) if call.positional else None
+        owner = dotted(base.expression) if base is not None else None
+        if name == "join" and first is not None:
+            if base is None or owner in _PATHS:
+                return self._joined(part, tuple(_separated(call.positional)))
+            if owner == "shlex":
+                return [_joined_words(one, " ") for one in _lists(self.spelled(first))]
+            between = next((one.spelled for one in _texts(self.spelled(base))), " ")
+            return [_joined_words(one, between) for one in _lists(self.spelled(first))]
+        if name == "split" and (base is None or owner == "shlex"):
+            return [_split(one) for one in _texts(self.spelled(first))] if first else []
+        if base is None:
+            return []
+        if name == "format":
+            return self._formatted(part, base.expression, call, _BRACES)
+        if name == "replace":
+            return self._replaced(call, part, base)
+        if name == "split":
+            return [_split(one, _given(call)) for one in _texts(self.spelled(base))]
+        if name in _UNCHANGED:
+            return self.spelled(base)
+        if name in _CHANGING:
+            return [_changed(one, name, call) for one in _texts(self.spelled(base))]
+        return []
+
+    def _formatted(
+        self, part: Part, template: Expr, arguments: Expr, holes: re.Pattern[str]
+    ) -> list[Spelled]:
+        """Return the texts of a filled template; a hole that is not known stays one."""
+        made: list[Spelled] = []
+        for text in _texts(self.spelled(part.other(template))):
+            found: list[Spelled] = []
+            end = number = 0
+            for hole in holes.finditer(text.spelled):
+                before = text.spelled[end : hole.start()] + _ESCAPED.get(hole[0], "")
+                found = _followed(found, text._replace(spelled=before))
+                if hole[0] not in _ESCAPED:
+                    name = hole[1] or ""
+                    filler = self._filler(part, arguments, name, number, holes is _BRACES)
+                    values = [*_texts(self.spelled(filler))] if filler is not None else []
+                    found = _combined(found, [*values] or [_hole(part)])
+                    number += not name
+                end = hole.end()
+            made += _followed(found, text._replace(spelled=text.spelled[end:]))
+        return made[:_MOST_TEXTS]
+
+    def _filler(
+        self, part: Part, arguments: Expr, name: str, number: int, in_call: bool
+    ) -> Part | None:
+        """Return the argument of a template's hole: the one of its name or number, or the next."""
+        if arguments is None:
+            return None
+        number = int(name) if name.isdigit() else number
+        positional: tuple[Expr, ...] = (arguments,)
+        keywords: tuple[tuple[str | None, Expr], ...] = ()
+        if in_call and arguments.tag == tags.CALL:
+            positional, keywords = arguments.positional, arguments.keywords
+        elif arguments.tag == tags.TUPLE:
+            positional = arguments.elements
+        elif arguments.tag == tags.MAPPING:
+            keywords = as_keywords(arguments)
+        elif name and not name.isdigit():
+            return next(iter(self.held(part.other(arguments), name)), None)
+        if name and not name.isdigit():
+            value = next((value for keyword, value in keywords if keyword == name), None)
+        else:
+            value = positional[number] if number < len(positional) else None
+        return part.other(value)
+
+    def _replaced(self, call: CallExpr, part: Part, base: Part) -> list[Spelled]:
+        """Return the texts of ``url.replace(old, new)``."""
+        if len(call.positional) < 2:
+            return []
+        olds, news = (list(_texts(self.spelled(part.other(one)))) for one in call.positional[:2])
+        texts = list(_texts(self.spelled(base)))
+        known = sorted({one.spelled for one in olds if one.whole} - {""})
+        found: list[Spelled] = []
+        if self._lenient:
+            # What the code replaces it does expect, whatever the default is.
+            if not texts:
+                found += (new._replace(spelled=f"{new.spelled}{HOLE}") for new in news)
         for text in texts:
-            old = next((old for old in sorted(olds) if text.start.startswith(old)), None)
+            old = next((one for one in known if text.spelled.startswith(one)), None)
+            old = old or next((one for one in known if one in text.spelled), None)
+            starts = old is not None and text.spelled.startswith(old)
             if old is None:
-                yield text._replace(whole=False)
-            rest = text.start.removeprefix(old) if old is not None else ""
-            for new in news:
-                yield new._replace(start=new.start + (rest if new.whole else ""), whole=False)
+                found.append(text if known else text._replace(spelled=f"{text.spelled}{HOLE}"))
+            for new in news if self._lenient or old is not None else ():
+                if starts:
+                    rest = text.spelled.removeprefix(old or "")
+                    found.append(new._replace(spelled=new.spelled + rest))
+                elif old is not None:
+                    found.append(text._replace(spelled=text.spelled.replace(old, new.spelled)))
+                else:
+                    found.append(new._replace(spelled=f"{new.spelled}{HOLE}"))
+            if old is not None and not news:
+                found.append(text._replace(spelled=text.spelled.replace(old, HOLE)))
+        return found[:_MOST_TEXTS]
+
+
+def _text(part: Part, spelled: str) -> Text:
+    return Text(spelled, part.place.path, part.rows, spelled)
+
+
+def _hole(part: Part) -> Text:
+    return Text(HOLE, part.place.path, part.rows, "")
+
+
+def _texts(values: Iterable[Spelled]) -> Iterator[Text]:
+    return (one for one in values if isinstance(one, Text))
+
+
+def _lists(values: Iterable[Spelled]) -> Iterator[WordList]:
+    return (one for one in values if isinstance(one, WordList))
+
+
+def _combined(found: list[Spelled], values: list[Spelled]) -> list[Spelled]:
+    """Return the sums of each of some values with each of others.
+
+    Of too many, all of the former are kept with the first of the latter.
+    """
+    sums = (_sum(one, other) for other in values for one in found)
+    return list(dict.fromkeys(islice(sums, _MOST_COMBINED)))
+
+
+def _followed(found: list[Spelled], text: Text) -> list[Spelled]:
+    """Return texts with one more at the end of each, or that one alone."""
+    return _combined(found, [text]) if found else [text]
+
+
+def _sum(one: Spelled, other: Spelled) -> Spelled:
+    if isinstance(one, WordList):
+        return WordList((*one.words, *(other.words if isinstance(other, WordList) else (other,))))
+    if isinstance(other, WordList):
+        return other if one.spelled == HOLE else WordList((one, *other.words))
+    origin = one if one.spelled or not other.spelled else other
+    spelled = one.spelled + other.spelled
+    return origin._replace(spelled=spelled if len(spelled) <= _LONGEST else f"{one.spelled}{HOLE}")
+
+
+def _joined_words(words: WordList, between: str) -> Text:
+    """Return the text of a list's words with a separator."""
+    first = words.words[0] if words.words else Text("", "", (0, 0), "")
+    return first._replace(spelled=between.join(one.spelled for one in words.words)[:_LONGEST])
+
+
+def _separated(expressions: tuple[Expr, ...]) -> Iterator[Expr]:
+    """Yield expressions with slashes between them."""
+    for number, one in enumerate(expressions):
+        if number:
+            yield constant("/")
+        yield one
+
+
+def _split(text: Text, separator: str | None = None) -> WordList:
+    """Return the words of a text; without a separator as a shell splits them."""
+    if separator:
+        words = text.spelled.split(separator)
+    else:
+        try:
+            words = shlex.split(text.spelled)
+        except ValueError:
+            words = text.spelled.split()
+    return WordList(tuple(text._replace(spelled=word) for word in words))
+
+
+def _given(call: CallExpr) -> str | None:
+    """Return the constant text that a call is passed first."""
+    value = constant_of(call.positional[0]) if call.positional else None
+    return value if isinstance(value, str) else None
+
+
+def _changed(text: Text, method: str, call: CallExpr) -> Text:
+    """Return the result of a method without arguments, or with a constant one."""
+    given = _given(call)
+    if call.positional and (given is None or method not in _STRIPPING):
+        return text._replace(spelled=f"{text.spelled}{HOLE}")
+    arguments = () if given is None else (given,)
+    return text._replace(spelled=getattr(text.spelled, method)(*arguments))
 
 
 def _items(expression: Expr) -> tuple[tuple[Expr, Expr], ...] | None:
@@ -443,19 +713,3 @@ def _items(expression: Expr) -> tuple[tuple[Expr, Expr], ...] | None:
             for name, value in expression.keywords
         )
     return None
-
-
-def _filler(arguments: Expr, name: str) -> Expr:
-    """Return the argument of a template's first hole: the first one, or the one of its name."""
-    if arguments is None:
-        return None
-    if arguments.tag == tags.CALL:
-        if name and not name.isdigit():
-            return next((value for keyword, value in arguments.keywords if keyword == name), None)
-        number = int(name or 0)
-        return arguments.positional[number] if len(arguments.positional) > number else None
-    if arguments.tag == tags.TUPLE:
-        return arguments.elements[0] if arguments.elements else None
-    if arguments.tag == tags.MAPPING:
-        return next((value for keyword, value in as_keywords(arguments) if keyword == name), None)
-    return arguments if not name else None

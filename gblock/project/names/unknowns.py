@@ -47,7 +47,7 @@ def cause(inference: Inference, expression: Expr, place: Place, depth: int = 0) 
         return f"what `{called}()` returns" if called else "what a call returns"
     if expression.tag == tags.SUBSCRIPT:
         return _ELEMENT
-    if expression.tag in (tags.EITHER, tags.COMPREHENSION):
+    if expression.tag in (tags.EITHER, tags.SUM, tags.COMPREHENSION):
         return "one of several objects"
     return _NOT_FOLLOWED
 

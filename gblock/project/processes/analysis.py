@@ -155,6 +155,7 @@ class Analysis:
             queues=server.queues,
             application=server.application,
             pool=pool,
+            served=server.served,
         )
 
     def _runs_tests(self, path: str) -> bool:

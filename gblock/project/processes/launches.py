@@ -1,20 +1,34 @@
 """Commands that the project's own code starts: ``os.execvp``, ``subprocess.run``, a server's main.
 
-Only files that name a server and a function that starts one are parsed.
+Only files that name a server and a function that starts one are read, and what they import.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from gblock.project.names.spelling import Spelling, Words
+from gblock.project.names.declarations import Declarations
+from gblock.project.names.places import Place
+from gblock.project.names.texts import HOLE, Part, Spelled, Text, Texts
 from gblock.project.processes.deployment import Command
 from gblock.project.processes.deployment.shell import Script
+from gblock.project.reading.bindings import ASSIGNED, IN_DISPLAY
+from gblock.project.reading.expressions import (
+    ATTRIBUTE,
+    TUPLE,
+    CallExpr,
+    ElementsExpr,
+    last_name,
+    passed,
+)
 from gblock.project.reading.modules import Modules
 
+Words: TypeAlias = str | tuple[str, ...]
+"""A text for the shell, or the words of a command."""
+VARIABLE = "$x"
+"""An unknown part of a command."""
 _NAMES = (
     "gunicorn",
     "celery",
@@ -31,8 +45,8 @@ _PYTHON = re.compile(rb"""["'](?:/\w+)*/?python[\d.]*["'][ \t]*,|["']python[\d.]
 """Python as the first word of a command."""
 _STARTS = re.compile(
     rb"\b(?:exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|system|popen|Popen|run|call|check_call|"
-    rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|argv|worker_main|"
-    rb"Worker|local|sudo)\b"
+    rb"check_output|getoutput|create_subprocess_exec|create_subprocess_shell|worker_main|"
+    rb"Worker|local|sudo)\s*\(|\bargv\s*="
 )
 _SPECIFIED = re.compile(rb"""["']command["'][ \t]*:""")
 """A specification of a service or a container, which the code hands to what runs it."""
@@ -46,6 +60,9 @@ _GIVEN = frozenset(
     "create_subprocess_shell".split()
 )
 """A list of words, or a text for the shell, comes first."""
+_COMMAND = ("args", "command")
+_WORKERS = ("worker_main", "Worker")
+_ARGUMENTS = ("sys", "argv")
 
 
 class Launch(NamedTuple):
@@ -66,82 +83,104 @@ def launches(modules: Modules) -> list[Launch]:
     for path in modules.mentioning("subprocess"):
         if _PYTHON.search(modules.data(path)):
             paths[path] = None
-    return [one for path in paths for one in _of(modules.data(path), path)]
+    reader = _LaunchReader(Declarations(modules))
+    return [one for path in paths for one in reader.of(path)]
 
 
-def _of(data: bytes, path: str) -> list[Launch]:
-    specified = _SPECIFIED.search(data) is not None
-    if not (specified or _STARTS.search(data)) or os.path.basename(path) == "setup.py":
-        return []
-    spelling = Spelling.of_file(data, path)
-    if spelling is None:
-        return []
-    found = []
-    for call, function in spelling.calls:
-        for words in _started(call, function, spelling):
-            found += [Launch(one) for one in _commands(words, path, call.lineno)]
-        for words in _inside(call, function, spelling):
-            found.append(Launch(Command(words, path, call.lineno), inside=True))
-    for target, value, function in spelling.assigned:
-        if ast.unparse(target) == "sys.argv":
-            for spelled in spelling.of(value, function):
-                found += [Launch(one) for one in _commands(spelled, path, value.lineno)]
-    for mapping, function in spelling.mappings if specified else ():
-        for key, given in zip(mapping.keys, mapping.values, strict=True):
-            if isinstance(key, ast.Constant) and key.value == "command":
-                for spelled in spelling.of(given, function):
-                    found += [Launch(one) for one in _commands(spelled, path, given.lineno)]
-    return found
+class _LaunchReader:
+    """Reads the launches of single files.
 
+    Args:
+        declarations: The look-up of names in the project.
+    """
 
-def _started(call: ast.Call, function: int, spelling: Spelling) -> list[Words]:
-    """Return the commands that a call starts as a child, or in place of its own process."""
-    callee, arguments = call.func, call.args
-    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
-    if name in _GIVEN:
-        given = arguments[:1] or [k.value for k in call.keywords if k.arg in ("args", "command")]
-        return spelling.of(given[0], function) if given else []
-    if name in _VECTOR and len(arguments) > 1:
-        return _with_program(arguments[0], spelling.of(arguments[1], function), function, spelling)
-    if name in _SPAWNED_VECTOR and len(arguments) > 2:
-        return _with_program(arguments[1], spelling.of(arguments[2], function), function, spelling)
-    if name in _LISTED and len(arguments) > 1:
-        spelled = spelling.of(ast.List(elts=arguments[1:], ctx=ast.Load()), function)
-        return _with_program(arguments[0], spelled, function, spelling)
-    if name in _SPAWNED_LISTED and len(arguments) > 2:
-        spelled = spelling.of(ast.List(elts=arguments[2:], ctx=ast.Load()), function)
-        return _with_program(arguments[1], spelled, function, spelling)
-    if name == "create_subprocess_exec":
-        return spelling.of(ast.List(elts=arguments, ctx=ast.Load()), function)
-    return []
+    def __init__(self, declarations: Declarations) -> None:
+        self._modules = declarations.modules
+        self._texts = Texts(declarations, through_parameters=False)
+        self._handed = Texts(declarations)
 
+    def of(self, path: str) -> list[Launch]:
+        """Return the commands that the code of a file starts."""
+        data = self._modules.data(path)
+        specified = _SPECIFIED.search(data) is not None
+        if not (specified or _STARTS.search(data)) or os.path.basename(path) == "setup.py":
+            return []
+        summary = self._modules.summary(path)
+        found = []
+        for call in summary.calls:
+            if call.node == "call":
+                whole = Part(call.expression, Place(path, call.scope, call.path), call.statement)
+                for words in self._started(call.expression, whole):
+                    found += [Launch(one) for one in _commands(words, path, call.row)]
+                for words in self._inside(call.expression, whole):
+                    found.append(Launch(Command(words, path, call.row), inside=True))
+        given = [b for scope in summary.scopes for b in scope.attributes.get(_ARGUMENTS, ())]
+        given += [b for b in summary.options.get("command", ()) if b.detail == IN_DISPLAY]
+        for binding in given:
+            if binding.kind == ASSIGNED:
+                place = Place(path, binding.scope, binding.path)
+                for words in self._words(Part(binding.value, place, (binding.row, binding.row))):
+                    found += [Launch(one) for one in _commands(words, path, binding.row)]
+        return list(dict.fromkeys(found))
 
-def _with_program(
-    program: ast.expr, spelled: list[Words], function: int, spelling: Spelling
-) -> list[Words]:
-    """Return the words with the executed program in place of ``argv[0]``."""
-    programs = [one for one in spelling.of(program, function) if isinstance(one, str)]
-    return [
-        (programs[0] if programs else words[0], *words[1:])
-        for words in spelled
-        if isinstance(words, tuple) and words
-    ]
+    def _started(self, call: CallExpr, whole: Part) -> list[Words]:
+        """Return the commands that a call starts as a child, or in place of its own process."""
+        name, arguments = last_name(call.callee), call.positional
+        if name in _GIVEN:
+            given = arguments[:1] or [value for key, value in call.keywords if key in _COMMAND]
+            return self._words(whole.other(given[0])) if given else []
+        if name == "create_subprocess_exec":
+            return self._words(whole.other(ElementsExpr(TUPLE, arguments)))
+        first = 1 if name in _SPAWNED_VECTOR or name in _SPAWNED_LISTED else 0
+        if len(arguments) <= first + 1:
+            return []
+        if name in _VECTOR or name in _SPAWNED_VECTOR:
+            spelled = self._words(whole.other(arguments[first + 1]))
+        elif name in _LISTED or name in _SPAWNED_LISTED:
+            spelled = self._words(whole.other(ElementsExpr(TUPLE, arguments[first + 1 :])))
+        else:
+            return []
+        # The executed program stands in place of ``argv[0]``.
+        programs = [one for one in self._words(whole.other(arguments[first])) if one]
+        program = next((one for one in programs if isinstance(one, str)), None)
+        return [(program or one[0], *one[1:]) for one in spelled if isinstance(one, tuple) and one]
 
-
-def _inside(call: ast.Call, function: int, spelling: Spelling) -> list[tuple[str, ...]]:
-    """Return the Celery worker that this process becomes: ``app.worker_main([…])``."""
-    callee = call.func
-    if not isinstance(callee, ast.Attribute):
-        return []
-    if callee.attr == "worker_main":
-        given = call.args[:1] or [k.value for k in call.keywords if k.arg == "argv"]
-        spelled = spelling.of(given[0], function) if given else []
-        return [("celery", "worker", *one) for one in spelled if isinstance(one, tuple)]
-    if callee.attr == "Worker":
-        pools = [k.value for k in call.keywords if k.arg in ("pool", "pool_cls")]
-        spelled = spelling.of(pools[0], function) if pools else []
+    def _inside(self, call: CallExpr, whole: Part) -> list[tuple[str, ...]]:
+        """Return the Celery worker that this process becomes: ``app.worker_main([…])``."""
+        callee = call.callee
+        if callee is None or callee.tag != ATTRIBUTE or callee.name not in _WORKERS:
+            return []
+        if callee.name == "worker_main":
+            spelled = self._words(whole.other(passed(call, 0, "argv")))
+            return [("celery", "worker", *one) for one in spelled if isinstance(one, tuple)]
+        pools = [value for key, value in call.keywords if key in ("pool", "pool_cls")]
+        spelled = self._words(whole.other(pools[0])) if pools else []
         return [("celery", "worker", f"--pool={one}") for one in spelled if isinstance(one, str)]
-    return []
+
+    def _words(self, part: Part) -> list[Words]:
+        """Return the possible commands of an expression, with a shell's variable for each hole.
+
+        A parameter may be anything, so in a command it is a hole. Where nothing else is known of
+        the command, it is what the function's callers in the same file pass.
+        """
+        spelled = self._texts.spelled(part)
+        if not any(_is_known(one) for one in spelled):
+            spelled = self._handed.spelled(part)
+        shown = (
+            _shown(one) if isinstance(one, Text) else tuple(map(_shown, one.words))
+            for one in spelled
+        )
+        return list(dict.fromkeys(shown))
+
+
+def _is_known(value: Spelled) -> bool:
+    """Return whether anything of a command is known."""
+    texts = (value,) if isinstance(value, Text) else value.words
+    return any(one.spelled.strip(HOLE) for one in texts)
+
+
+def _shown(text: Text) -> str:
+    return text.spelled.replace(HOLE, VARIABLE)
 
 
 def _commands(words: Words, path: str, row: int) -> list[Command]:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gblock.project.names.spelling import Spelling
+from gblock.project.names.declarations import Declarations
+from gblock.project.names.places import Place
+from gblock.project.names.texts import Part, Texts
 from gblock.project.reading.modules import Modules
 
 _GEVENT = re.compile(
@@ -73,6 +75,7 @@ class Mentions:
         self.modules = modules
         self._patching = {name: re.compile(_importing(name), re.MULTILINE) for name in patching}
         self._known: dict[str, Mention] = {}
+        self._texts = Texts(Declarations(modules))
 
     def of(self, path: str) -> Mention:
         """Return the mentions of gevent in one file."""
@@ -130,9 +133,7 @@ class Mentions:
         match = next((m for m in _WORKER_CLASS.finditer(data) if not _in_comment(data, m)), None)
         if match is not None:
             return match[1].decode(), data.count(b"\n", 0, match.start()) + 1
-        found = [
-            (one, row) for one, row in self._passed(path, "worker_class") if one and "$" not in one
-        ]
+        found = [(one, row) for one, row in self._passed(path, "worker_class") if one]
         return next((one for one in found if "gevent" in one[0]), found[0] if found else None)
 
     def _async_mode(self, path: str) -> bool:
@@ -140,15 +141,17 @@ class Mentions:
 
     def _passed(self, path: str, name: str) -> list[tuple[str, int]]:
         """Return the values of an option of this name in a file, and the rows."""
-        spelling = Spelling.of_file(self.modules.data(path), path)
-        if spelling is None:
-            return []
-        return [
-            (text, value.lineno)
-            for value, function in spelling.given(name)
-            for text in spelling.of(value, function)
-            if isinstance(text, str)
-        ]
+        summary = self.modules.summary(path)
+        found = []
+        for binding in summary.options.get(name, ()):
+            place = Place(path, binding.scope, binding.path)
+            part = Part(binding.value, place, (binding.row, binding.row))
+            known = [text.spelled for text in self._texts.of(part) if text.whole]
+            if not known:
+                symbol = self._texts.declarations.symbol(binding.value, place)
+                known = [symbol] if symbol is not None else []
+            found += [(one, binding.row) for one in known]
+        return found
 
 
 def _importing(module: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Iterable
@@ -10,8 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gblock.project.names.inference import Inference
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
-from gblock.project.names.spelling import Spelling
+from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
 from gblock.project.processes.conditions import condition, variable
 from gblock.project.reading import bindings as kinds
@@ -127,6 +127,7 @@ class Patching:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self._texts = Texts(Inferred(inference))
         self.remedies = frozenset(
             one for one in inference.catalog.remedies if self._is_used(one.partition(".")[0])
         )
@@ -275,17 +276,12 @@ class Patching:
         )
         if "gevent.monkey" not in owners:
             return set()
-        spelling = Spelling.of_file(self.modules.data(place.path), place.path)
-        if spelling is None:
-            return set()
+        name = passed(callee, 1, None)
+        texts = self._texts.of(Part(name, place, call.statement))
         return {
-            f"{_MONKEY}{text}"
-            for one, function in spelling.calls
-            if (one.lineno, one.col_offset) == (call.row, call.column)
-            and isinstance(one.func, ast.Call)
-            and len(one.func.args) > 1
-            for text in spelling.of(one.func.args[1], function)
-            if isinstance(text, str) and text.startswith("patch_")
+            f"{_MONKEY}{text.spelled}"
+            for text in texts
+            if text.whole and text.spelled.startswith("patch_")
         }
 
     def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gblock.project.processes.confinement import is_among
 from gblock.project.processes.patching import Patch
 from gblock.project.processes.queues import ALL, Taken
-from gblock.project.processes.servers import YES, Server
+from gblock.project.processes.servers import YES, Served, Server
 from gblock.project.processes.starts import ProcessEvidence
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
@@ -66,6 +66,8 @@ class Process(NamedTuple):
     """The name of the object whose tasks alone its workers run, if the command names one."""
     pool: str = ""
     """The pool of Celery's workers; empty if there is none, or if it is not known."""
+    served: tuple[Served, ...] = ()
+    """The WSGI applications that its server names."""
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
@@ -134,6 +136,7 @@ class Process(NamedTuple):
             as_file=self.as_file and other.as_file,
             by_path=self.by_path if self.by_path == other.by_path else "",
             assumed=tuple(path for path in self.assumed if path in other.assumed),
+            served=tuple(dict.fromkeys((*self.served, *other.served))),
             queues=self.queues.together(other.queues),
             application=self.application if self.application == other.application else "",
         )

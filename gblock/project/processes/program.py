@@ -89,7 +89,7 @@ class Programs:
             name = _of_base_image(words)
             return [Program(name, words, command)] if name else []
         for index, word in enumerate(words):
-            if index == 0 and os.path.basename(word) in _SILENT:
+            if os.path.basename(word) in _SILENT and words[:index] in ((), ("sudo",)):
                 return []
             found = self._at(words, index, command, depth)
             if found is not None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gblock.catalog.entries import TaskWorker
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.texts import Texts
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
@@ -52,6 +53,29 @@ DEFAULT_WORKER = "worker class sync, gunicorn's own choice"
 """The reason where neither the command nor the settings name a worker class."""
 
 
+class Served(NamedTuple):
+    """A WSGI application that a server names: ``shop.wsgi:app``, ``shop:create_app()``."""
+
+    path: str
+    """The module."""
+    name: str
+    """The module's name of the application, or of the function that makes it."""
+    is_made: bool = False
+    """True if the server calls it for the application."""
+
+    @classmethod
+    def of(cls, written: str, path: str, default: str = "application") -> Served:
+        """Return the application that an argument names.
+
+        Args:
+            written: The argument: ``package.module`` or ``package.module:application``.
+            path: The file of the module.
+            default: The name, if the argument gives none.
+        """
+        name = written.partition(":")[2].strip("\"'") or default
+        return cls(path, name.partition("(")[0], "(" in name)
+
+
 class Server(NamedTuple):
     """A `Program` with its arguments and settings files interpreted: gevent or not, and modules.
 
@@ -89,6 +113,8 @@ class Server(NamedTuple):
     """The pool of a Celery worker; empty if it is not known."""
     ends: bool = False
     """True for a command that does its work and ends: it serves nothing, on gevent or not."""
+    served: tuple[Served, ...] = ()
+    """The WSGI applications that it serves."""
 
 
 class Servers:
@@ -105,7 +131,7 @@ class Servers:
         self.modules = inference.modules
         self.graph = graph
         self.tree = tree
-        self.texts = Texts(inference)
+        self.texts = Texts(Inferred(inference), lenient=True)
 
     # -- names of modules
 
@@ -218,6 +244,7 @@ class Servers:
             evidence=tuple(evidence),
             open=path is None,
             by_path=config if config is not None and not imported else "",
+            served=(Served.of(application or "", path),) if path is not None else (),
         )
 
     def application(self, program: Program) -> tuple[str, str] | None:
@@ -421,6 +448,8 @@ class Servers:
         arguments = (*told, *program.arguments)
         homes = self.homes(command, _uwsgi_option(arguments, "chdir", "pythonpath", "python-path"))
         entries: list[str] = []
+        served: list[Served] = []
+        default = _uwsgi_option(arguments, "callable") or "application"
         for name in ("module", "wsgi", "w", "import", "shared-import", "mount"):
             written = _uwsgi_option(arguments, name)
             if written is None:
@@ -428,6 +457,8 @@ class Servers:
             written = written.rpartition("=")[2]
             path = self.module(written, *homes)
             entries += [path] if path is not None else []
+            if path is not None and "import" not in name:
+                served.append(Served.of(written, path, default))
         amount = _uwsgi_option(arguments, "gevent")
         loop = _uwsgi_option(arguments, "loop")
         patches = any(
@@ -455,6 +486,7 @@ class Servers:
             preload=patches and not early,
             before=() if early else tuple(dict.fromkeys(entries)),
             evidence=tuple(evidence),
+            served=tuple(served),
         )
 
 

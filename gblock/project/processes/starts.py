@@ -18,6 +18,7 @@ from gblock.project.processes.servers import (
     NO,
     UNKNOWN,
     YES,
+    Served,
     Server,
     Servers,
     names_application,
@@ -413,12 +414,15 @@ class Starts:
                 return self._gunicorn(inner)
             entries += read[2] if read is not None else ()
         worker, application = self.servers.worker_of(program), ""
+        served: list[Served] = []
         for word in arguments:
             if ":" in word or worker is not None:
                 path = self.servers.module(word, *homes)
                 if path is not None and worker is not None and worker.application:
                     application = application or word.rpartition(".")[2]
                 entries += [path] if path is not None else []
+                if path is not None and ":" in word:
+                    served.append(Served.of(word, path))
         patches = gevent == YES and (
             name == "dramatiq-gevent" or (name == "chaussette" and "--no-monkey" not in arguments)
         )
@@ -432,6 +436,7 @@ class Starts:
             patches=patches,
             queues=self.servers.taken(program),
             application=application,
+            served=tuple(served),
         )
 
     def _gunicorn(self, program: Program) -> Server | None:
@@ -538,9 +543,13 @@ class Starts:
             if one
             and (path := self._file(one.rpartition("=")[2], program.command.home)) is not None
         ]
+        default = option(program.arguments, "--callable") or "application"
+        served = (*server.served, *(Served(path, default) for path in entries))
         entries = list(dict.fromkeys((*server.entries, *entries)))
         before = tuple(entries) if server.preload else ()
-        return server._replace(entries=tuple(entries), before=before, open=not entries)
+        return server._replace(
+            entries=tuple(entries), before=before, open=not entries, served=served
+        )
 
     def _mules(self, program: Program) -> Iterator[Server]:
         """Yield the processes beside uWSGI's workers, which have none of their loops."""

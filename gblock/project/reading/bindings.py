@@ -33,8 +33,11 @@ DEFINED: Final = "defined"  # value: the scope of the function or class
 ANNOTATED: Final = "annotated"  # value: the annotation
 AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
 ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
+EXTENDED: Final = "extended"  # ``name.extend(values)``: the value is what holds them
 MERGED: Final = "merged"  # ``vars(owner).update(value)``: each entry becomes an attribute
-OPAQUE: Final = "opaque"  # bound to something of unknown type
+OPAQUE: Final = "opaque"  # bound to something of unknown type; detail: ADDED if added to
+ADDED: Final = "+"  # the detail of ``name += value``
+IN_DISPLAY: Final = "display"  # the detail of an option's value in a dict display
 
 
 ANY_NAME: Final = "*"

@@ -31,6 +31,7 @@ COMPREHENSION: Final = "comprehension"
 NEGATED: Final = "negated"
 SLICE: Final = "slice"
 TEXT: Final = "text"
+SUM: Final = "sum"
 
 Expr: TypeAlias = (
     "NameExpr | AttributeExpr | CallExpr | ConstantExpr | InnerExpr | ElementsExpr | MappingExpr"
@@ -90,9 +91,10 @@ class ElementsExpr(NamedTuple):
     """Several expressions: a ``TUPLE``; a ``SEQUENCE`` is a list or a set.
 
     ``EITHER`` is a ternary or ``or``, ``BOTH`` is ``and``: each evaluates to one of its members.
+    ``SUM`` is the sum of lists, or of operands whose type the expression does not show.
     """
 
-    tag: Literal["tuple", "sequence", "either", "both"]
+    tag: Literal["tuple", "sequence", "either", "both", "sum"]
     elements: tuple[Expr, ...]
 
 
@@ -168,6 +170,10 @@ def call_of(
 
 NONE = constant(None)
 """The expression ``None``."""
+UNKNOWN = ElementsExpr(EITHER, ())
+"""An expression that is one of no members: the place of an irrelevant one is kept."""
+LISTS: Final = (SEQUENCE, TUPLE, COMPREHENSION)
+"""The tags of expressions that make a list."""
 
 
 def dotted(expression: Expr) -> str | None:

@@ -13,6 +13,8 @@ from gblock.project.reading.expressions import Expr
 Guard: TypeAlias = tuple[Expr, bool]
 """A condition, and whether it holds or fails."""
 
+OPTIONS = ("command", "worker_class", "async_mode")
+"""Options that name a command or a server's way of working; code may give them in any form."""
 LOOPS = ("while", "for")
 """The kinds of branches that run more than once."""
 
@@ -154,6 +156,9 @@ class ModuleSummary(NamedTuple):
     calls: list[Call]
     exports: list[str] | None
     """The names in ``__all__`` where it is a plain list, else None."""
+    options: dict[str, list[Binding]]
+    """The values that `OPTIONS` are given: in a dict display, as a keyword argument, by an
+    assignment to a subscript or an attribute, by ``set(name, value)``. The row is the value's."""
 
     def function_around(self, scope: int) -> int:
         """Return the function around a scope, or 0 for the module; classes run with the module."""
@@ -176,11 +181,11 @@ def hollow(path: str, former: ModuleSummary | None = None) -> ModuleSummary:
         former: Its summary so far; the numbers of its scopes and parameters stay valid.
     """
     if former is None:
-        return ModuleSummary(path, [Scope.empty("module", "", -1, (1, 1), ())], [], None)
+        return ModuleSummary(path, [Scope.empty("module", "", -1, (1, 1), ())], [], None, {})
     scopes = [
         Scope.empty(one.kind, one.name, one.parent, one.rows, one.path)._replace(
             parameters=[Parameter(p.name, None, None, p.kind) for p in one.parameters]
         )
         for one in former.scopes
     ]
-    return ModuleSummary(path, scopes, [], None)
+    return ModuleSummary(path, scopes, [], None, {})

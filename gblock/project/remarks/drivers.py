@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gblock.catalog.drivers import Choice, Driver
 from gblock.project.calls.queries import Queries, Sent
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.texts import Text, Texts
 from gblock.project.processes.patching import Patch
 from gblock.project.processes.process import Process
@@ -76,7 +77,7 @@ class Drivers:
         self.modules = processes.modules
         self.catalog = self.inference.catalog
         self.paths = frozenset(paths)
-        self.texts = Texts(self.inference)
+        self.texts = Texts(Inferred(self.inference), lenient=True)
         self.readers = Readers(self.inference, self.texts, marks)
         self.strings = Strings(self.modules)
         self.requirements = processes.deployment.requirements
@@ -217,7 +218,7 @@ class Drivers:
 
     def _texts(self, read: Read) -> list[Text]:
         if read.chosen:
-            return [Text(read.chosen, True, read.part.place.path, read.part.rows, "")]
+            return [Text(read.chosen, read.part.place.path, read.part.rows, "")]
         return self.texts.of(read.part)
 
     # -- meanings of strings

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gblock.catalog.drivers import Choice, Chooser
 from gblock.catalog.patching import Import
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Text, Texts
 from gblock.project.processes.process import Process
@@ -41,7 +42,7 @@ class Loaded:
         self.processes = processes
         self.inference = processes.inference
         self._requirements = processes.deployment.requirements
-        self._texts = Texts(self.inference)
+        self._texts = Texts(Inferred(self.inference), lenient=True)
         catalog = self.inference.catalog
         self._imports = [one for one in catalog.imports.values() if one.chosen_by]
         languages = {choice.language for one in self._imports for choice in one.chosen_by}

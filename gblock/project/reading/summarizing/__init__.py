@@ -9,7 +9,7 @@ from gblock.project.reading.expressions import Expr
 from gblock.project.reading.parsing import UNPARSABLE, parse, quiet
 from gblock.project.reading.summarizing.expression_reader import ExpressionReader
 from gblock.project.reading.summarizing.statement_reader import StatementReader
-from gblock.project.reading.summary import ModuleSummary
+from gblock.project.reading.summary import OPTIONS, ModuleSummary
 
 
 def summarize(filename: str, text: str | bytes) -> ModuleSummary:
@@ -21,7 +21,9 @@ def summarize(filename: str, text: str | bytes) -> ModuleSummary:
         RecursionError: if it nests deeper than the interpreter allows.
         MemoryError: if the parser's own stack overflows.
     """
-    return StatementReader(filename).read(parse(text, filename))
+    data = text.encode(errors="replace") if isinstance(text, str) else text
+    options = frozenset(one for one in OPTIONS if one.encode() in data)
+    return StatementReader(filename, options).read(parse(text, filename))
 
 
 @cache

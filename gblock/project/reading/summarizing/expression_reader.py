@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, TypeGuard
 
@@ -13,6 +14,7 @@ from gblock.project.reading.bindings import (
     ANY_NAME,
     ASSIGNED,
     ELEMENT,
+    IN_DISPLAY,
     LOOPED,
     MERGED,
     OPAQUE,
@@ -33,6 +35,7 @@ from gblock.project.reading.expressions import (
     CONSTANT,
     EITHER,
     LAMBDA,
+    LISTS,
     MAPPING,
     NAME,
     NEGATED,
@@ -41,6 +44,7 @@ from gblock.project.reading.expressions import (
     SLICE,
     STAR,
     SUBSCRIPT,
+    SUM,
     TEXT,
     TUPLE,
     AttributeExpr,
@@ -64,15 +68,20 @@ from gblock.project.reading.summary import Call, Guard, Parameter, Returned
 
 _LARGEST = 100
 """Bases and exponents are not larger where a power is computed."""
-_MOST_PARTS = 6
-"""At most this many parts of a text are kept: only its start matters."""
+_MOST_PARTS = 60
+"""At most this many parts of a text or of a sum are kept; a last one stands for the others."""
+_LONG = 200
+"""Characters; a longer text is kept only if it may be a command's, and not longer than a script."""
+_LONGEST = 8000
+_COMMANDS = re.compile(r"gunicorn|celery|uwsgi|locust|dramatiq|huey_consumer|rqworker|python")
+"""The programs whose commands are looked for in long texts."""
 _WRONG_IN_STRINGS = sys.version_info < (3, 12)
 _STORES = {"append": 0, "add": 0, "appendleft": 0, "put": 0, "put_nowait": 0, "insert": 1}
 _STORES["setdefault"] = 1
 _HELD_ALONE = "set"
 """The method by which a context variable is given its one value."""
-_LISTS = (SEQUENCE, TUPLE, COMPREHENSION)
 _MERGES = {"extend", "update"}
+_VARIABLES = (NAME, ATTRIBUTE, CALL)
 _SLICE = InnerExpr(SLICE, None)
 
 
@@ -137,6 +146,8 @@ class ExpressionReader(ScopeRecorder):
         elif isinstance(target, ast.Attribute):
             self.expression(target.value)
             owner = name_of(target.value)
+            if target.attr in self.named_options and kind == ASSIGNED and not detail:
+                self.give(target.attr, value, row)
             if owner is not None:
                 if target.attr == "__dict__" and kind == ASSIGNED and not detail:
                     self._bind_attribute(owner, ANY_NAME, MERGED, value, row)
@@ -157,6 +168,8 @@ class ExpressionReader(ScopeRecorder):
                 )
             self.store(target.value, held, row, key_of(target.slice))
             self.expression(target.value)
+            if self.named_options and isinstance(target.slice, ast.Constant) and kind == ASSIGNED:
+                self.give(target.slice.value, held, row)
 
     def inside(
         self,
@@ -198,7 +211,8 @@ class ExpressionReader(ScopeRecorder):
     def joined(self, node: ast.JoinedStr) -> Expr:
         """Return an f-string's known start, and record the calls anywhere in it."""
         quoted, self.quoted = self.quoted, _WRONG_IN_STRINGS
-        parts = []
+        in_command, self.in_command = self.in_command, self.in_command or _is_command(node)
+        parts: list[Expr] = []
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 parts.append(self.expression(part.value))
@@ -206,21 +220,24 @@ class ExpressionReader(ScopeRecorder):
                     self.expression(part.format_spec)
             else:
                 parts.append(self.expression(part))
-        self.quoted = quoted
-        return TextExpr(TEXT, tuple(parts[:_MOST_PARTS]))
+        self.quoted, self.in_command = quoted, in_command
+        return TextExpr(TEXT, _bounded(parts))
 
     def _name(self, node: ast.Name) -> Expr:
         return NameExpr(NAME, node.id)
 
     def _constant(self, node: ast.Constant) -> Expr:
         value = node.value
-        if isinstance(value, (str, bytes)) and len(value) > 200:
-            return None
+        if isinstance(value, (str, bytes)) and len(value) > _LONG:
+            if not isinstance(value, str) or len(value) > _LONGEST:
+                return None
+            if not (self.in_command or _COMMANDS.search(value)):
+                return None
         return constant(None if value is Ellipsis else value)
 
     def _attribute(self, node: ast.Attribute) -> Expr:
         base = self.expression(node.value)
-        if base is None or base.tag == TEXT:
+        if base is None:
             return None
         return AttributeExpr(ATTRIBUTE, base, node.attr)
 
@@ -234,11 +251,26 @@ class ExpressionReader(ScopeRecorder):
             if node.func.attr == "update":
                 self._note_update(node.func, keywords, node.lineno)
                 self._note_members(node.func.value, positional, keywords, node.lineno)
+        if self.named_options:
+            self._note_options(node, positional, keywords)
         value = CallExpr(CALL, callee, positional, keywords)
         self.note_setattr(node, positional)
         if callee is not None:
             self._note_call(node, value, "call", node.func.end_lineno or node.lineno)
         return value
+
+    def _note_options(
+        self,
+        node: ast.Call,
+        positional: tuple[Expr, ...],
+        keywords: tuple[tuple[str | None, Expr], ...],
+    ) -> None:
+        """Record the options that a call gives: by keyword, or as ``set(name, value)``."""
+        for keyword, (name, value) in zip(node.keywords, keywords, strict=True):
+            if name is not None:
+                self.give(name, value, keyword.value.lineno)
+        if len(positional) > 1 and isinstance(node.args[0], ast.Constant):
+            self.give(node.args[0].value, positional[1], node.args[1].lineno)
 
     def _note_call(self, node: ast.expr, value: Expr, kind: str, name_row: int) -> None:
         self.calls.append(
@@ -308,12 +340,13 @@ class ExpressionReader(ScopeRecorder):
         elif func.attr in _MERGES:
             merged = positional[0]
             if merged is not None and merged.tag in (SEQUENCE, TUPLE):
-                for element in merged.elements:
-                    self.store(func.value, element, row)
+                self.store_all(func.value, merged.elements, row)
             elif merged is not None and merged.tag == MAPPING:
                 for key, value in merged.items:
                     if value is not None and value.tag != STAR:
                         self.store(func.value, value, row, key or ANY_KEY)
+            elif func.attr == "extend" and merged is not None:
+                self.extend(func.value, merged, row)
 
     def _await(self, node: ast.Await) -> Expr:
         value = self.expression(node.value)
@@ -326,15 +359,17 @@ class ExpressionReader(ScopeRecorder):
         return ElementsExpr(SEQUENCE, tuple(self.expression(e) for e in node.elts))
 
     def _mapping(self, node: ast.Dict) -> Expr:
-        return MappingExpr(
-            MAPPING,
-            tuple(
-                (self.expression(k), self.expression(v))
-                if k is not None
-                else (None, InnerExpr(STAR, self.expression(v)))
-                for k, v in zip(node.keys, node.values, strict=True)
-            ),
+        items = tuple(
+            (self.expression(k), self.expression(v))
+            if k is not None
+            else (None, InnerExpr(STAR, self.expression(v)))
+            for k, v in zip(node.keys, node.values, strict=True)
         )
+        if self.named_options:
+            for (key, value), written in zip(items, node.values, strict=True):
+                if key is not None and key.tag == CONSTANT:
+                    self.give(key.value, value, written.lineno, IN_DISPLAY)
+        return MappingExpr(MAPPING, items)
 
     def _subscript(self, node: ast.Subscript) -> Expr:
         base, key = self.expression(node.value), self.expression(node.slice)
@@ -518,12 +553,31 @@ def _computed(operator: ast.operator, left: Expr, right: Expr) -> int | float | 
 def _joined(left: Expr, right: Expr) -> Expr:
     """Return ``left + right`` if either is known to be a text."""
     if left is not None and left.tag == TEXT and not left.is_template:
-        return TextExpr(TEXT, (*left.parts, right)[:_MOST_PARTS])
+        return TextExpr(TEXT, _bounded((*left.parts, right)))
     if any(_is_text(one) for one in (left, right)):
         return TextExpr(TEXT, (left, right))
-    if any(one is not None and one.tag in _LISTS for one in (left, right)):
-        return ElementsExpr(EITHER, (left, right))
+    if left is not None and left.tag == SUM:
+        return ElementsExpr(SUM, _bounded((*left.elements, right)))
+    if any(one is not None and one.tag in (*LISTS, SUM) for one in (left, right)):
+        return ElementsExpr(SUM, (left, right))
+    if all(one is not None and one.tag in _VARIABLES for one in (left, right)):
+        return ElementsExpr(SUM, (left, right))
     return None
+
+
+def _bounded(parts: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Return parts of a text or of a sum; of too many the first, and a last one for the others."""
+    if len(parts) <= _MOST_PARTS:
+        return tuple(parts)
+    return (*parts[: _MOST_PARTS - 1], None)
+
+
+def _is_command(node: ast.JoinedStr) -> bool:
+    """Return whether an f-string has long pieces, and names a program in one of its pieces."""
+    pieces = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
+    if all(len(piece) <= _LONG for piece in pieces):
+        return False
+    return any(_COMMANDS.search(piece) for piece in pieces)
 
 
 def _is_text(value: Expr) -> bool:

@@ -8,12 +8,21 @@ from typing import Any
 from gblock.project.reading.bindings import (
     ASSIGNED,
     ELEMENT,
+    EXTENDED,
     LOOPED,
     UNPACKED,
     Binding,
     Path,
 )
-from gblock.project.reading.expressions import MAPPING, SEQUENCE, ElementsExpr, Expr, MappingExpr
+from gblock.project.reading.expressions import (
+    CONSTANT,
+    MAPPING,
+    SEQUENCE,
+    UNKNOWN,
+    ElementsExpr,
+    Expr,
+    MappingExpr,
+)
 from gblock.project.reading.summarizing.nodes import key_of, name_of
 from gblock.project.reading.summary import Call, Guard, Scope
 
@@ -23,10 +32,13 @@ class ScopeRecorder:
 
     Args:
         filename: The module's file.
+        options: Of the options whose values are kept, those that it mentions.
     """
 
-    def __init__(self, filename: str) -> None:
+    def __init__(self, filename: str, options: frozenset[str] = frozenset()) -> None:
         self.filename = filename
+        self.named_options = options
+        self.options: dict[str, list[Binding]] = {}
         self.scopes: list[Scope] = []
         self.calls: list[Call] = []
         self.exports: list[str] | None = None
@@ -35,6 +47,8 @@ class ScopeRecorder:
         self.statement = (0, 0)
         self.fallback = False
         self.quoted = False
+        self.in_command = False
+        """True in an f-string that names a program."""
         self.guards: tuple[Guard, ...] = ()
         self.elsewhere: list[dict[str, int]] = []
         """For each scope the names that ``global`` and ``nonlocal`` bind further out."""
@@ -104,6 +118,26 @@ class ScopeRecorder:
             if isinstance(callee, ast.Attribute) and callee.attr in ("setdefault", "get"):
                 if container.args:
                     self.store(callee.value, ElementsExpr(SEQUENCE, (value,)), row)
+
+    def store_all(self, container: ast.expr, values: tuple[Expr, ...], row: int) -> None:
+        """Record that a named container holds several values, also the unknown ones of a text."""
+        texts = any(one is not None and one.tag == CONSTANT for one in values)
+        for value in values:
+            self.store(container, UNKNOWN if texts and value is None else value, row)
+
+    def extend(self, container: ast.expr, value: Expr, row: int) -> None:
+        """Record that a named list takes over what another one holds."""
+        if isinstance(container, ast.Name):
+            bindings = self.scopes[self.home_of(container.id)].bindings.get(container.id)
+            if bindings is not None:
+                bindings.append(Binding(EXTENDED, value, self.scope, self.path, row))
+
+    def give(self, name: object, value: Expr, row: int, way: str | None = None) -> None:
+        """Record the value that an option is given, if values of this option are kept."""
+        if name in self.named_options and value is not None:
+            self.options.setdefault(str(name), []).append(
+                Binding(ASSIGNED, value, self.scope, self.path, row, way)
+            )
 
     def home_of(self, name: str) -> int:
         """Return the scope of a container's name: the nearest that has bound it so far."""

@@ -7,6 +7,7 @@ import sys
 from typing import Any, ClassVar
 
 from gblock.project.reading.bindings import (
+    ADDED,
     ANNOTATED,
     ASSIGNED,
     AUGMENTED,
@@ -50,7 +51,7 @@ class StatementReader(FactReader):
         """Return the summary of a module."""
         self._open_scope("module", "", (1, sys.maxsize))
         self._block(tree.body, ())
-        return ModuleSummary(self.filename, self.scopes, self.calls, self.exports)
+        return ModuleSummary(self.filename, self.scopes, self.calls, self.exports, self.options)
 
     def _block(self, body: list[ast.stmt], prefix: Path) -> None:
         if not prefix and self.scopes[self.scope].kind != "function":
@@ -142,11 +143,11 @@ class StatementReader(FactReader):
     def _augmented(self, node: ast.AugAssign) -> None:
         value = self.expression(node.value)
         if isinstance(node.op, ast.Add) and value is not None and value.tag in (SEQUENCE, TUPLE):
-            for element in value.elements:
-                self.store(node.target, element, node.lineno)
+            self.store_all(node.target, value.elements, node.lineno)
         elif isinstance(node.target, ast.Name):
             kind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
-            self._bind(node.target.id, kind, value, node.lineno)
+            detail = ADDED if isinstance(node.op, ast.Add) else None
+            self._bind(node.target.id, kind, value, node.lineno, detail)
         else:
             if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Attribute):
                 owner = name_of(node.target.value)

@@ -1,0 +1,55 @@
+"""WSGI applications that servers name: ``gunicorn shop.wsgi:app`` calls what `app` is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gblock.project.calls.running import Running
+from gblock.project.names import values as v
+from gblock.project.names.inference import Inference
+from gblock.project.names.values import Values
+from gblock.project.processes.servers import Served
+
+_CALL = "__call__"
+
+
+class Applications:
+    """Finds the functions that servers call for each request.
+
+    Args:
+        inference: Type inference over the project.
+        running: The processes.
+    """
+
+    def __init__(self, inference: Inference, running: Running) -> None:
+        self.inference = inference
+        self.running = running
+
+    def label(self, path: str, index: int) -> str | None:
+        """Return the display name of the application that a function is, None for any other.
+
+        Args:
+            path: The module.
+            index: The function: a WSGI callable, or the ``__call__()`` of one.
+        """
+        return self._callables.get((path, index))
+
+    @cached_property
+    def _callables(self) -> dict[tuple[str, int], str]:
+        processes = self.running.processes
+        every = processes.all() if processes is not None else ()
+        found: dict[tuple[str, int], str] = {}
+        for one in dict.fromkeys(served for process in every for served in process.served):
+            for value in self._values(one):
+                if value.kind == v.FUNCTION:
+                    found.setdefault((value.path, value.scope), f"request {one.name}()")
+        return found
+
+    def _values(self, served: Served) -> Values:
+        """Return the functions that an application is, or that its class calls."""
+        values = self.inference.module_name(served.path, served.name)
+        if served.is_made:
+            made = self.inference.results.result
+            values = v.NOTHING.union(*(made(x) for x in values if x.kind == v.FUNCTION))
+        called = (self.inference.attribute(x, _CALL) for x in values if x.kind == v.OBJECT)
+        return values.union(*called)

@@ -1,0 +1,70 @@
+"""What names declare in the project, by inference: the owners of attributes, and the callees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gblock.project.names import values as v
+from gblock.project.names.classes import PROPERTIES
+from gblock.project.names.declarations import STORES, Declarations, Use
+from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
+from gblock.project.names.values import ScopeValue, Value
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import AttributeExpr, Expr
+from gblock.project.reading.summary import Call, ModuleSummary
+
+_NAMES = (tags.NAME, tags.ATTRIBUTE, tags.SUBSCRIPT)
+
+
+class Inferred(Declarations):
+    """Looks up what names, attributes and calls mean, by inference over the whole project.
+
+    Args:
+        inference: Type inference.
+    """
+
+    def __init__(self, inference: Inference) -> None:
+        super().__init__(inference.modules, inference.definitions)
+        self.inference = inference
+
+    def values(self, expression: Expr, place: Place) -> Iterable[Value]:
+        """Return the values that an expression can have, in a fixed order."""
+        return sorted(self.inference.infer(expression, place), key=repr)
+
+    def attribute(self, expression: AttributeExpr, place: Place) -> Iterator[Use]:
+        """Yield the bindings of an attribute of a module, a class or an object."""
+        for value in self.values(expression.base, place):
+            if value.kind == v.INSTANCE and not self.modules.is_frugal:
+                yield from self._of_instance(value, expression.name, place)
+            else:
+                yield from self._attribute(value, expression.name, place)
+
+    def _of_instance(self, value: v.SymbolValue, name: str, place: Place) -> Iterator[Use]:
+        for path, binding in self.inference.outside.bindings(value, name):
+            summary = self.modules.summary(path)
+            stored = binding.kind in STORES
+            bindings, stores = ([], [binding]) if stored else ([binding], [])
+            yield Use(summary, binding.scope, bindings, stores, binding.path, place, name, ".")
+
+    def bases(self, path: str, index: int) -> list[ScopeValue]:
+        """Return the bases of a class that are classes of the project."""
+        bases = sorted(self.inference.classes.bases(path, index), key=repr)
+        return [base for base in bases if base.kind == v.CLASS]
+
+    def is_property(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a function is a property."""
+        return bool(self.inference.decorators(summary, index) & PROPERTIES)
+
+    def literals(self, expression: Expr, place: Place) -> list[str]:
+        """Return the constants that an expression can be, such as a loop variable's."""
+        if expression is None or expression.tag not in _NAMES:
+            return []
+        values = self.inference.infer(expression, place)
+        return sorted(
+            str(one.value) for one in values if one.kind == v.LITERAL and one.value is not None
+        )
+
+    def callers(self, path: str, index: int) -> Iterable[tuple[Call, Place]]:
+        """Return the calls of a function anywhere in the project."""
+        return self.inference.calling.callers(path, index)
