@@ -89,7 +89,7 @@ class TaskWorker(Table, frozen=True):
     """True if the first argument names the object whose tasks alone it runs."""
 
 
-class Named(Table, frozen=True):
+class EventName(Table, frozen=True):
     """The argument of a call that names something."""
 
     position: int | None = None
@@ -106,9 +106,9 @@ class Signal(Table, frozen=True):
     """The calls that run it; ``{name}`` stands for the function's own name."""
     imports: tuple[str, ...] = ()
     """Packages; a project that uses it mentions one. The default is the distribution's name."""
-    event: Named | None = None
+    event: EventName | None = None
     """The argument of `connects` that names the event."""
-    sent: Named | None = None
+    sent: EventName | None = None
     """The argument of `sends` that names the event."""
     shared: bool = False
     """True if all code shares one object: the event alone, or the name, says what is run."""

@@ -373,7 +373,13 @@ class Keeping:
         return naming if len(naming) <= _FILES else []
 
     def callers(
-        self, words: set[str], path: str, index: int, *, objects: bool = False
+        self,
+        words: set[str],
+        path: str,
+        index: int,
+        *,
+        objects: bool = False,
+        getters: bool = True,
     ) -> Iterator[tuple[str, Call]]:
         """Yield the calls of a function that one of some containers keeps, with their files.
 
@@ -382,10 +388,11 @@ class Keeping:
             path: The function's module.
             index: Its scope.
             objects: True for the calls of objects of a class, whose scope it is then.
+            getters: Whether to follow functions that return what a container keeps.
         """
         kind = v.OBJECT if objects else v.FUNCTION
         mentioning = self._mentioning(words)
-        getting = self._getting(words)
+        getting = self._getting(words) if getters else {}
         for file in sorted({*mentioning, *getting}):
             summary = self.modules.summary(file)
             names = getting.get(file, ())
