@@ -1,4 +1,4 @@
-"""Which worker runs a task, a signal's receiver or a hook: by queue, application, pool and target.
+"""The worker that runs a task, a receiver or a hook: by queue, application, pool and target.
 
 A call is reported where a process on gevent runs it, and counted where another process alone does.
 """

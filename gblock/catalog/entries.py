@@ -53,7 +53,7 @@ class Elsewhere(Table, frozen=True):
 
 
 class Queue(Table, frozen=True):
-    """How a task names the queue from which workers take it."""
+    """The names by which a task says from which queue workers take it."""
 
     keyword: str | None = None
     """The parameter of the decorator, or the attribute of a task's class."""
@@ -97,7 +97,7 @@ class EventName(Table, frozen=True):
 
 
 class Signal(Table, frozen=True):
-    """What runs a function where another call is made on the same object: a signal, an event."""
+    """Calls that run a function which another call on the same object has taken: a signal."""
 
     framework: str
     connects: tuple[Argument, ...]

@@ -454,7 +454,7 @@ class Catalog:
 
     @cached_property
     def signals(self) -> tuple[Signal, ...]:
-        """What runs functions where a call is made on the object that they were given to.
+        """The signals: calls that run a function which another call has connected.
 
         Raises:
             UserError: if a block in one of the catalog's files is invalid.

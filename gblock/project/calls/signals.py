@@ -41,7 +41,7 @@ class Connected(NamedTuple):
 
     signal: Signal
     objects: frozenset[_Object]
-    """What the signal may be known by; empty if that is not known."""
+    """The identities of the signal; empty if none is known."""
     event: object
     """The event that it is connected to; None for any, or if that is not known."""
 
@@ -71,7 +71,7 @@ class Signals:
 
     @cached_property
     def _connecting(self) -> dict[str, list[tuple[Argument, Signal]]]:
-        """What connects a receiver, by the last name of the function."""
+        """The functions that connect a receiver, by their last names."""
         found: dict[str, list[tuple[Argument, Signal]]] = {}
         for signal in self._used:
             for argument in signal.connects:

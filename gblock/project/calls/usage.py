@@ -85,7 +85,7 @@ _PACKAGING = ("setup.py", "setup.cfg", "pyproject.toml")
 
 
 class OtherFiles:
-    """What files that are no Python say about functions.
+    """Files that are no Python, and the functions that they name.
 
     Args:
         files: The files of the repository, of any format.

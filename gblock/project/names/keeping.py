@@ -53,6 +53,7 @@ class Keeping:
         self.inference = inference
         self.modules = inference.modules
         self._stored: dict[str, _Stores] = {}
+        self._loose: dict[str, list[Call]] = {}
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
         self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
@@ -394,17 +395,18 @@ class Keeping:
         mentioning = self._mentioning(words)
         getting = self._getting(words) if getters else {}
         for file in sorted({*mentioning, *getting}):
-            summary = self.modules.summary(file)
             names = getting.get(file, ())
-            for call in summary.calls:
+            is_near = file in mentioning
+            calls = self.modules.summary(file).calls if is_near else self._indirect(file)
+            for call in calls:
                 callee = call.expression.callee if call.node == "call" else None
                 if callee is None:
                     continue
-                if file in mentioning:
+                if is_near:
                     may = callee.tag in _CALLEES
                     may = may or (callee.tag == tags.ATTRIBUTE and callee.name in words)
                 else:
-                    may = self._may_get(callee, names, Place(file, call.scope, call.path))
+                    may = self._may_get(callee, names)
                 if not may:
                     continue
                 place = Place(file, call.scope, call.path)
@@ -414,21 +416,34 @@ class Keeping:
                 ):
                     yield file, call
 
-    def _may_get(self, callee: Expr, names: Sequence[str], place: Place) -> bool:
+    def _indirect(self, file: str) -> list[Call]:
+        """Return the calls of a file whose callee no definition and no import names."""
+        found = self._loose.get(file)
+        if found is None:
+            summary = self.modules.summary(file)
+            bound = {
+                name
+                for scope in summary.scopes
+                for name, bindings in scope.bindings.items()
+                if any(one.kind not in (kinds.DEFINED, kinds.IMPORTED) for one in bindings)
+            }
+            found = self._loose[file] = [
+                call
+                for call in summary.calls
+                if call.node == "call"
+                and (callee := call.expression.callee) is not None
+                and callee.tag in _CALLEES
+                and (callee.tag != tags.NAME or callee.identifier in bound)
+            ]
+        return found
+
+    def _may_get(self, callee: Expr, names: Sequence[str]) -> bool:
         """Return whether a callee may be what one of some functions returns."""
-        if callee is None:
-            return False
-        if callee.tag == tags.SUBSCRIPT:
+        if callee is not None and callee.tag == tags.SUBSCRIPT:
             return "" in names
-        if callee.tag == tags.CALL:
+        if callee is not None and callee.tag == tags.CALL:
             return last_name(callee.callee) in names
-        if callee.tag != tags.NAME:
-            return False
-        found = self.inference.scope_of(callee.identifier, place)
-        return found is not None and any(
-            binding.kind not in (kinds.DEFINED, kinds.IMPORTED)
-            for binding in found[0].scopes[found[1]].bindings[callee.identifier]
-        )
+        return callee is not None and callee.tag == tags.NAME
 
 
 def _may_be_kept(argument: Expr, words: set[str]) -> bool:
