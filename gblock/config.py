@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-_OUTSIDE = "only a configuration outside of it, which --config names, may use such a file"
+_OUTSIDE = "only a configuration that --config names may refer to files outside of it"
 
 
 class Config:
@@ -153,7 +153,7 @@ def _read(filename: str, root: str, *, is_own: bool = False) -> Config | None:
     if not os.path.isfile(filename):
         return None
     if not is_own and os.path.islink(filename) and leads_out(filename, repository(root)):
-        raise UserError(filename, "this link leads out of the repository; name it with --config")
+        raise UserError(filename, "this link leads outside the repository; pass it with --config")
     opened.note(filename)
     try:
         with open(filename, "rb") as file:
@@ -185,7 +185,7 @@ def _decoded(content: bytes, filename: str) -> str:
     except UnicodeDecodeError as error:
         # The text before the first bad byte is valid: its last line is the place.
         before = content[: error.start].decode("utf-8-sig")
-        message = "this byte is not UTF-8, as TOML has to be"
+        message = "this byte is not valid UTF-8, which TOML requires"
         raise UserError(filename, message, *end_of(before)) from None
 
 
@@ -202,7 +202,7 @@ def _parsed(text: str, filename: str) -> Mapping[str, Any]:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
-        raise UserError(filename, f"this is not TOML: {message}", row, column) from None
+        raise UserError(filename, f"invalid TOML: {message}", row, column) from None
     except RecursionError:
         raise UserError(filename, "it is nested too deeply to be read") from None
 
@@ -241,7 +241,7 @@ def _config(table: Mapping[str, Any], source: _TableOrigin) -> Config:
     settings: dict[str, Any] = {}
     for key, value in table.items():
         if key not in kinds:
-            raise source.error(key, "there is no such setting" + did_you_mean(key, kinds))
+            raise source.error(key, "unknown setting" + did_you_mean(key, kinds))
         kind, expected = kinds[key]
         settings[key.replace("-", "_")] = _converted(key, value, kind, expected, source)
     for key in ("src", "extend_catalog"):
@@ -258,7 +258,7 @@ def _config(table: Mapping[str, Any], source: _TableOrigin) -> Config:
         if "baseline" in settings:
             _verify_inside(settings["baseline"], source.border, "baseline", source)
         if leads_out(settings.get("cache_dir", source.border), source.border):
-            outside = f"{settings['cache_dir']} lies outside of the repository; use --cache-dir"
+            outside = f"{settings['cache_dir']} is outside the repository; use --cache-dir"
             raise source.error("cache-dir", outside)
     if "per_file_ignores" in settings:
         settings["per_file_ignores"] = tuple(settings["per_file_ignores"].items())
@@ -268,7 +268,7 @@ def _config(table: Mapping[str, Any], source: _TableOrigin) -> Config:
 def _verify_inside(path: str, border: str, key: str, source: _TableOrigin) -> None:
     """Raise a UserError if a repository's setting names a path outside of the repository."""
     if leads_out(path, border):
-        raise source.error(key, f"{path} lies outside of the repository; {_OUTSIDE}")
+        raise source.error(key, f"{path} is outside the repository; {_OUTSIDE}")
     if os.path.exists(path) and not is_regular(path):
         raise source.error(key, f"{path} is no file")
 
@@ -313,9 +313,9 @@ def _verify_command(command: str, source: _TableOrigin) -> None:
     try:
         words = shlex.split(command)
     except ValueError:
-        raise source.error("processes", f"a quote in {command!r} is never closed") from None
+        raise source.error("processes", f"a quote in {command!r} is not closed") from None
     if not words:
-        raise source.error("processes", "an empty text starts no process")
+        raise source.error("processes", "expected a command, not an empty string")
 
 
 def _absolute(path: str, root: str) -> str:

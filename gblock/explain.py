@@ -59,9 +59,7 @@ def page(name: str) -> str:
     if pages:
         return "\n".join(pages)
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))
-    raise UserError(
-        "gblock explain", f"there is no rule or blocker {name}{did_you_mean(name, names)}"
-    )
+    raise UserError("gblock explain", f"unknown rule or blocker {name}{did_you_mean(name, names)}")
 
 
 def rule_pages() -> tuple[RulePage, ...]:

@@ -176,11 +176,11 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
 def _left_out(links: list[str]) -> str:
     """Return a note on the links that were not followed."""
     if len(links) == 1:
-        return f"{links[0]} is a link out of the repository and was not read; name it to check it"
+        return f"{links[0]} leads outside the repository and was not read; pass it to check it"
     first = min(links)
     return (
-        f"{len(links)} links lead out of the repository and were not read, {first} among them; "
-        "name them to check them"
+        f"{len(links)} links lead outside the repository and were not read, {first} among them; "
+        "pass them to check them"
     )
 
 
@@ -225,7 +225,7 @@ def _with_file(
     if not os.path.isfile(filename):
         return rules
     if os.path.islink(filename) and leads_out(filename, repository(directory)):
-        found.notes.append(f"{filename} is a link out of the repository and was not read")
+        found.notes.append(f"{filename} leads outside the repository and was not read")
         return rules
     opened.note(filename)
     try:
@@ -292,7 +292,7 @@ def _reason_to_leave(entry: os.DirEntry[str]) -> str | None:
         mode = entry.stat().st_mode
     except OSError as error:
         # Emacs creates such a link for a file that is being edited.
-        return "" if entry.name.startswith(".#") else f"this link leads nowhere: {error.strerror}"
+        return "" if entry.name.startswith(".#") else f"this link is broken: {error.strerror}"
     if stat.S_ISREG(mode):
         return None
     return "" if stat.S_ISDIR(mode) else f"{_kind(mode)}, not a Python file: exclude it"
@@ -317,7 +317,7 @@ def _missing(path: str, error: OSError) -> str:
     except OSError:
         names = []
     near = (os.path.join(directory, other) for other in names)
-    return "there is no such file or directory" + did_you_mean(os.path.join(directory, name), near)
+    return "no such file or directory" + did_you_mean(os.path.join(directory, name), near)
 
 
 def _report(found: FileList, path: str, message: str) -> None:

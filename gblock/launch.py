@@ -59,10 +59,10 @@ def prepared(
         UserError: if there is no such command, or its Python would not find the probe.
     """
     if not words:
-        raise UserError("gblock run", "no command was given: gblock run -- COMMAND [ARGUMENTS]")
+        raise UserError("gblock run", "no command given: gblock run -- COMMAND [ARGUMENTS]")
     path = shutil.which(words[0], path=environment.get("PATH"))
     if path is None:
-        raise UserError("gblock run", f"there is no command {words[0]}")
+        raise UserError("gblock run", f"command not found: {words[0]}")
     note = ""
     python = _interpreter(path)
     if python is None:

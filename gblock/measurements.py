@@ -56,6 +56,6 @@ def read(path: str = PATH) -> dict[str, dict[str, dict[str, Any]]]:
         return msgspec.convert(tomllib.loads(text), dict[str, dict[str, dict[str, Any]]])
     except tomllib.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
-        raise UserError(path, f"this is not TOML: {message}", row, column) from None
+        raise UserError(path, f"invalid TOML: {message}", row, column) from None
     except msgspec.ValidationError as error:
         raise UserError(path, str(error)) from None

@@ -74,7 +74,7 @@ class _Watch:
             if not self._lives():
                 self._restart(hub)
         except Exception as error:  # noqa: BLE001 - as above
-            self.probe.recorder.warn(f"the probe cannot be mended: {type(error).__name__}")
+            self.probe.recorder.warn(f"the probe cannot be restored: {type(error).__name__}")
 
     def begin_again(self) -> None:
         """Reset the parent's state, at the first event in the new process."""

@@ -101,7 +101,7 @@ class TestInit:
         root = tree({"a.py": "", ".pre-commit-config.yaml": text})
         assert main(["init"]) == 0
         assert (root / ".pre-commit-config.yaml").read_text() == text
-        assert "has no list of repos to add to; add:\n  - repo: " in capsys.readouterr().out
+        assert "has no `repos` list; add:\n  - repo: " in capsys.readouterr().out
 
     def test_a_pipeline_of_gitlab_is_for_its_owner_to_change(self, tree, capsys):
         root = tree({"a.py": "", ".gitlab-ci.yml": "test:\n  script: [x]\n"})
@@ -115,7 +115,7 @@ class TestInit:
     def test_what_cannot_be_done_is_one_line(self, tree, capsys):
         tree({"a.py": "", ".github": "", "b/pyproject.toml": b"\xff", "b/c.py": ""})
         assert main(["init", "nowhere"]) == 2
-        assert "this is no directory" in capsys.readouterr().err
+        assert "not a directory" in capsys.readouterr().err
         assert main(["init"]) == 2
         assert "cannot be written: Not a directory" in capsys.readouterr().err
         assert main(["init", "b"]) == 2

@@ -262,3 +262,43 @@ ADDRESS = {"position": 0, "keyword": "file", "prefixes": ["rtsp:", "http:"]}
 )
 def test_what_waits_only_with_some_arguments_is_known_by_them(tmp_path, expected, call):
     assert waits(tmp_path, call, only=[ADDRESS]) == expected
+
+
+EXTENSION = {
+    "position": 1,
+    "keyword": "format",
+    "default": "JPEG",
+    "values": ["JPEG", "JPG"],
+    "extension_of": {"position": 0, "keyword": "fp"},
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ('f("x.jpg")', IMMEDIATE),
+        ('f("x.JPEG")', IMMEDIATE),
+        ('f("x")', IMMEDIATE),
+        ('f(fp="x.jpg", quality=90)', IMMEDIATE),
+        ('f("x.png", "JPEG")', IMMEDIATE),
+        ("f(buffer)", IMMEDIATE),
+        ('f("v1.0/" + name)', IMMEDIATE),
+        ('f(os.path.join(folder, "x.jpg"))', IMMEDIATE),
+        ('f(f"{folder}/x.jpg")', IMMEDIATE),
+        ('f("x.png")', UNKNOWN),
+        ('f(fp="x.png")', UNKNOWN),
+        ('f("x.png", quality=90)', UNKNOWN),
+        ('f("x.jpg", "PNG")', UNKNOWN),
+        ('f(f"{name}.png")', UNKNOWN),
+        ('f(name + ".png")', UNKNOWN),
+        ('f("%s.png" % name)', UNKNOWN),
+        ('f("{}.png".format(name))', UNKNOWN),
+        ('f(os.path.join(folder, name + ".png"))', UNKNOWN),
+        ('f(Path("x.png"))', UNKNOWN),
+        ('target = f"{name}.png"; f(target)', UNKNOWN),
+        ("f(*args)", UNKNOWN),
+        ("f(buffer, **options)", UNKNOWN),
+    ],
+)
+def test_the_extension_of_a_file_stands_for_a_missing_argument(tmp_path, call, expected):
+    assert expected == waits(tmp_path, f"{call}\n", unless=[EXTENSION])

@@ -248,7 +248,7 @@ def calls(blocker):
         (("instead =", "hopeless ="), "unknown key 'hopeless'; known keys: "),
         (("reference =", "refrence ="), "unknown key 'refrence' in evidence; did you mean"),
         (('why = "It waits."\n', ""), "'shop-wait': the key 'why' is missing"),
-        (('why = "It waits."', "why = It waits."), "this is not TOML: Invalid value"),
+        (('why = "It waits."', "why = It waits."), "invalid TOML: Invalid value"),
     ],
 )
 def test_a_wrong_block_is_an_error_that_names_it(change, message, tmp_path):

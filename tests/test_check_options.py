@@ -84,7 +84,7 @@ class TestFiles:
         assert main(["check", "--show-files", "a.py", "nowhere"]) == 2
         out, err = capsys.readouterr()
         assert out == "a.py\n"
-        assert err.startswith("nowhere: error: there is no such file")
+        assert err.startswith("nowhere: error: no such file")
 
 
 class TestRules:

@@ -81,7 +81,7 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("argv", "expected"),
         [
-            ([], "gblock: no command was given; try gblock check, or gblock --help"),
+            ([], "gblock: no command given; try gblock check, or gblock --help"),
             (["chek"], "gblock: chek is no command; did you mean check?"),
             (["zzz"], "gblock: zzz is no command"),
             (["src"], "gblock: src is no command; did you mean gblock check src?"),
@@ -516,7 +516,7 @@ class TestPages:
     def explain(self, stand_in):
         def page(name):
             if name != "blocking-call":
-                raise UserError(name, "there is no rule or blocker of this name")
+                raise UserError(name, "unknown rule or blocker of this name")
             return "# blocking-call\n"
 
         stand_in(
@@ -528,7 +528,7 @@ class TestPages:
 
     def test_explain_prints_a_page(self, capsys, explain):
         assert run(capsys, "explain", "blocking-call") == (0, "# blocking-call\n", "")
-        expected = "error: zzz: there is no rule or blocker of this name\n"
+        expected = "error: zzz: unknown rule or blocker of this name\n"
         assert (2, "", expected) == run(capsys, "explain", "zzz")
 
     def test_rules_and_blockers_are_listed(self, capsys, explain):

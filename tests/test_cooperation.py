@@ -77,6 +77,60 @@ def test_a_remedy_whose_condition_is_gevent_itself_is_none(tmp_path, text):
     assert_exactly(tmp_path, COMMIT)
 
 
+HEAD = "import os\nfrom gevent import monkey\nfrom psycogreen.gevent import patch_psycopg\n"
+TAIL = (
+    "import psycopg2\nfrom gevent.pywsgi import WSGIServer\n"
+    "def app(environ, start_response):\n    psycopg2.connect('')\n"
+    "if __name__ == '__main__':\n    WSGIServer(('', 80), app).serve_forever()\n"
+)
+TOGETHER = {
+    "one test": "if not os.environ.get('LOCAL'):\n    monkey.patch_all()\n    patch_psycopg()\n",
+    "the other outcome": "if local:\n    pass\nelse:\n    monkey.patch_all()\n"
+    "    patch_psycopg()\n",
+    "the driver first": "if fast:\n    patch_psycopg()\n    monkey.patch_all()\n",
+    "the monkey patch in a further test": "if fast:\n    patch_psycopg()\n    if x:\n"
+    "        monkey.patch_all()\n",
+    "a function": "def patch():\n    if fast:\n        monkey.patch_all()\n"
+    "        patch_psycopg()\npatch()\n",
+}
+APART = {
+    "the monkey patch without a test": "monkey.patch_all()\nif fast:\n    patch_psycopg()\n",
+    "a further test of the driver": "if fast:\n    monkey.patch_all()\n    if x:\n"
+    "        patch_psycopg()\n",
+    "another test": "if fast:\n    monkey.patch_all()\nif slow:\n    patch_psycopg()\n",
+    "the other outcome": "if fast:\n    monkey.patch_all()\nelse:\n    patch_psycopg()\n",
+    "two monkey patches": "if fast:\n    monkey.patch_all()\n    patch_psycopg()\n"
+    "if slow:\n    monkey.patch_all()\n",
+}
+
+
+@pytest.mark.parametrize("text", TOGETHER.values(), ids=TOGETHER)
+def test_one_condition_of_both_patches_is_none(tree, text):
+    root = tree({"app.py": HEAD + text + TAIL})
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert [] == [one.code for one in found if one.code == "blocking-call"]
+
+
+@pytest.mark.parametrize("text", APART.values(), ids=APART)
+def test_a_condition_of_the_driver_alone_is_a_doubt(tree, text):
+    root = tree({"app.py": HEAD + text + TAIL})
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert ["psycopg2-connect"] == [one.blocker for one in found if one.code == "blocking-call"]
+
+
+def test_one_condition_of_both_patches_is_a_doubt_where_the_server_patches(tree):
+    files = {
+        "app.py": HEAD + TOGETHER["one test"] + TAIL,
+        "Procfile": "web: gunicorn -k gevent app:app",
+    }
+    root = tree(files)
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert "psycopg2-connect" in [one.blocker for one in found]
+
+
 def test_a_doubt_of_one_process_is_told_of_the_driver_and_of_its_calls(tree):
     root = tree(
         {
@@ -199,3 +253,69 @@ def test_a_remedy_that_is_taken_back_counts_in_no_process(tmp_path):
 
 def test_a_file_that_cannot_be_parsed_has_no_conditions():
     assert "" == condition(b"if x:\n  patch_psycopg(\n", 2, 2)
+
+
+ORM = (
+    "import gevent\nfrom gevent.pywsgi import WSGIServer\nfrom sqlalchemy import create_engine\n"
+    "from sqlalchemy.orm import Session\nengine = create_engine(url)\n"
+    "def app(environ, start_response):\n    Session(engine).commit()\n"
+    "if __name__ == '__main__':\n    WSGIServer(('', 80), app).serve_forever()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "reported"),
+    [
+        ({}, True),
+        ({"requirements.txt": "sqlalchemy\nPyMySQL==1.0\n"}, True),
+        ({"requirements.txt": "sqlalchemy\npsycopg[binary]\n"}, True),
+        ({"requirements.txt": "sqlalchemy\npg8000\npsycopg2\n"}, True),
+        ({"requirements.txt": "sqlalchemy\n"}, True),
+        ({"requirements.txt": "sqlalchemy\n", "config.py": "URL = 'sqlite:///shop.db'\n"}, False),
+        ({"requirements.txt": "flask-sqlalchemy\nmysqlclient\n"}, False),
+        ({"requirements.txt": "mysqlclient\n"}, True),
+        ({"requirements.txt": "pymysql\n", "config.py": "URL = 'sqlite:///shop.db'\n"}, True),
+        ({"requirements.txt": "sqlalchemy\npsycopg2-binary\n"}, False),
+        ({"requirements.txt": "sqlalchemy\nmysqlclient\n"}, False),
+    ],
+)
+def test_the_patch_would_help_a_driver_in_python_alone(tree, files, reported):
+    root = tree({"app.py": ORM, **files})
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert reported is ("unpatched-call" in [one.code for one in found])
+
+
+LIB = (
+    "import gevent\nimport psycopg2\ndef work():\n    psycopg2.connect('')\n"
+    "def start():\n    gevent.spawn(work)\n"
+)
+WORKER = (
+    "from gevent import monkey; monkey.patch_all()\n"
+    "from psycogreen.gevent import patch_psycopg; patch_psycopg()\nimport lib\n"
+    "if __name__ == '__main__':\n    lib.start()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("api", "reported"),
+    [
+        ("import lib\ndef app(environ, start_response): pass\n", False),
+        ("import lib\ndef app(environ, start_response): lib.start()\n", True),
+        ("import lib\ndef app(environ, start_response): lib.work()\n", True),
+        ("import lib\nlib.start()\ndef app(environ, start_response): pass\n", True),
+        ("import lib, x\nx.register(lib.start)\ndef app(environ, start_response): pass\n", True),
+    ],
+)
+def test_a_greenlet_that_only_another_process_starts_is_its(tree, api, reported):
+    root = tree(
+        {
+            "api.py": api,
+            "lib.py": LIB,
+            "worker.py": WORKER,
+            "Procfile": "web: gunicorn -k gevent api:app\nworker: python worker.py\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+    assert reported is ("psycopg2-connect" in [one.blocker for one in found])

@@ -302,8 +302,8 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("argv", "expected"),
         [
-            (["--python", "gone"], "error: gone: this does not exist; name an interpreter"),
-            (["--python", "src"], "error: src: this is no Python environment; name an"),
+            (["--python", "gone"], "error: gone: does not exist; pass an interpreter"),
+            (["--python", "src"], "error: src: not a Python environment; pass an"),
             (["--pyton", "x"], "error: gblock deps: unrecognized arguments: --pyton; did you mean"),
         ],
     )

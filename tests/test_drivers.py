@@ -589,3 +589,75 @@ def test_a_scheme_that_the_pinned_library_does_not_know_chooses_nothing(
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
 
     assert is_reported == bool(check([str(root)], config).diagnostics)
+
+
+class TestIdle:
+    """Django's settings of a service that keeps nothing in a database."""
+
+    SETTINGS = (
+        'DATABASES = {"default": {"ENGINE": "django.db.backends.mysql"}}\n'
+        'DEFAULT_AUTO_FIELD = "django.db.models.AutoField"\n'
+        'SESSION_ENGINE = "django.contrib.sessions.backends.cache"\n'
+    )
+    URLS = (
+        '"""path("blog/", include("blog.urls"))"""\n'
+        "from django.urls import include, path\nfrom shop import views\n"
+        'urlpatterns = [path("x", views.show), path("y", include("shop.more"))]\n'
+    )
+    VIEWS = (
+        "from django.contrib import messages\nfrom django.contrib.auth import logout\n"
+        "from django.contrib.auth.models import AnonymousUser\n"
+        "from django.contrib.auth.views import redirect_to_login\n"
+        "def show(request): return logout(request)\n"
+    )
+
+    def _found(self, tree, **files):
+        texts = {
+            "shop/__init__.py": "",
+            "shop/settings.py": files.get("settings", self.SETTINGS),
+            "shop/urls.py": files.get("urls", self.URLS),
+            "shop/more.py": "urlpatterns = []\n",
+            "shop/views.py": files.get("views", self.VIEWS),
+            "shop/wsgi.py": "import os\nfrom django.core.wsgi import get_wsgi_application\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+            "application = get_wsgi_application()\n",
+            "Procfile": "web: gunicorn -k gevent shop.wsgi\n",
+        }
+        texts["shop/settings.py"] += 'ROOT_URLCONF = "shop.urls"\n'
+        root = tree(texts)
+        config = Config(root=str(root), filename=str(root / "gblock.toml"), min_severity="note")
+        return [
+            one.severity.label
+            for one in check([str(root)], config).diagnostics
+            if one.code == "blocking-driver"
+        ]
+
+    @pytest.mark.parametrize("store", ["cache", "signed_cookies", "file"])
+    def test_a_driver_that_nothing_uses_is_a_note(self, tree, store):
+        settings = self.SETTINGS.replace("backends.cache", f"backends.{store}")
+        assert ["note"] == self._found(tree, settings=settings)
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("settings", 'DATABASES = {"default": {"ENGINE": "django.db.backends.mysql"}}\n'),
+            ("settings", SETTINGS.replace("backends.cache", "backends.db")),
+            ("settings", SETTINGS.replace("backends.cache", "backends.cached_db")),
+            ("settings", SETTINGS.replace("SESSION_ENGINE =", "# SESSION_ENGINE =")),
+            ("views", "from django.db import models\nclass Order(models.Model): pass\n"),
+            ("views", "from shop.orders import Order\ndef show(r): return Order.objects.get()\n"),
+            ("views", "from django.contrib.gis.db import models\n"),
+            ("views", "from django.contrib.auth import authenticate\n"),
+            ("views", "from django.contrib.auth import (\n    logout,\n    login,\n)\n"),
+            ("views", "from django.contrib.auth.views import LoginView\n"),
+            ("views", "from django.contrib.auth import get_user_model\n"),
+            ("views", "from django.shortcuts import get_object_or_404\n"),
+            ("views", "from rest_framework import views\n"),
+            ("views", "from django.contrib import admin\n"),
+            ("urls", URLS.replace("shop.more", "allauth.urls")),
+            ("urls", URLS.replace('include("shop.more")', "include(more)")),
+            ("urls", URLS.replace('include("shop.more")', "admin.site.urls")),
+        ],
+    )
+    def test_one_that_something_may_use_is_not(self, tree, name, text):
+        assert ["warning"] == self._found(tree, **{name: text})

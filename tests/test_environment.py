@@ -248,13 +248,13 @@ def test_no_package_is_imported(site):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: None, "this does not exist"),
-        (lambda path: path.mkdir(), "this is no Python environment"),
-        (lambda path: path.write_text("no program"), "this is no Python interpreter: "),
-        (lambda path: _script(path, "exit 3"), r"no Python 3 that runs \(exit code 3\)"),
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "not a Python environment"),
+        (lambda path: path.write_text("no program"), "not a Python interpreter: "),
+        (lambda path: _script(path, "exit 3"), r"not a working Python 3 \(exit code 3\)"),
         (lambda path: _script(path, "echo boo >&2; exit 1"), r"exit code 1: boo"),
-        (lambda path: _script(path, "echo hello"), "this is no Python interpreter"),
-        (lambda path: _script(path, "echo '[]'"), "this is no Python interpreter"),
+        (lambda path: _script(path, "echo hello"), "not a Python interpreter"),
+        (lambda path: _script(path, "echo '[]'"), "not a Python interpreter"),
     ],
 )
 def test_what_is_no_environment_is_an_error_with_a_remedy(tmp_path, make, message):
@@ -317,7 +317,7 @@ def test_of_an_environment_in_the_repository_nothing_outside_is_read(tmp_path):
     found = inspect(str(root), str(tmp_path / "repository"))
 
     assert [] == [one.name for one in found.distributions]
-    assert [note for note in found.notes if "outside of the repository" in note]
+    assert [note for note in found.notes if "outside the repository" in note]
     assert ["elsewhere"] == [one.name for one in read(str(root)).distributions]
 
 

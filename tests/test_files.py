@@ -238,8 +238,8 @@ def test_links_that_lead_nowhere_are_problems_unless_emacs_made_them(tree):
     found = files.find(["."])
     assert found.files == ["a.py"]
     assert [
-        Problem("gone.py", "this link leads nowhere: No such file or directory"),
-        Problem("round.py", "this link leads nowhere: Too many levels of symbolic links"),
+        Problem("gone.py", "this link is broken: No such file or directory"),
+        Problem("round.py", "this link is broken: Too many levels of symbolic links"),
     ] == sorted(found.problems)
 
 
@@ -264,8 +264,8 @@ def test_a_path_that_does_not_exist_is_a_problem_and_the_rest_is_found(tree):
     found = files.find(["src/workr.py", "no/where", "a.py", "a.py/b.py"])
     assert found.files == ["a.py"]
     assert found.problems == [
-        Problem("src/workr.py", "there is no such file or directory; did you mean src/worker.py?"),
-        Problem("no/where", "there is no such file or directory"),
+        Problem("src/workr.py", "no such file or directory; did you mean src/worker.py?"),
+        Problem("no/where", "no such file or directory"),
         Problem("a.py/b.py", "this cannot be read: Not a directory"),
     ]
 

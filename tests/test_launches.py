@@ -235,7 +235,7 @@ def test_a_value_in_a_circle_ends(launched):
 
 
 def spelled(tmp_path, text):
-    """What the first arguments of a file's calls evaluate to."""
+    """Return the values of the first arguments of a file's calls."""
     path = tmp_path / "start.py"
     path.write_text(text, encoding="utf-8")
     modules = Modules(str(tmp_path), [str(path)])

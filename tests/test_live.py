@@ -175,8 +175,8 @@ class TestTop:
     @pytest.mark.parametrize(
         ("given", "problem"),
         [
-            ("", "name the probe's directory"),
-            ("nowhere", "is no directory"),
+            ("", "pass the probe's directory"),
+            ("nowhere", "is neither a directory"),
             ("4194304", "no such"),
         ],
     )
@@ -240,7 +240,7 @@ class TestAnswers:
         assert 2 == cli.main(["top", str(pid), "--stacks"])
         assert "has no records in" in capsys.readouterr().err
         assert 2 == cli.main(["top", str(stem.parent), "--stacks"])
-        assert "name the number of a process" in capsys.readouterr().err
+        assert "pass a process ID" in capsys.readouterr().err
 
 
 def test_only_records_of_that_process_count_as_its(tmp_path):

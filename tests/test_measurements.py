@@ -51,7 +51,7 @@ def test_a_users_entry_may_keep_its_evidence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[blocker.a]\nelapsed = ", "this is not TOML"),
+        ("[blocker.a]\nelapsed = ", "invalid TOML"),
         ("blocker = 3", "Expected `object`, got `int`"),
         (None, "cannot be read: No such file"),
     ],

@@ -114,7 +114,7 @@ def test_nothing_to_report_is_what_the_format_itself_writes(name, width):
 
 @pytest.mark.parametrize("of", [output, report])
 def test_an_unknown_format_is_an_error(of):
-    with pytest.raises(ValueError, match="there is no format jsom"):
+    with pytest.raises(ValueError, match="unknown format jsom"):
         of.render("jsom", Report((at(1, 1, 1, 2),)), source_of)
 
 

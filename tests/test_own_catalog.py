@@ -41,15 +41,15 @@ evidence = {}
     [
         (
             BLOCK.replace("[[blocker", "[[blokker"),
-            ":2: [[blokker]]: there is no such block; did you mean blocker?",
+            ":2: [[blokker]]: unknown block; did you mean blocker?",
         ),
         (
             BLOCK.replace("[[blocker", "[[x"),
-            ":2: [[x]]: there is no such block; the blocks are library,",
+            ":2: [[x]]: unknown block; the blocks are library,",
         ),
         (
             BLOCK.replace("[[blocker]]", "[[blocker"),
-            ":2:10: this is not TOML",
+            ":2:10: invalid TOML",
         ),
         (
             "[[blocker]]\n",
@@ -69,15 +69,15 @@ evidence = {}
         ),
         (
             BLOCK + BLOCK,
-            ":12: [[blocker]] 'shop-wait': id: 'shop-wait' stands twice in this file",
+            ":12: [[blocker]] 'shop-wait': id: 'shop-wait' is defined twice in this file",
         ),
         (
             BLOCK.replace('"shop.Till.wait"', ""),
-            "'shop-wait': symbols: at least one dotted name",
+            "'shop-wait': symbols: expected at least one dotted name",
         ),
         (
             BLOCK.replace("shop.Till.wait", "wait"),
-            "symbols: 'wait' is no dotted name",
+            "symbols: 'wait' is not a dotted name",
         ),
         (
             BLOCK.replace('["shop.Till.wait"]', "3"),
@@ -93,7 +93,7 @@ evidence = {}
         ),
         (
             DRIVER,
-            "[[driver]] 'shop-driver': harmless: this is no regular expression: ",
+            "[[driver]] 'shop-driver': harmless: invalid regular expression: ",
         ),
         (
             "[measured-on]\npython = 3\n",

@@ -726,6 +726,48 @@ def test_what_an_unreached_module_imports_may_run_on_gevent(project):
     assert not found.only_without_gevent(str(Path(found.root) / "lib.py"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("migrations/env.py", "from alembic import context\nimport app.views\n", True),
+        ("migrations/versions/a.py", "from alembic import op\nimport app.views\n", True),
+        ("upgrade.py", "from alembic import command\nimport app.views\n", False),
+        ("upgrade.py", "from alembic.config import Config\nimport app.views\n", False),
+    ],
+)
+def test_what_only_alembic_runs_leaves_nothing_open(project, name, text, expected):
+    files = {"Procfile": "web: gunicorn app.main:app\nx: gunicorn -k gevent other:app\n"}
+    found = project({**APP, **files, "other.py": "app = None\n", name: text})
+    assert expected is found.only_without_gevent(str(Path(found.root) / "app/views.py"))
+
+
+LEFT = "[uwsgi]\nwsgi-file = app.py\ncallable = app\ngevent = 50\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"Procfile": "web: gunicorn app.main:app\n"}, True),
+        ({"Procfile": "web: gunicorn app.main:app\n", "conf/x.ini": LEFT}, True),
+        ({"conf/x.ini": LEFT.replace("app.py", "app/main.py")}, False),
+        ({}, False),
+        ({"Procfile": "web: gunicorn app.main:app\nb: uwsgi --ini conf/x.ini\n"}, False),
+        ({"Procfile": "web: gunicorn app.main:app\nb: uwsgi conf/x.ini\n"}, False),
+        (
+            {
+                "Procfile": "web: gunicorn app.main:app\n",
+                "conf/x.ini": LEFT.replace("wsgi-file = app.py\n", ""),
+            },
+            False,
+        ),
+        ({"Procfile": "web: gunicorn $APP\n"}, False),
+    ],
+)
+def test_settings_that_nothing_uses_any_more_are_no_process(project, files, expected):
+    found = project({**APP, "conf/x.ini": LEFT, **files})
+    assert expected is found.only_without_gevent(str(Path(found.root) / "app/views.py"))
+
+
 def test_tests_prove_nothing(project):
     found = project({**APP, "tests/test_a.py": "import app.views\n", "Procfile": "a: locust\n"})
     assert not found.only_without_gevent(str(Path(found.root) / "app/views.py"))
@@ -1063,6 +1105,13 @@ def test_modules_are_looked_up_where_the_process_runs(project, name, text):
             "by the server",
         ),
         ("uwsgi.ini", "[uwsgi]\nmount = /x=app.main:app\ngevent = 9\n", "none"),
+        ("setup.cfg", "[uwsgi]\nmodule = app.main:app\ngevent = 9\n", "none"),
+        (
+            "setup.cfg",
+            "[flake8]\nignore =\n    E1\n    ;no\n\n[uwsgi]\nmodule = app.main:app\ngevent = 9\n"
+            "gevent-monkey-patch = 1\n\n[mypy]\nstrict = 1\n",
+            "by the server",
+        ),
         (
             "Dockerfile",
             'FROM x\nENV UWSGI_MODULE=app.main UWSGI_GEVENT=9\nCMD ["uwsgi"]\n',

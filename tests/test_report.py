@@ -456,7 +456,7 @@ class TestWindow:
         code, _, err = run(capsys, "report", "probe", "--since", text or "?")
 
         assert 2 == code
-        assert "is no time" in err
+        assert "is not a time" in err
 
     @pytest.mark.parametrize(
         ("text", "expected"),

@@ -1598,7 +1598,7 @@ def test_a_python_that_does_not_see_the_probe_is_an_error(tmp_path):
     [
         ((), "no command was given"),
         (("--",), "no command was given"),
-        (("--", "no-such-command"), "there is no command no-such-command"),
+        (("--", "no-such-command"), "command not found: no-such-command"),
         (("--threshold", "soon", "--", "true"), "expected seconds"),
     ],
 )

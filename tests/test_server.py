@@ -223,7 +223,7 @@ def test_wrong_settings_are_one_message_and_the_server_goes_on(service):
     app, settings = str(service / "app.py"), service / "pyproject.toml"
     settings.write_text("[tool.gblock\nselect = 1\n", encoding="utf-8")
     with Editor(str(service)) as editor:
-        editor.wait_for_message("this is not TOML")
+        editor.wait_for_message("invalid TOML")
         (found,) = editor.wait(str(settings), ["settings"])
         assert found["severity"] == 1
         editor.open(app)

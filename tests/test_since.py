@@ -140,7 +140,7 @@ def test_a_project_below_the_top_of_the_repository(repository, capsys, monkeypat
 @pytest.mark.parametrize("name", ["nowhere", "--output=x", "HEAD:pkg", ""])
 def test_a_revision_that_does_not_exist_is_an_error(repository, capsys, name):
     assert main(["check", ".", f"--since={name}"]) == 2
-    assert "is no revision here" in capsys.readouterr().err
+    assert "is not a revision here" in capsys.readouterr().err
     assert not Path("x").exists()
 
 
@@ -148,7 +148,7 @@ def test_what_is_no_repository_is_an_error(tree, capsys, monkeypatch):
     root = tree({"a.py": BAD})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(root.parent))
     assert main(["check", ".", "--since", "HEAD"]) == 2
-    assert "this is no working tree of a git repository" in capsys.readouterr().err
+    assert "not a working tree of a git repository" in capsys.readouterr().err
     monkeypatch.setenv("PATH", "")
     assert main(["check", ".", "--since", "HEAD"]) == 2
     assert "git, which is not installed" in capsys.readouterr().err

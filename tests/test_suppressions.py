@@ -118,8 +118,8 @@ def test_what_the_run_did_not_look_for_is_not_judged():
 @pytest.mark.parametrize(
     ("comment", "expected"),
     [
-        ("ingore", "ingore is no instruction to gblock; did you mean ignore?"),
-        ("off", "off is no instruction to gblock"),
+        ("ingore", "ingore is not a gblock instruction; did you mean ignore?"),
+        ("off", "off is not a gblock instruction"),
         ("", "nothing stands after gblock:"),
         ("ignore[]", "the brackets are empty"),
         ("ignore[ , ]", "the brackets are empty"),
@@ -127,9 +127,9 @@ def test_what_the_run_did_not_look_for_is_not_judged():
         ("ignore(blocking-call)", "( after ignore: names belong in square brackets"),
         (
             "ignore[blockin-call]",
-            "there is no rule or blocker blockin-call; did you mean blocking-call?",
+            "unknown rule or blocker blockin-call; did you mean blocking-call?",
         ),
-        ("ignore[zzz]", "there is no rule or blocker zzz"),
+        ("ignore[zzz]", "unknown rule or blocker zzz"),
     ],
 )
 def test_a_misspelt_comment_is_reported_with_what_was_meant(comment, expected):

@@ -216,7 +216,7 @@ def test_another_python_needs_no_gblock(tmp_path):
 
 def test_an_interpreter_that_does_not_exist_is_told(capsys):
     assert main(["trial", "--python", "/nowhere/python", "pass"]) == 2
-    assert "/nowhere/python: there is no such interpreter" in capsys.readouterr().err
+    assert "/nowhere/python: no such interpreter" in capsys.readouterr().err
 
 
 @pytest.mark.live

@@ -285,7 +285,7 @@ def test_an_environment_of_the_settings_is_read_and_never_started(tmp_path, pyth
     assert "internal" not in run.stderr
     if "venv" in python:
         assert "shop-native" in run.stdout or "shop_native" in run.stdout
-        assert "lies outside of the repository" in run.stderr
+        assert "is outside the repository" in run.stderr
     else:
         assert 2 == run.returncode
 
@@ -368,7 +368,7 @@ def test_a_setting_names_no_file_outside_of_the_repository(tmp_path, setting):
     run, events = hostile.run("check", ".")
 
     assert 2 == run.returncode
-    assert "lies outside of the repository" in run.stderr
+    assert "is outside the repository" in run.stderr
     assert [] == _trespasses(events, hostile)
     assert "gunicorn" not in run.stderr
 
@@ -434,7 +434,7 @@ def test_links_inside_the_repository_are_followed(tree):
     found = files.find(["src"])
     assert ["src/b.py", "src/c.py"] == found.files
     (note,) = found.notes
-    assert note.startswith("src/d.py is a link out of the repository")
+    assert note.startswith("src/d.py leads outside the repository")
     assert ["src/d.py"] == files.find(["src/d.py"]).files
 
 
@@ -445,7 +445,7 @@ def test_a_configuration_from_elsewhere_may_name_files_anywhere(tree, tmp_path_f
     (root / ".git").mkdir()
     assert f"{elsewhere}/known.json" == config.load(f"{elsewhere}/gblock.toml").baseline
     (root / "gblock.toml").symlink_to(elsewhere / "gblock.toml")
-    with pytest.raises(UserError, match="leads out of the repository"):
+    with pytest.raises(UserError, match="leads outside the repository"):
         config.find(".")
 
 

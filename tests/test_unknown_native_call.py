@@ -108,7 +108,7 @@ def test_it_costs_nothing_where_it_is_not_selected(tmp_path, monkeypatch, option
 def test_the_command_line_goes_before_the_configuration(tmp_path):
     text = "import shop_scanner\nshop_scanner.read()\n"
 
-    with pytest.raises(UserError, match="this does not exist"):
+    with pytest.raises(UserError, match="does not exist"):
         report_of(tmp_path, text, select=[RULE], python=str(tmp_path / "gone"))
 
 

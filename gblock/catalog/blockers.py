@@ -36,6 +36,13 @@ class Timeout(Table, frozen=True):
     negative: Meaning = "forever"
 
 
+class FileArgument(Table, frozen=True):
+    """An argument that is the name of a file."""
+
+    position: int | None = None
+    keyword: str | None = None
+
+
 class Condition(Table, frozen=True):
     """Argument values that make the call immediate or cooperative."""
 
@@ -43,6 +50,8 @@ class Condition(Table, frozen=True):
     keyword: str | None = None
     default: bool | int | float | str | None = None
     """The value of a missing argument."""
+    extension_of: FileArgument | None = None
+    """The name of a file, whose extension in capitals is the value of a missing argument."""
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
     """Symbols, one of which is given as the argument, alone or in a ``|``."""
@@ -162,6 +171,9 @@ class Blocker(Table, frozen=True):
     patched_by: tuple[str, ...] = ()
     """The modules that gevent's monkey patching must replace, all of them, to make it cooperative:
     it blocks only without the patch; ``queue or threading`` if one of several is enough."""
+    needs: tuple[str, ...] = ()
+    """The drivers in Python that an ORM may use: where the project lists requirements, and only
+    drivers in native code are among them, the patch would not help."""
     captured: bool = False
     """True if the original from ``monkey.get_original`` blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()

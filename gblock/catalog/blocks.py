@@ -60,7 +60,7 @@ def tables_of(text: str, filename: str, rows_before: Callable[[], int]) -> dict[
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
-        message = f"this is not TOML: {message}"
+        message = f"invalid TOML: {message}"
         raise UserError(filename, message, rows_before() + row, column) from None
 
 

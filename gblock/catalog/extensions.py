@@ -45,9 +45,9 @@ class _Own:
         if kind not in SHAPES:
             meant = did_you_mean(kind, SHAPES)
             known = "" if meant else f"; the blocks are {', '.join(SHAPES)}"
-            raise self._error(kind, 0, f"[[{kind}]]: there is no such block{meant}{known}")
+            raise self._error(kind, 0, f"[[{kind}]]: unknown block{meant}{known}")
         if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-            message = f"{kind}: each block begins with [[{kind}]], in two pairs of brackets"
+            message = f"{kind}: each block begins with [[{kind}]], with double brackets"
             raise self._error(kind, 0, message)
         for number, table in enumerate(tables):
             self._check(kind, number, table)
@@ -69,7 +69,7 @@ class _Own:
             problem = explained(error, SHAPES[kind])
         if problem is None and (own_id := getattr(block, "id", None)) is not None:
             if (kind, own_id) in self._ids:
-                problem = f"id: {own_id!r} stands twice in this file"
+                problem = f"id: {own_id!r} is defined twice in this file"
             self._ids.add((kind, own_id))
         if problem is not None:
             label = f" {name!r}" if name else ""
@@ -91,16 +91,16 @@ def _mistake(block: Any) -> str | None:
     """Return the error in a block whose types are right, or None."""
     if isinstance(block, Blocker):
         if not block.symbols:
-            return "symbols: at least one dotted name is needed"
+            return "symbols: expected at least one dotted name"
         for symbol in block.symbols:
             if "." not in symbol:
-                return f"symbols: {symbol!r} is no dotted name, such as package.{symbol}"
+                return f"symbols: {symbol!r} is not a dotted name such as package.{symbol}"
         return _wrong_fix(block)
     for key in ("unless_written", "harmless"):
         try:
             re.compile(getattr(block, key, None) or "")
         except re.error as error:
-            return f"{key}: this is no regular expression: {error}"
+            return f"{key}: invalid regular expression: {error}"
     return None
 
 

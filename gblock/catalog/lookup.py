@@ -355,8 +355,27 @@ class Catalog:
         """Return a class and its bases, nearest first, without duplicates."""
         order = [name]
         for class_name in order:
-            order.extend(base for base in self.bases.get(class_name, ()) if base not in order)
+            bases = self.bases.get(class_name) or self._bases_by_name(class_name)
+            order.extend(base for base in bases if base not in order)
         return order
+
+    def _bases_by_name(self, name: str) -> tuple[str, ...]:
+        """Return the bases of a class by the first pattern that its name matches."""
+        package, _, last = name.rpartition(".")
+        for pattern, bases in self._patterns.get(package, ()):
+            if last[:1].isupper() and fnmatchcase(last, pattern) and name not in bases:
+                return bases
+        return ()
+
+    @cached_property
+    def _patterns(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        """Patterns of the names of classes, with their bases, by package."""
+        found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for name, bases in self.bases.items():
+            package, _, pattern = name.rpartition(".")
+            if "*" in pattern:
+                found.setdefault(package, []).append((pattern, bases))
+        return found
 
     def lookup(self, symbol: str) -> tuple[Blocker, ...]:
         """Return the blockers of a dotted name; a method is looked up along its class's bases."""

@@ -23,7 +23,9 @@ def fix(options: Options, request: Request, on_progress: Callable[[int, int], No
     for name in ("add_ignore", "write_baseline", "statistics"):
         if getattr(options, name):
             flag = name.replace("_", "-")
-            raise UserError("gblock check", f"--{flag} and --fix are two runs: fix first")
+            raise UserError(
+                "gblock check", f"--{flag} cannot be combined with --fix: run --fix first"
+            )
     stdin = request.stdin
     fixed = fixing.fixed(request, unsafe=options.unsafe_fixes, on_progress=on_progress)
     report = fixed.report

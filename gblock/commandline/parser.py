@@ -65,7 +65,7 @@ def parse(argv: list[str]) -> Options:
         return parser.parse_intermixed_args(argv[1:], options)
     parser = _overview()
     if not argv:
-        parser.error("no command was given; try gblock check, or gblock --help")
+        parser.error("no command given; try gblock check, or gblock --help")
     parser.parse_known_args(argv[:1])
     word = argv[0]
     if word.startswith("-"):

@@ -80,7 +80,7 @@ class Setup:
 
     def __init__(self, directory: str, *, force: bool = False) -> None:
         if not os.path.isdir(directory):
-            raise UserError(directory, "this is no directory; name the project's directory")
+            raise UserError(directory, "not a directory; pass the project's directory")
         self._directory = directory
         self._force = force
         self._pyproject = self._path("pyproject.toml")
@@ -138,7 +138,7 @@ class Setup:
         entry = re.search(r"^([ ]*)- repo:", text, re.MULTILINE)
         repos = re.search(r"^repos:[ \t]*(?:#[^\n]*)?\n", text, re.MULTILINE)
         if repos is None or entry is None:
-            return SetUpFile(path, f"has no list of repos to add to; add:\n{_HOOK}")
+            return SetUpFile(path, f"has no `repos` list; add:\n{_HOOK}")
         # Indented like the existing entries: YAML allows a list at its key's own column.
         hook = "".join(f"{entry[1]}{line[2:]}" for line in _HOOK.splitlines(keepends=True))
         at = repos.end()
@@ -155,7 +155,7 @@ class Setup:
         if os.path.isfile(gitlab):
             if "gblock" in _read(gitlab):
                 return SetUpFile(gitlab, "has gblock already")
-            return SetUpFile(gitlab, f"is left as it is; add this job:\n{GITLAB}")
+            return SetUpFile(gitlab, f"was not changed; add this job:\n{GITLAB}")
         workflow = self._path(".github/workflows/gblock.yml")
         if os.path.exists(workflow) and not self._force:
             return SetUpFile(workflow, "exists already; --force replaces it")

@@ -39,7 +39,7 @@ def watch(options: Options, check: Callable[[Options], int]) -> int:
     for name in _ONCE:
         if getattr(options, name):
             flag = name.replace("_", "-")
-            raise UserError("gblock check", f"--watch repeats a check, --{flag} is done once")
+            raise UserError("gblock check", f"--watch cannot be combined with --{flag}")
     if options.stdin_filename is not None or "-" in options.paths:
         raise UserError("gblock check", "--watch reads files, not standard input")
     options.watch = False
@@ -54,9 +54,9 @@ def watch(options: Options, check: Callable[[Options], int]) -> int:
             job.result()
         finally:
             job.abandon()
-        console.say("Watching for changes; end with Ctrl-C.")
+        console.say("Watching for changes; press Ctrl-C to stop.")
         _wait(begun, began)
-        console.say("\nSomething has changed: checking again.")
+        console.say("\nChange detected; checking again.")
 
 
 def _checked(options: Options, check: Callable[[Options], int]) -> int:

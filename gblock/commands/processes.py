@@ -21,7 +21,7 @@ def run(options: Options) -> int:
 
     path = options.directory
     if not os.path.isdir(path):
-        raise UserError(path, "this is no directory; name the project's directory")
+        raise UserError(path, "not a directory; pass the project's directory")
     processes = engine.processes(path, config.find(path))
     width = console.width() if console.is_terminal() else None
     failed = console.write(process_table.table(processes, options.output_format, width))

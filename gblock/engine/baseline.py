@@ -39,11 +39,11 @@ def read(path: str) -> Counter[Key]:
     except OSError as error:
         raise UserError(path, f"this baseline cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise UserError(path, "this is no baseline: write it anew with --write-baseline") from None
+        raise UserError(path, "not a baseline; rewrite it with --write-baseline") from None
     try:
         return _counted(content)
     except (KeyError, TypeError):
-        message = "this baseline is of another version: write it anew with --write-baseline"
+        message = "this baseline was written by another version; rewrite it with --write-baseline"
         raise UserError(path, message) from None
 
 
@@ -99,7 +99,7 @@ class Baseline:
         stale = Counter(self._known)
         stale.subtract(found)
         lines = [
-            f"{self._path}: {old} seems to be {new} now; write the baseline anew"
+            f"{self._path}: {old} seems to be {new} now; rewrite the baseline"
             for new, old in sorted(self._renamed.items())
         ]
         gone = {

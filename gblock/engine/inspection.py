@@ -239,7 +239,8 @@ class Inspection:
             way = (Related(diagnostic.filename, diagnostic.location, "request"),)
             context = self._contexts.running.of_handler(candidate.place.path)
             return diagnostic._replace(context=context, path=way, paths=(way,) * self._show_paths)
-        reached = self._contexts.of(candidate.place, candidate.files)
+        files = candidate.files or self._of_lacking(diagnostic, candidate.place.path)
+        reached = self._contexts.of(candidate.place, files)
         severity = diagnostic.severity
         if self._is_native(diagnostic, reached):
             return diagnostic._replace(severity=Severity.NOTE, context=NATIVE)
@@ -268,6 +269,19 @@ class Inspection:
             path=ways[0] if ways else (),
             paths=ways if self._show_paths else (),
         )
+
+    def _of_lacking(self, diagnostic: Diagnostic, path: str) -> frozenset[str] | None:
+        """Return the files of the processes that lack a remedy which others have.
+
+        None if no process lacks it, or all do.
+        """
+        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
+        if not self.is_project or blocker is None or not blocker.cooperative_after:
+            return None
+        lacking = self._cooperation.lacking(blocker, path)
+        if not lacking or set(lacking) >= set(self.processes.on_gevent(path)):
+            return None
+        return frozenset[str]().union(*map(self.processes.modules_of, lacking))
 
     def _is_native(self, diagnostic: Diagnostic, reached: Reached) -> bool:
         """Return whether what a call starts is a native thread: it comes before the patch."""

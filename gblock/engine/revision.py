@@ -45,12 +45,12 @@ class Revision:
         self._program = program
         top = self._line("rev-parse", "--show-toplevel")
         if top is None:
-            raise UserError(directory, "--since: this is no working tree of a git repository")
+            raise UserError(directory, "--since: not a working tree of a git repository")
         named = self._line(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
         )
         if named is None:
-            message = f"--since: {name} is no revision here; a shallow clone has to fetch it first"
+            message = f"--since: {name} is not a revision here; a shallow clone must fetch it first"
             raise UserError(directory, message)
         self._commit = self._line("merge-base", named, "HEAD") or named
         within = os.path.relpath(os.path.realpath(directory), os.path.realpath(top))

@@ -57,7 +57,7 @@ class Selection:
         """
         named = frozenset(named)
         for name in sorted(named.difference(self.names, allowed)) if named else ():
-            message = f"there is no rule or blocker {name}{did_you_mean(name, self.names)}"
+            message = f"unknown rule or blocker {name}{did_you_mean(name, self.names)}"
             raise UserError(origin, message)
 
     @property

@@ -70,7 +70,7 @@ class _Comment:
             idle = []
             for name in self.names:
                 if name not in known:
-                    message = f"there is no rule or blocker {name}{did_you_mean(name, known)}"
+                    message = f"unknown rule or blocker {name}{did_you_mean(name, known)}"
                     yield self._report((name,), message, "Correct the name or delete it.")
                 elif name in self.used or name == "unused-ignore":
                     continue
@@ -149,7 +149,7 @@ def _names(instruction: str) -> tuple[list[str] | None, str]:
     if not word:
         return None, "nothing stands after gblock:"
     if word.lower() != "ignore":
-        return None, f"{word} is no instruction to gblock{did_you_mean(word, ['ignore'])}"
+        return None, f"{word} is not a gblock instruction{did_you_mean(word, ['ignore'])}"
     if following == "[":
         inside, closed, _ = instruction[match.end() :].partition("]")
         names = [name.strip() for name in inside.split(",") if name.strip()]

@@ -29,7 +29,7 @@ def unmet(config: Config, files: Collection[str]) -> list[str]:
         return []
     where = relative_name(config.filename)
     found = [
-        f"{where}: src: `{relative_name(path)}` is no directory"
+        f"{where}: src: `{relative_name(path)}` is not a directory"
         for path in config.src
         if not (opened.exists(path) and os.path.isdir(path))
         and path not in _default_sources(config)

@@ -38,9 +38,9 @@ def target(text: str) -> Target:
     if text.isdigit() and not os.path.isdir(text):
         return Target(_directory_of(text), int(text))
     if not text:
-        raise UserError("gblock top", "name the probe's directory or a process")
+        raise UserError("gblock top", "pass the probe's directory or a process ID")
     if not os.path.isdir(text):
-        raise UserError(text, "is no directory and no number of a process")
+        raise UserError(text, "is neither a directory nor a process ID")
     return Target(text)
 
 
@@ -50,7 +50,7 @@ def _directory_of(pid: str) -> str:
             words = dict(word.partition(b"=")[::2] for word in file.read().split(b"\0"))
         where = os.readlink(f"/proc/{pid}/cwd")
     except FileNotFoundError:
-        raise UserError(pid, "there is no such process, or no /proc: name the directory") from None
+        raise UserError(pid, "no such process, or no /proc: pass the directory") from None
     except OSError as error:
         raise UserError(pid, f"cannot be read: {error.strerror}: name the directory") from None
     directory = os.fsdecode(words.get(b"GBLOCK_PROBE_DIR", b""))
@@ -90,7 +90,7 @@ def stacks(target: Target) -> str:
         UserError: if it is no single process, or does not answer within five seconds.
     """
     if target.pid is None:
-        raise UserError("gblock top --stacks", "name the number of a process")
+        raise UserError("gblock top --stacks", "pass a process ID")
     for source in sources.sources([target.directory]):
         if not _is_of(source, target):
             continue

@@ -32,4 +32,6 @@ def moment(text: str, now: float) -> float:
         found = datetime.fromisoformat(text.removesuffix("Z"))
         return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError):
-        raise UserError(text, "is no time: write 2026-11-22T14:00, epoch seconds or 6h") from None
+        raise UserError(
+            text, "is not a time: write 2026-11-22T14:00, epoch seconds or 6h"
+        ) from None

@@ -437,7 +437,7 @@ class Story:
         if now - last > _MISSED * self._interval(start):
             return "silent", _SILENT
         if _is_gone(start, last):
-            return "silent", "no end, and no process of its number: it was killed"
+            return "silent", "no end, and no process with its ID: it was killed"
         return "running", ""
 
     def _interval(self, start: Start) -> float:

@@ -28,7 +28,7 @@ def named(formats: Mapping[str, Format], name: str) -> Format:
         ValueError: for an unknown format.
     """
     if name not in formats:
-        raise ValueError(f"there is no format {name}; choose one of {', '.join(formats)}")
+        raise ValueError(f"unknown format {name}; choose one of {', '.join(formats)}")
     return formats[name]
 
 

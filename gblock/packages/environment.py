@@ -130,7 +130,7 @@ def read(python: str | None = None) -> Environment:
 
         found = None if os.path.dirname(python) else shutil.which(python)
         if found is None:
-            message = "this does not exist; name an interpreter or a virtual environment"
+            message = "does not exist; pass an interpreter or a virtual environment"
             raise UserError(python, message)
         return _environment(python, _asked(found), here)
     return _environment(python, _asked(python), here)
@@ -164,7 +164,7 @@ def inspect(python: str, border: str) -> Environment:
     """
     here = _Permission(border if not leads_out(python, border) else None)
     if not os.path.lexists(python):
-        message = "this does not exist; name a virtual environment or a directory of packages"
+        message = "does not exist; pass a virtual environment or a directory of packages"
         raise UserError(python, message)
     directory = python
     if not os.path.isdir(python):
@@ -196,7 +196,7 @@ class _Permission:
         """Return whether a file or directory may be read; if not, record a note."""
         if self.border is None or not leads_out(path, self.border):
             return True
-        note = f"{path} lies outside of the repository and was not read; use --python to read it"
+        note = f"{path} is outside the repository and was not read; use --python to read it"
         if note not in self.notes:
             self.notes.append(note)
         return False
@@ -236,7 +236,7 @@ def _directories(directory: str, here: _Permission) -> list[str]:
     """
     found = _sites(directory, here)
     if not found:
-        message = "this is no Python environment; name an interpreter or a virtual environment"
+        message = "not a Python environment; pass an interpreter or a virtual environment"
         raise UserError(directory, message)
     return found
 
@@ -258,11 +258,11 @@ def _asked(interpreter: str) -> list[str]:
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip().splitlines()
         why = f": {said[-1]}" if said else ""
-        message = f"this is no Python 3 that runs (exit code {error.returncode}{why})"
+        message = f"not a working Python 3 (exit code {error.returncode}{why})"
         raise UserError(interpreter, message) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it does not answer like one"
-        raise UserError(interpreter, f"this is no Python interpreter: {why}") from None
+        raise UserError(interpreter, f"not a Python interpreter: {why}") from None
     return [path for path in paths if isinstance(path, str) and os.path.exists(path)]
 
 

@@ -48,6 +48,8 @@ class BlockingDriver(ProcessRule):
 
     ## Limits
 
+    A driver in Django's settings is a note where the service has no model and no query, and keeps
+    its sessions elsewhere.
     Environment variables, `alembic.ini` and other settings files are not read. A URL that functions
     of other packages build is unknown.
     `sqlite://` is reported only in a project that neither requires nor chooses another database's
@@ -192,8 +194,12 @@ class BlockingDriver(ProcessRule):
             for path, span in facts.beside
         )
         certain = driver.level == "error" and not facts.rivals and doubt is None and facts.is_shown
+        severity = Severity.ERROR if certain else Severity.WARNING
+        if facts.is_idle:
+            severity = Severity.NOTE
+            message += "; no code of the service queries it"
         return Wording(
-            Severity.ERROR if certain else Severity.WARNING,
+            severity,
             message,
             driver.instead,
             driver.why,

@@ -124,7 +124,7 @@ class MissingMonkeyPatch(ProcessRule):
         return Wording(
             Severity.WARNING,
             f"`{first}`{more} {verb} on gevent and never monkey patch{'' if others else 'es'}",
-            "Call `gevent.monkey.patch_all()` as the first thing of this module.",
+            "Call `gevent.monkey.patch_all()` at the top of this module, before all other imports.",
             f"It runs on gevent: {facts.why}. What waits in the standard library stops its hub.",
             cause=f"patching:{name_of(path)}:{row}",
         )

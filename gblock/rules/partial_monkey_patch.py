@@ -169,8 +169,8 @@ class PartialMonkeyPatch(ProcessRule):
         return Wording(
             Severity.WARNING,
             f"{missing} {verb} blocking after `{facts.text}`{with_others}{through}",
-            "Call `monkey.patch_all()` without arguments, as the first thing of the process.",
-            "What is not patched waits in C, and with it every greenlet of the process.",
+            "Call `monkey.patch_all()` without arguments, before anything else in the process.",
+            "Unpatched calls wait in C, and every greenlet of the process waits with them.",
             tuple(
                 Related(name_of(path), Location(row, 1), f"`{text}` does not complete it")
                 for path, row, text in facts.others

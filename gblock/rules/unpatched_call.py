@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import NamedTuple
 
+    from gblock.catalog.blockers import Blocker
     from gblock.project.calls.sites import Found, Site
     from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
@@ -154,7 +155,7 @@ class UnpatchedCall(ProcessRule):
             for native in (False, True):
                 group = [p for p in incomplete if ("threading" in p.missing) is native]
                 for site in unpatched.of(path, native_threads=native) if group else ():
-                    one, lacking = _blocking(site, group)
+                    one, lacking = _blocking(site, group, processes)
                     if one is not None:
                         where = site.call[3:7]
                         found.setdefault(where, (site, one, []))[2].extend(lacking)
@@ -195,13 +196,33 @@ class UnpatchedCall(ProcessRule):
         )
 
 
-def _blocking(site: Site, group: list[Process]) -> tuple[Found | None, list[Process]]:
+def _blocking(
+    site: Site, group: list[Process], processes: Processes
+) -> tuple[Found | None, list[Process]]:
     """Return the first blocker of a site that blocks in some processes, and these."""
     for one in site.found:
+        if one.blocker.needs and _is_native(one.blocker, processes):
+            continue
         lacking = [process for process in group if leaves(process, one.blocker.patched_by)]
         if lacking:
             return one, lacking
     return None, []
+
+
+def _is_native(blocker: Blocker, processes: Processes) -> bool:
+    """Return whether a blocker's calls wait in native code, which the patch does not change.
+
+    The project requires, or its strings name, such a driver of databases and no other. A list of
+    requirements without the ORM is not whole.
+    """
+    required = processes.deployment.requirements
+    if not (blocker.distribution in required or f"flask-{blocker.distribution}" in required):
+        return False
+    if any(name in required for name in blocker.needs):
+        return False
+    known = processes.inference.catalog.drivers
+    native = {name for one in known for name in (one.distribution, *one.requires)}
+    return any(name in required for name in native) or bool(processes.modules.mentioning("sqlite"))
 
 
 def _is_meant(process: Process, path: str, site: Site, processes: Processes) -> bool:

@@ -210,7 +210,7 @@ def interpreter(python: str) -> str:
     """
     path = shutil.which(python)
     if path is None:
-        raise UserError(python, "there is no such interpreter; name a Python that has gevent")
+        raise UserError(python, "no such interpreter; pass a Python that has gevent")
     return path
 
 

@@ -21,7 +21,16 @@ from gblock.project.calls.queues import Queues
 from gblock.project.calls.running import Running
 from gblock.project.calls.usage import Usage
 from gblock.project.calls.visits import Visit, step_in
-from gblock.project.calls.ways import NATIVE, OTHER, REQUEST, UNKNOWN, Reached, Step, Way
+from gblock.project.calls.ways import (
+    IDLE,
+    NATIVE,
+    OTHER,
+    REQUEST,
+    UNKNOWN,
+    Reached,
+    Step,
+    Way,
+)
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
@@ -87,8 +96,22 @@ class Contexts:
             found = self._known[place] = self._search(place)
         if files is None or not found.ways:
             return found
-        ways = tuple(way for way in found.ways if way.steps[0].path in files)
+        ways = tuple(
+            way
+            for way in found.ways
+            if way.steps[0].path in files and self._is_begun_in(way, files)
+        )
         return Reached(ways[0].context if ways else OTHER, ways)
+
+    def _is_begun_in(self, way: Way, files: frozenset[str]) -> bool:
+        """Return whether processes that can run some files may start the greenlet of a path.
+
+        They may import the module that starts it and never call the function that does.
+        """
+        starting = self.of(way.begun).ways if way.begun is not None else ()
+        return not starting or any(
+            one.steps[0].path in files and one.context not in IDLE for one in starting
+        )
 
     # -- the search
 

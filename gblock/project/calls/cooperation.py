@@ -93,7 +93,7 @@ class Cooperation:
             return conditional[0] if len(conditional) == len(found) else None
         for process in running:
             drivers = [driver for driver in process.drivers if driver.symbol in wanted]
-            if drivers and all(driver.condition for driver in drivers):
+            if drivers and not any(process.makes_sure(driver) for driver in drivers):
                 first = drivers[0]
                 return Remedy(first.symbol, first.path, first.row, first.condition)
         return None

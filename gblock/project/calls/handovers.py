@@ -88,7 +88,8 @@ class Handovers:
         """Return the path that begins with a thread or a greenlet that runs a function."""
         context = NATIVE if handover.offload.thread == "native" else GREENLET
         step = Step(handover.place.path, handover.call.row, f"{context} {here.text}")
-        return Way(context, (step, *visit.steps), visit.is_certain)
+        begun = handover.place if context == GREENLET else None
+        return Way(context, (step, *visit.steps), visit.is_certain, begun=begun)
 
     def _started(self, call: Call, place: Place, position: int | None) -> list[Started]:
         """Return the entries that start a function because a call takes it as an argument."""
@@ -110,7 +111,8 @@ class Handovers:
             queues = self._queues.of_receiver(entry, call, place) if entry is not None else None
             context = self._running.of_entry(one, place.path, beside=visit.beside, queues=queues)
             steps = (Step(place.path, call.row, one.label), here, *visit.steps)
-            yield Way(context, steps, visit.is_certain and one.is_certain)
+            begun = place if context == GREENLET else None
+            yield Way(context, steps, visit.is_certain and one.is_certain, begun=begun)
 
     # -- out of a container
 

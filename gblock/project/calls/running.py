@@ -223,6 +223,7 @@ class Running:
         deployed = [p for p in processes.all() if p.is_deployed]
         serving = [p for p in deployed if p.kind in _WEB or processes.runs_development_server(p)]
         green = [p for p in deployed if p.runs_on_gevent != "no" and self._may_serve(p)]
+        green = [process for process in green if not processes.is_left_over(process)]
         if not serving or any(p.open for p in green):
             return False
         if any(path in processes.handling(p) for p in green):

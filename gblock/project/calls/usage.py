@@ -17,6 +17,8 @@ _FOREIGN = (
     rb"""|^[ \t]*from\b[^\n]*\([^)]*\b%s\b"""
 )
 """A name that may be of another file's function."""
+_COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
+"""A comment on a line of its own; it may hold code that was taken out."""
 
 
 class Usage:
@@ -40,7 +42,7 @@ class Usage:
             path: The file that defines it.
         """
         word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
-        if len(word.findall(self.modules.data(path))) > 1:
+        if len(word.findall(_COMMENT.sub(b"", self.modules.data(path)))) > 1:
             return True
         return any(other != path for other in self._naming(name))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gblock.project.names.places import Place
+
 HUB, REQUEST, TASK, GREENLET = "hub", "request", "task", "greenlet"
 UNKNOWN = "unknown"
 STARTUP, SHUTDOWN = "startup", "shutdown"
@@ -41,6 +43,8 @@ class Way(NamedTuple):
     is_unused: bool = False
     """True if it begins in a function or method that nothing uses: nothing else has its name, no
     decorator hands it over, and its class has no base through which something may call it."""
+    begun: Place | None = None
+    """The place that starts the greenlet in which it begins, if it begins in one."""
 
     after_patch: bool = False
     """True if it begins in a function that runs after the server has patched, though the file is

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
 
-from gblock.catalog.blockers import Condition
+from gblock.catalog.blockers import Condition, FileArgument
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, flags_of
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import CallExpr, Expr, NameExpr, is_passed, passed, same
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    NameExpr,
+    is_passed,
+    last_name,
+    passed,
+    same,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
+
+_PATHS = frozenset(["join", "joinpath", "Path", "str", "PurePath", "fspath"])
+"""Calls whose result ends with their last argument."""
 
 
 class Conditions:
@@ -35,7 +47,11 @@ class Conditions:
             starred = any(one is not None and one.tag == tags.STAR for one in expression.positional)
             open_ended = mapped or starred
             given = is_passed(expression, condition.position, condition.keyword)
-            return not open_ended and not given and condition.default in condition.values
+            if open_ended or given:
+                return False
+            named = condition.extension_of
+            extensions = self._extensions(named, expression, place) if named is not None else ()
+            return all(one in condition.values for one in extensions or (condition.default,))
         if condition.flags and self.has_flag(argument, condition.flags, place, condition.mask):
             return True
         if condition.given:
@@ -62,6 +78,26 @@ class Conditions:
             )
             for x in found
         )
+
+    def _extensions(
+        self, named: FileArgument, expression: CallExpr, place: Place
+    ) -> tuple[str, ...]:
+        """Return the extensions that the name of a file surely has, in capitals without the dot."""
+        written = passed(expression, named.position, named.keyword)
+        found = {_end(one) for one in self._written_as(written, place)}
+        for value in self.inference.infer(written, place):
+            if value.kind == v.LITERAL and isinstance(value.value, str):
+                found.add(value.value)
+        ends = (os.path.splitext(f"x{one}")[1] for one in found)
+        return tuple(sorted({end[1:].upper() for end in ends if len(end) > 1}))
+
+    def _written_as(self, expression: Expr, place: Place) -> list[Expr]:
+        """Return an expression, or what a local variable is assigned in the same function."""
+        if expression is None or expression.tag != tags.NAME:
+            return [expression]
+        scope = self.inference.modules.summary(place.path).scopes[place.scope]
+        assigned = scope.bindings.get(expression.identifier, ())
+        return [one.value for one in assigned if one.kind == kinds.ASSIGNED]
 
     def _is_packed(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
         """Return whether a mapping that ``**`` passes surely has one of the condition's values."""
@@ -168,6 +204,24 @@ def _start(expression: Expr) -> str:
         callee = expression.callee
         if callee is not None and callee.tag == tags.ATTRIBUTE and callee.name == "format":
             return _start(callee.base).partition("{")[0]
+    if expression.tag == tags.CONSTANT and isinstance(expression.value, str):
+        return expression.value
+    return ""
+
+
+def _end(expression: Expr) -> str:
+    """Return the constant with which a text or a path ends that is put together of several."""
+    if expression is None:
+        return ""
+    if expression.tag == tags.TEXT:
+        last = expression.parts[0 if expression.is_template else -1]
+        return _end(last).rpartition("%" if expression.is_template else "\0")[2][-9:]
+    if expression.tag == tags.CALL:
+        callee = expression.callee
+        if callee is not None and callee.tag == tags.ATTRIBUTE and callee.name == "format":
+            return _end(callee.base).rpartition("}")[2]
+        if last_name(callee) in _PATHS and expression.positional:
+            return _end(expression.positional[-1])
     if expression.tag == tags.CONSTANT and isinstance(expression.value, str):
         return expression.value
     return ""

@@ -1,4 +1,4 @@
-"""What names declare in the project: a look-up in summaries and imports, without inference.
+"""Declarations of the project: a look-up of names in summaries and imports, without inference.
 
 It knows modules, classes, functions, and objects that a class's name, a method's first parameter
 or an annotation shows. `gblock.project.names.inferred` answers the same questions by inference.
@@ -45,7 +45,7 @@ class Use(NamedTuple):
     bindings: list[Binding]
     """Its definitions, as far as they reach the use."""
     stores: list[Binding]
-    """What is stored in it, and what extends it, anywhere."""
+    """The bindings that store something in it, or extend it, anywhere."""
     at: Path
     """The path of the use in the scope that binds it; ``END`` for a use from outside."""
     place: Place
@@ -56,7 +56,7 @@ class Use(NamedTuple):
 
     @property
     def key(self) -> Hashable:
-        """What tells it from other uses; imports can lead in a circle."""
+        """A key that distinguishes it from other uses: imports can lead in a circle."""
         return self.summary.filename, self.scope, self.owner, self.name, self.at
 
 
@@ -329,7 +329,7 @@ class Declarations:
         expression: Expr,  # noqa: ARG002 - inference knows more
         place: Place,  # noqa: ARG002
     ) -> list[str]:
-        """Return what is known of an expression otherwise: of declarations, nothing."""
+        """Return further texts of an expression: without inference, none."""
         return []
 
     # -- functions

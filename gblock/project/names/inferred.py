@@ -1,4 +1,4 @@
-"""What names declare in the project, by inference: the owners of attributes, and the callees."""
+"""Declarations of the project, found by inference: the owners of attributes, and the callees."""
 
 from __future__ import annotations
 

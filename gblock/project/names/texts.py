@@ -116,7 +116,7 @@ class Part(NamedTuple):
     place: Place
     rows: Rows
     added: tuple[Part, ...] = ()
-    """What is added to its value before it is used, in order."""
+    """The parts that are added to its value before it is used, in order."""
 
     def other(self, expression: Expr) -> Part:
         """Return another expression at the same place."""

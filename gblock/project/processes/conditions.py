@@ -56,6 +56,21 @@ def variable(data: bytes, row: int, column: int) -> tuple[str, str] | None:
     return None
 
 
+def tests(data: bytes, row: int, column: int) -> frozenset[tuple[int, int, bool]]:
+    """Return the rows and columns of the tests around a call, each with the required outcome.
+
+    Args:
+        data: The file.
+        row: The row of the call's first line, from 1.
+        column: Its offset in bytes on that row.
+    """
+    try:
+        found = _tests(parse(data), row, column)
+    except UNPARSABLE:
+        return frozenset()
+    return frozenset((test.lineno, test.col_offset, holds) for test, holds in found)
+
+
 def _tests(tree: ast.AST, row: int, column: int) -> list[tuple[ast.expr, bool]]:
     """Return the tests around a place, outermost first, each with the required outcome."""
     found: list[tuple[ast.expr, bool]] = []

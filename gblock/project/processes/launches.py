@@ -140,7 +140,7 @@ class _LaunchReader:
             spelled = self._words(whole.other(ElementsExpr(TUPLE, arguments[first + 1 :])))
         else:
             return []
-        # The executed program stands in place of ``argv[0]``.
+        # The executed program replaces ``argv[0]``.
         programs = [one for one in self._words(whole.other(arguments[first])) if one]
         program = next((one for one in programs if isinstance(one, str)), None)
         return [(program or one[0], *one[1:]) for one in spelled if isinstance(one, tuple) and one]
@@ -160,8 +160,8 @@ class _LaunchReader:
     def _words(self, part: Part) -> list[Words]:
         """Return the possible commands of an expression, with a shell's variable for each hole.
 
-        A parameter may be anything, so in a command it is a hole. Where nothing else is known of
-        the command, it is what the function's callers in the same file pass.
+        A parameter may be anything, so in a command it is a hole. Where the rest of the command
+        is unknown, it is what the function's callers in the same file pass.
         """
         spelled = self._texts.spelled(part)
         if not any(_is_known(one) for one in spelled):

@@ -13,7 +13,7 @@ from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
-from gblock.project.processes.conditions import condition, variable
+from gblock.project.processes.conditions import condition, tests, variable
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
@@ -99,6 +99,8 @@ class Patch(NamedTuple):
     """The condition of a driver's patch; empty if there is none but a test for gevent itself."""
     variable: tuple[str, str] | None = None
     """A variable of the environment and the value that it must have."""
+    tests: frozenset[tuple[int, int, bool]] = frozenset()
+    """The rows and columns of the tests around it in its file, each with the required outcome."""
 
     @property
     def unpatched(self) -> tuple[str, ...]:
@@ -338,6 +340,7 @@ class Patching:
             in_main=self._is_in_main(summary, call),
             condition=condition(data, call.row, call.column) if depends else "",
             variable=variable(data, call.row, call.column) if "conditional" in extra else None,
+            tests=tests(data, call.row, call.column) if "conditional" in extra else frozenset(),
         )
 
     def _is_looped(self, name: str, summary: ModuleSummary, scope: int) -> bool:

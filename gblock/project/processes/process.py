@@ -75,6 +75,22 @@ class Process(NamedTuple):
         """Return whether the process can reach a patch in one of its modules."""
         return reaches(self, patch)
 
+    def makes_sure(self, driver: Patch) -> bool:
+        """Return whether a driver is patched wherever the process patches the standard library.
+
+        So it is without a condition, or below the tests that each monkey patch is below, too.
+        """
+        if not driver.condition:
+            return True
+        return (
+            not self.by_server
+            and bool(self.patches)
+            and all(
+                one.path == driver.path and one.scope == driver.scope and driver.tests <= one.tests
+                for one in self.patches
+            )
+        )
+
     @property
     def started(self) -> tuple[str, int] | None:
         """The path and the row of the first evidence."""

@@ -37,6 +37,13 @@ _APART = frozenset(
 _NEEDS_PYTEST = re.compile(rb"^(?:import|from)[ \t]+_?pytest\b", re.MULTILINE)
 """A module that only runs where pytest is installed, such as one with fixtures for tests."""
 
+_MIGRATES = re.compile(
+    rb"^from[ \t]+alembic[ \t]+import[ \t]+[^\n]*\b(?:context|op)\b", re.MULTILINE
+)
+"""A module that only Alembic's command runs: its environment, and migrations."""
+_APPLICATIONS = frozenset(["module", "wsgi", "wsgi-file", "file", "mount"])
+"""uWSGI's settings that name an application."""
+
 
 class Processes:
     """The processes of one project.
@@ -268,6 +275,33 @@ class Processes:
             and any(p.is_known_server for p in self._all)
         )
 
+    def is_left_over(self, process: Process) -> bool:
+        """Return whether a process is settings of uWSGI that nothing uses any more.
+
+        No command names them, their application is not in the project, and another server runs one
+        that is.
+        """
+        if process.kind != "uwsgi" or not process.open or process.name == "uwsgi":
+            return False
+        files = {evidence.path for evidence in process.evidence}
+        commands = self.deployment.commands
+        named = {
+            key
+            for command in commands
+            if command.filename in files
+            for key, _, _ in command.options
+        }
+        return (
+            not named.isdisjoint(_APPLICATIONS)
+            and any(one.is_known_server and one.is_deployed for one in self._all)
+            and not any(
+                os.path.basename(path) in command.text
+                for path in files
+                for command in commands
+                if command.filename not in files
+            )
+        )
+
     @cached_property
     def _uncertain(self) -> frozenset[str]:
         """The modules that are reached from modules without a known process.
@@ -284,6 +318,7 @@ class Processes:
             and os.path.basename(path) not in _APART
             and self.modules.data(path).strip()
             and not _NEEDS_PYTEST.search(self.modules.data(path))
+            and not _MIGRATES.search(self.modules.data(path))
         )
         return self.graph.of(unknown, main=None, asgi=False)
 
@@ -294,7 +329,8 @@ class Processes:
         A settings file that no command names counts only if no other application is known: it is
         often one of several for the same application.
         """
-        servers = [p for p in self._all if p.is_server and p.runs_on_gevent != NO]
+        green = [p for p in self._all if p.is_server and p.runs_on_gevent != NO]
+        servers = [process for process in green if not self.is_left_over(process)]
         told = any(not process.open for process in servers)
         return any(p.open and not (told and p.name.startswith("gunicorn -c")) for p in servers)
 

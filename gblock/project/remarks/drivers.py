@@ -18,6 +18,7 @@ from gblock.project.processes.processes import Processes
 from gblock.project.processes.servers import NO, YES
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.testcode import is_stand_in
+from gblock.project.remarks.idle import LANGUAGES, is_idle
 from gblock.project.remarks.purpose import DEVELOPMENT, purpose
 from gblock.project.remarks.readers import Read, Readers
 from gblock.project.remarks.remark import Remark, Span
@@ -50,6 +51,8 @@ class Facts(NamedTuple):
     """The purpose of the string, as `purpose` returns it."""
     beside: tuple[tuple[str, Span], ...] = ()
     """The places that choose the same driver for development."""
+    is_idle: bool = False
+    """True if no code of the processes queries the database."""
 
 
 class Drivers:
@@ -106,9 +109,10 @@ class Drivers:
                     yield remark
                     continue
                 beside = tuple((one.path, one.span) for one in rest)
-                yield remark._replace(
-                    facts=remark.facts._replace(beside=beside), calls=self._sent_through(remark)
-                )
+                calls = self._sent_through(remark)
+                idle = not calls and self._is_idle(remark)
+                facts = remark.facts._replace(beside=beside, is_idle=idle)
+                yield remark._replace(facts=facts, calls=calls)
 
     def _decisions(self) -> list[list[Remark]]:
         """Return the strings of one driver in the same processes together.
@@ -195,6 +199,11 @@ class Drivers:
         files = remark.files
         sent = self.queries.of(remark.facts.language, self.catalog.queries)
         return tuple(one for one in sent if files is None or one.place.path in files)
+
+    def _is_idle(self, remark: Remark) -> bool:
+        """Return whether the processes of a driver never query through it."""
+        of_django = remark.facts.language in LANGUAGES
+        return of_django and bool(remark.files) and is_idle(self.modules, remark.files or ())
 
     def _all(self) -> Iterator[Remark]:
         told: set[tuple[object, ...]] = set()
@@ -338,7 +347,7 @@ class Drivers:
             doubt = made[0] if made else None
             return [p for p in reaching if p.runs_on_gevent != NO], [], doubt
         made_in = {p: [one for one in p.drivers if one.symbol in remedies] for p in running}
-        free = [p for p, made in made_in.items() if any(not one.condition for one in made)]
+        free = [p for p, made in made_in.items() if any(p.makes_sure(one) for one in made)]
         blocked = [process for process in running if process not in free]
         doubts = [made_in[process][0] if made_in[process] else None for process in blocked]
         return (blocked, free, doubts[0] if all(doubts) else None) if blocked else None

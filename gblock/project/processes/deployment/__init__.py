@@ -63,7 +63,7 @@ class Deployment(Repository):
         self._texts: dict[str, str | None] = {}
         self._script_commands: dict[_Invocation, list[Command]] = {}
         for path, _ in formats.candidates(self.tree.outside):
-            self.notes.append(Note(path, "is a link out of the repository and was not read"))
+            self.notes.append(Note(path, "leads outside the repository and was not read"))
         for path, name in formats.candidates(self.tree.files):
             try:
                 self._read(path, name)

@@ -124,7 +124,7 @@ def commands_of(
     return found
 
 
-UNCLOSED = "a quote is opened and never closed"
+UNCLOSED = "a quote is not closed"
 
 
 class Variables(NamedTuple):

@@ -31,7 +31,7 @@ class Line(NamedTuple):
 def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
     """Return the commands of all stages that start something, and notes on what is no JSON."""
     notes = [
-        Note(filename, f"{line.name} looks like a list and is no JSON: a shell runs it", line.row)
+        Note(filename, f"{line.name} looks like a list but is not JSON: a shell runs it", line.row)
         for line in lines(text)
         if line.name in ("CMD", "ENTRYPOINT") and _is_broken(line.text)
     ]

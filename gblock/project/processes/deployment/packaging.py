@@ -17,6 +17,7 @@ from gblock.project.processes.deployment.command import (
 )
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
+from gblock.project.processes.deployment.units import sections, uwsgi
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,6 +39,7 @@ _GROUP = re.compile(
 _SCRIPTS = re.compile(r"\bscripts\s*=\s*\[([^\]]*)\]")
 _QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
 _SECTION = re.compile(r"^\[([^\]]+)\]", re.MULTILINE)
+_UWSGI = re.compile(r"^\[uwsgi\]", re.MULTILINE)
 
 
 def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
@@ -48,17 +50,34 @@ def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]
     """
     if filename.endswith((".py", ".cfg")):
         points = [*points_of_setup(text, filename), *_plugins_of_setup(text, filename)]
-        return [*points, *(_broken_sections(text, filename) if filename.endswith(".cfg") else ())]
+        if filename.endswith(".py"):
+            return list(points)
+        return [*points, *_broken_sections(text, filename), *_uwsgi_section(text, filename)]
     points, commands = read_toml(text, filename)
     return [*points, *commands]
 
 
 def _broken_sections(text: str, filename: str) -> list[Note]:
     return [
-        Note(filename, "a section is opened and never closed", row)
+        Note(filename, "a section is not closed", row)
         for row, line in enumerate(text.splitlines(), 1)
         if line.startswith("[") and "]" not in line
     ]
+
+
+def _uwsgi_section(text: str, filename: str) -> list[Command]:
+    """Return the server that uWSGI's section of ``setup.cfg`` starts.
+
+    Raises:
+        UnreadableError: for a line of this section that is no setting.
+    """
+    start = _UWSGI.search(text)
+    if start is None:
+        return []
+    end = _SECTION.search(text, start.end())
+    above = "\n" * text.count("\n", 0, start.start())
+    (section,) = sections(above + text[start.start() : end.start() if end else len(text)])
+    return uwsgi(section, filename)
 
 
 def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
