@@ -37,7 +37,7 @@ def taken(worker: TaskWorker, arguments: tuple[str, ...]) -> Taken:
     """Return the queues that the command of a worker names.
 
     Args:
-        worker: What is known of such workers.
+        worker: The description of such workers.
         arguments: The arguments of the command.
     """
     named = _given(arguments, worker.queues, several=worker.several)

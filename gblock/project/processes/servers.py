@@ -426,7 +426,7 @@ class Servers:
         )
 
     def worker_of(self, program: Program) -> TaskWorker | None:
-        """Return what is known of the workers that a command starts."""
+        """Return the description of the workers that a command starts."""
         workers = self.inference.catalog.workers
         return next((one for one in workers if program.name in one.commands), None)
 
