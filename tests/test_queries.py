@@ -154,3 +154,68 @@ def test_a_block_is_well_formed(query):
     assert {*query.languages} <= {chooser.language for chooser in CATALOG.choosers}
     assert list(query.symbols) == sorted(set(query.symbols))
     assert all(symbol.partition(".")[0] in query.imports for symbol in query.symbols)
+
+
+TWO_ENGINES = """\
+    import os
+    from flask import Flask
+    from sqlalchemy import create_engine, text
+    from sqlalchemy.orm import Session, sessionmaker
+
+    app = Flask(__name__)
+    shop = create_engine("postgresql+psycopg2://db/shop")
+    old = create_engine({other})
+    Shop, Old = sessionmaker(bind=shop), sessionmaker(old)
+
+    def in_shop(session):
+        session.execute("one")
+
+    def in_old(session):
+        session.execute("two")
+
+    class Reports:
+        def __init__(self, engine):
+            self.engine = engine
+
+        def all(self):
+            return self.engine.connect().execute("three")
+
+    @app.route("/")
+    def view():
+        with shop.begin() as connection:
+            connection.execute("four")
+        with old.begin() as connection:
+            connection.execute("five")
+        with Shop() as session:
+            in_shop(session)
+        with Old() as session:
+            in_old(session)
+        Session(shop).commit()
+        Session(bind=old).rollback()
+        Reports(old).all()
+    """
+
+
+@pytest.mark.parametrize(
+    ("other", "with_it"), [('"mysql+pymysql://db/old"', False), ("os.environ['OLD']", True)]
+)
+def test_a_statement_goes_through_its_own_engine(driver, other, with_it):
+    code = textwrap.dedent(TWO_ENGINES).replace("{other}", other)
+    lines = code.splitlines()
+    found = {lines[row - 1].strip() for row in rows(driver(code))}
+
+    own = {
+        'session.execute("one")',
+        "with shop.begin() as connection:",
+        'connection.execute("four")',
+        "Session(shop).commit()",
+    }
+    others = {
+        'session.execute("two")',
+        'return self.engine.connect().execute("three")',
+        "with old.begin() as connection:",
+        'connection.execute("five")',
+        "Session(bind=old).rollback()",
+    }
+    assert own <= found
+    assert others & found == (others if with_it else set())

@@ -40,7 +40,15 @@ def arguments(blocker):
     """The arguments with which a call of a blocker waits."""
     if not blocker.only:
         return "*args"
-    return f'{blocker.only[0].keyword}="{blocker.only[0].prefixes[0]}"'
+    only = blocker.only[0]
+    if only.types:
+        module, _, name = only.types[0].rpartition(".")
+        value = f'__import__("importlib").import_module("{module}").{name}()'
+    elif only.values:
+        value = repr(only.values[0])
+    else:
+        value = f'"{only.prefixes[0] if only.prefixes else "x"}"'
+    return f"{only.keyword}={value}"
 
 
 class Way(NamedTuple):

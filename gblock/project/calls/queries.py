@@ -12,6 +12,7 @@ from gblock.outline import Outlines
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
+from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import LOOPED
 from gblock.project.reading.expressions import Expr, last_name
 from gblock.project.reading.summary import Call, ModuleSummary
@@ -34,6 +35,8 @@ class Sent(NamedTuple):
     column: int
     """In bytes, from 0."""
     symbol: str
+    receiver: Expr = None
+    """The expression of the object that sends it."""
 
 
 class Queries:
@@ -124,7 +127,7 @@ class Queries:
         place = Place(path, call.scope, call.path)
         for symbol in sorted(inference.callee_symbols(callee, place)):
             if any(f"{base}.{name}" in symbols for base in _owners(symbol, inference)):
-                return Sent(place, call.name_row, call.column, symbol)
+                return Sent(place, call.name_row, call.column, symbol, _receiver(callee))
         return None
 
     def _iterated(
@@ -138,7 +141,7 @@ class Queries:
             given = next(iter(call.expression.positional), None)
         place = Place(path, call.scope, call.path)
         symbol = _lazy(given, place, lazy, inference) if lazy and given is not None else None
-        return Sent(place, call.row, call.column, symbol) if symbol is not None else None
+        return Sent(place, call.row, call.column, symbol, given) if symbol is not None else None
 
     def _comprehended(
         self, summary: ModuleSummary, lazy: frozenset[str], inference: Inference
@@ -156,7 +159,12 @@ class Queries:
             for (row, value), place in looped.items():
                 symbol = _lazy(value, place, lazy, inference)
                 if symbol is not None:
-                    yield Sent(place, row, 0, symbol)
+                    yield Sent(place, row, 0, symbol, value)
+
+
+def _receiver(callee: Expr) -> Expr:
+    """Return the object whose method is called."""
+    return callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
 
 
 def _lazy(expression: Expr, place: Place, lazy: frozenset[str], inference: Inference) -> str | None:

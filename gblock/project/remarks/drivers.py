@@ -18,6 +18,7 @@ from gblock.project.processes.processes import Processes
 from gblock.project.processes.servers import NO, YES
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.testcode import is_stand_in
+from gblock.project.remarks.engines import Engines, Source
 from gblock.project.remarks.idle import LANGUAGES, is_idle
 from gblock.project.remarks.purpose import DEVELOPMENT, purpose
 from gblock.project.remarks.readers import Read, Readers
@@ -84,6 +85,10 @@ class Drivers:
         self.readers = Readers(self.inference, self.texts, marks)
         self.strings = Strings(self.modules)
         self.requirements = processes.deployment.requirements
+        self._chosen_at: dict[tuple[str, Span, str], set[Source]] = {}
+        """By the file, the place and the driver of a string, the expressions that read it."""
+        self._shown: set[Source] = set()
+        """The expressions that read a string which the code shows."""
         self._by_name: dict[tuple[str, str], list[tuple[Driver, Choice]]] = {}
         for driver in self.catalog.drivers:
             for choice in driver.chosen_by:
@@ -109,7 +114,7 @@ class Drivers:
                     yield remark
                     continue
                 beside = tuple((one.path, one.span) for one in rest)
-                calls = self._sent_through(remark)
+                calls = self._sent_through(remark, group)
                 idle = not calls and self._is_idle(remark)
                 facts = remark.facts._replace(beside=beside, is_idle=idle)
                 yield remark._replace(facts=facts, calls=calls)
@@ -194,11 +199,32 @@ class Drivers:
         where = (statement.lineno, end_of(statement))
         return Remark(path, self.strings.span(path, node), facts, where, files=files)
 
-    def _sent_through(self, remark: Remark) -> tuple[Sent, ...]:
-        """Return the calls that send statements through a driver, in the files of its processes."""
-        files = remark.files
-        sent = self.queries.of(remark.facts.language, self.catalog.queries)
-        return tuple(one for one in sent if files is None or one.place.path in files)
+    def _sent_through(self, remark: Remark, group: list[Remark]) -> tuple[Sent, ...]:
+        """Return the calls that send statements through a driver, in the files of its processes.
+
+        A statement whose engine the code shows to be another one is left out.
+        """
+        files, language = remark.files, remark.facts.language
+        sent = self.queries.of(language, self.catalog.queries)
+        own = set[Source]().union(*(self._chosen_at.get(_key(one), ()) for one in group))
+        sent = [one for one in sent if files is None or one.place.path in files]
+        others = self._shown - own
+        if not own or not others:
+            return tuple(sent)
+        engines = self._engines(language)
+        return tuple(one for one in sent if not (found := engines.of(one)) or not found <= others)
+
+    def _engines(self, language: str) -> Engines:
+        """Return what follows objects to the calls that chose a driver with such a string."""
+        return Engines(
+            self.inference,
+            [
+                reading
+                for chooser in self.catalog.choosers
+                if chooser.language == language
+                for reading in chooser.readings
+            ],
+        )
 
     def _is_idle(self, remark: Remark) -> bool:
         """Return whether the processes of a driver never query through it."""
@@ -206,7 +232,7 @@ class Drivers:
         return of_django and bool(remark.files) and is_idle(self.modules, remark.files or ())
 
     def _all(self) -> Iterator[Remark]:
-        told: set[tuple[object, ...]] = set()
+        told: set[tuple[str, Span, str]] = set()
         for chooser in self.catalog.choosers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
@@ -215,12 +241,16 @@ class Drivers:
                 # Where a prefix marks a database, a string that is not shown names something else.
                 if not chooser.prefixes and not any(_chooses(text, read.form) for text in texts):
                     self._unknown.append(read)
+                source = (read.part.place.path, read.part.expression)
+                if any(_chooses(text, read.form) for text in texts):
+                    self._shown.add(source)
                 for text in texts:
                     if text.path not in self.paths:
                         continue
                     remark = self._remark(text, read)
                     if remark is not None:
-                        key = (remark.path, remark.span, remark.facts.driver.id)
+                        key = _key(remark)
+                        self._chosen_at.setdefault(key, set()).add(source)
                         if key not in told:
                             told.add(key)
                             yield remark
@@ -368,6 +398,11 @@ class Drivers:
         """Return whether only load tests run on gevent: these run only what they import."""
         running = [p for p in self.processes.all() if p.runs_on_gevent == YES]
         return all(process.is_load_test or process.kind == "tests" for process in running)
+
+
+def _key(remark: Remark) -> tuple[str, Span, str]:
+    """Return what distinguishes the string of a remark from others."""
+    return remark.path, remark.span, remark.facts.driver.id
 
 
 def _chooses(text: Text, form: str) -> bool:
