@@ -18,7 +18,7 @@ BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 ENTRIES = os.path.join(os.path.dirname(__file__), "known_entries.toml")
 _ALWAYS = frozenset({"offload", "handler"})
 """Kinds of blocks that can affect any package's blockers."""
-ON_DEMAND = frozenset({"driver", "chooser", "original", "import", "entry", "waiter", "query"})
+ON_DEMAND = frozenset("driver chooser original import entry waiter query worker signal".split())
 """Kinds that only one or two rules need, and only for some files."""
 _SHOWN = frozenset({"belief"})
 """Kinds that only pages show: no check depends on them."""

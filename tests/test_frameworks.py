@@ -1328,7 +1328,7 @@ APPLICATIONS = {
         {},
     ),
     "locust init": (
-        "greenlet",
+        "startup",
         "",
         """
         from locust import events

@@ -125,7 +125,7 @@ def test_a_declared_process_that_starts_nothing_is_noted(run, capsys):
     ("written", "message"),
     [
         ('["gunicorn \'app"]', "a quote in"),
-        ('[" "]', "an empty text"),
+        ('[" "]', "expected a command"),
         ('"gunicorn app"', "expected a list of strings"),
     ],
 )

@@ -198,6 +198,34 @@ SERVICE = {
 }
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "channel.unary_unary('/q')",
+        "grpc.insecure_channel('q:1').unary_unary('/q')",
+        "grpc.intercept_channel(grpc.insecure_channel('q:1'), *ones).unary_unary('/q')",
+        "grpc.insecure_channel(os.environ['Q']).unary_unary(  # the quotes\n            '/q')",
+    ],
+)
+def test_an_attribute_that_holds_a_callable_is_called(tmp_path, made):
+    text = f"""
+        import os
+        import grpc
+        from gevent import monkey
+        monkey.patch_all()
+        channel, ones = grpc.insecure_channel("q:1"), []
+
+        class Client:
+            def __init__(self):
+                self._rpc = {made}
+
+            def call(self, payload):
+                return self._rpc(payload, timeout=2)  # expect: blocking-call
+        """
+    (tmp_path / "client.py").write_text(textwrap.dedent(text))
+    assert_project(tmp_path)
+
+
 @pytest.mark.parametrize("built", [True, False])
 def test_a_stub_of_grpc_is_followed_across_files_and_generated_code_is_left_out(tmp_path, built):
     for name, text in SERVICE.items():

@@ -12,7 +12,7 @@ import msgspec
 from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Harmless
 from gblock.catalog.drivers import Chooser, Driver, Query
-from gblock.catalog.entries import Entry
+from gblock.catalog.entries import Entry, Signal, TaskWorker
 from gblock.catalog.libraries import Handler, Library, Offload
 from gblock.catalog.patching import Import, Original, Waiter
 from gblock.catalog.tables import Table
@@ -45,6 +45,8 @@ SHAPES: dict[str, Any] = {
     "chooser": Chooser,
     "waiter": Waiter,
     "query": Query,
+    "worker": TaskWorker,
+    "signal": Signal,
 }
 
 

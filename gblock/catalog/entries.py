@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from typing import Literal
 
 from gblock.catalog.tables import Table
@@ -42,6 +43,77 @@ class NamedBy(Table, frozen=True):
     """Keys whose values name modules."""
 
 
+class Elsewhere(Table, frozen=True):
+    """An argument that names the process in which an entry runs, if that is not a worker."""
+
+    values: tuple[str, ...]
+    """The processes that do not run on gevent; ``*`` matches any part of a name."""
+    position: int | None = None
+    keyword: str | None = None
+
+
+class Queue(Table, frozen=True):
+    """The names by which a task says from which queue workers take it."""
+
+    keyword: str | None = None
+    """The parameter of the decorator, or the attribute of a task's class."""
+    position: int | None = None
+    default: str = ""
+    """The queue of a task that names none; empty if it depends on settings."""
+    makers: tuple[str, ...] = ()
+    """Calls that make an object of a queue: their first argument names it."""
+    default_of_makers: str = ""
+    """The name of the queue where such a call has no argument."""
+    routed: bool = False
+    """True if settings route tasks to queues by their names, and messages name other ones."""
+
+
+class TaskWorker(Table, frozen=True):
+    """The command that runs workers of a framework's tasks."""
+
+    framework: str
+    commands: tuple[str, ...]
+    queues: tuple[str, ...] = ()
+    """The options that name the queues whose tasks it runs; without any it runs all."""
+    several: bool = False
+    """True if each word after the option names a queue; if not, commas separate them."""
+    excludes: tuple[str, ...] = ()
+    """The options that name the queues whose tasks it does not run."""
+    positional: tuple[str, ...] = ()
+    """Subcommands, after which each argument names a queue."""
+    valued: tuple[str, ...] = ()
+    """The options with a value, where arguments name queues."""
+    default: str = ""
+    """The queue of a worker whose command names none; empty for all."""
+    application: bool = False
+    """True if the first argument names the object whose tasks alone it runs."""
+
+
+class EventName(Table, frozen=True):
+    """The argument of a call that names something."""
+
+    position: int | None = None
+    keyword: str | None = None
+
+
+class Signal(Table, frozen=True):
+    """Calls that run a function which another call on the same object has taken: a signal."""
+
+    framework: str
+    connects: tuple[Argument, ...]
+    """The calls that take the function, and the decorators; ``*`` matches any part of a name."""
+    sends: tuple[str, ...]
+    """The calls that run it; ``{name}`` stands for the function's own name."""
+    imports: tuple[str, ...] = ()
+    """Packages; a project that uses it mentions one. The default is the distribution's name."""
+    event: EventName | None = None
+    """The argument of `connects` that names the event."""
+    sent: EventName | None = None
+    """The argument of `sends` that names the event."""
+    shared: bool = False
+    """True if all code shares one object: the event alone, or the name, says what is run."""
+
+
 class Entry(Table, frozen=True):
     """A pattern for functions that a framework, a server or a person starts.
 
@@ -77,6 +149,34 @@ class Entry(Table, frozen=True):
     """Names of settings whose strings name functions or classes."""
     named_by: NamedBy | None = None
     """Files in other formats that name functions."""
+    only_in: tuple[str, ...] = ()
+    """The processes that alone run it: their kind, and the pool if that matters, such as
+    ``celery:prefork``."""
+    after_patch: bool = False
+    """True if it runs after the server has patched, though its file is loaded before."""
+    elsewhere: Elsewhere | None = None
+    queue: Queue | None = None
+    """For tasks: what names their queue."""
+    sends: bool = False
+    """True if a call of the decorated function does not run it, but sends it to what does."""
     label: str = ""
     """The word before the first argument of a decorator, such as ``event``; by default the HTTP
     method."""
+
+
+def fits(symbol: str, pattern: str) -> bool:
+    """Return whether a dotted name matches a pattern.
+
+    A pattern names a class as its package exports it; the name of the defining module matches too:
+    ``flask.blueprints.Blueprint.route`` is ``flask.Blueprint.route``.
+    """
+    if symbol == pattern:
+        return True
+    if "*" in pattern:
+        return fnmatch.fnmatchcase(symbol, pattern)
+    package, _, exported = pattern.partition(".")
+    return (
+        exported[:1].isupper()
+        and symbol.startswith(f"{package}.")
+        and symbol.endswith(f".{exported}")
+    )

@@ -11,7 +11,7 @@ from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
 from gblock.catalog.blocks import block_of
 from gblock.catalog.drivers import Chooser, Driver, Query
-from gblock.catalog.entries import Entry
+from gblock.catalog.entries import Entry, Signal, TaskWorker
 from gblock.catalog.libraries import (
     OF_THE_RECEIVER,
     TYPE,
@@ -469,11 +469,25 @@ class Catalog:
         Raises:
             UserError: if an entry in one of the catalog's files is invalid.
         """
-        built_in = outline.read(outline.ENTRIES)
-        return (
-            *(block_of(chunk, built_in.filename) for chunk in built_in.chunks),
-            *self._on_demand("entry"),
-        )
+        return (*_built_in("entry"), *self._on_demand("entry"))
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals: calls that run a function which another call has connected.
+
+        Raises:
+            UserError: if a block in one of the catalog's files is invalid.
+        """
+        return (*_built_in("signal"), *self._on_demand("signal"))
+
+    @cached_property
+    def workers(self) -> tuple[TaskWorker, ...]:
+        """The commands that run workers of tasks.
+
+        Raises:
+            UserError: if a block in one of the catalog's files is invalid.
+        """
+        return (*_built_in("worker"), *self._on_demand("worker"))
 
     def _on_demand(self, kind: str) -> list[Any]:
         return [
@@ -558,3 +572,9 @@ class Catalog:
             for library in self.libraries
             for symbol, variants in library.variants.items()
         }
+
+
+def _built_in(kind: str) -> list[Any]:
+    """Return the blocks of one kind in the built-in list of entries."""
+    built_in = outline.read(outline.ENTRIES)
+    return [block_of(chunk, built_in.filename) for chunk in built_in.chunks if chunk.kind == kind]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
+    from gblock.project.calls.usage import OtherFiles
     from gblock.project.calls.ways import Reached, Step
     from gblock.project.processes.processes import Processes
     from gblock.project.processes.recipes import Recipes
@@ -288,7 +289,10 @@ class Inspection:
             return False
         if not self.is_project:
             return False
-        heads = {way.steps[0].path for way in reached.ways if way.context == STARTUP}
+        starting = [way for way in reached.ways if way.context == STARTUP]
+        if any(way.after_patch for way in starting):
+            return False
+        heads = {way.steps[0].path for way in starting}
         return all(map(self._service.order.precedes_patch, heads))
 
     def _with_calls(self, diagnostic: Diagnostic, candidate: Candidate) -> Diagnostic:
@@ -320,10 +324,32 @@ class Inspection:
     def _is_unused(self, reached: Reached) -> bool:
         """Return whether nothing in a service uses the code around a call.
 
-        The public functions of a library, of which no process is known, are for others to use, and
-        in a small project a function may be about to get its first caller.
+        The public functions of a library, of which no process is known, are for others to use. In a
+        small project that imports no such function into a server, one may be about to get its first
+        caller.
         """
-        return self.is_project and reached.is_unused and self._is_large and self._is_deployed
+        if not (self.is_project and reached.is_unused and self._is_deployed):
+            return False
+        heads = {way.steps[0].path for way in reached.ways}
+        if not self._is_large and not all(map(self._is_of_server, heads)):
+            return False
+        names = {way.steps[0].text.partition("(")[0].rpartition(".")[2] for way in reached.ways}
+        return not any(map(self._other_files.may_name, names))
+
+    def _is_of_server(self, path: str) -> bool:
+        """Return whether a file is code of servers on gevent alone, and not of a library."""
+        running = [p for p in self.processes.reaching(path) if p.is_deployed and not p.is_casual]
+        return (
+            any(p.is_known_server and p.runs_on_gevent == "yes" for p in running)
+            and not any(p.open for p in self.processes.all())
+            and not self._other_files.is_published
+        )
+
+    @cached_property
+    def _other_files(self) -> OtherFiles:
+        from gblock.project.calls.usage import OtherFiles
+
+        return OtherFiles(self._contexts.running.repository())
 
     @cached_property
     def _is_deployed(self) -> bool:

@@ -8,10 +8,12 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from gblock.project.calls.dispatch import Dispatch, Dispatched
+from gblock.project.calls.signals import Signals
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
+from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
 from gblock.project.reading.summary import Call, ModuleSummary
@@ -50,6 +52,8 @@ _ITERATING = frozenset(
     "join extend update chain deque enter_context".split()
 )
 """Functions that iterate over what they are given, and the one that enters it."""
+_GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
+"""Decorators of functions that have an implementation for each type."""
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
 
@@ -86,6 +90,7 @@ class Callers:
         self.modules = inference.modules
         self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
+        self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
 
     def of(self, path: str, index: int) -> list[Caller]:
@@ -117,12 +122,17 @@ class Callers:
         owner = summary.scopes[scope.parent]
         if owner.kind != "class":
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
-            return [*found, *self._decorated(summary, index), *self._kept(summary, index)]
+            found += self._decorated(summary, index)
+            found += self._dispatching(summary, index)
+            return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
         found += self._by_prefix(summary, index)
         found += self._kept(summary, index)
+        found += self._sent(summary, index)
+        found += self._dispatching(summary, index)
+        found = found or self._by_computed_name(summary, index)
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -143,6 +153,13 @@ class Callers:
                 found.append(Caller(path, call.scope, call.path, call.row, True, True, only=only))
         return found
 
+    def _sent(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls that run a receiver of a signal, or an object of a class that is one."""
+        return [
+            Caller(path, call.scope, call.path, call.row, True)
+            for path, call in islice(self._signals.senders(summary, index), _EDGES)
+        ]
+
     def _of_special(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the callers of a special method, such as ``__init__`` or ``__enter__``.
 
@@ -160,10 +177,33 @@ class Callers:
                 found += self._calls(made, inner, target, made.scopes[inner].name, index)
         if scope.name in _MAKING:
             return found
+        called: list[Caller] = []
+        if scope.name == "__call__":
+            called = self._out_of_containers(summary, index, sorted(target))
         bases = self.inference.classes.ancestry(summary.filename, scope.parent)
         target |= {(base.kind, base.path, base.scope) for base in bases if base.kind == v.CLASS}
-        used = self._uses(summary, index, target)
+        used = [*called, *self._uses(summary, index, target)]
         return [*used, *(caller._replace(is_lasting=True) for caller in found)]
+
+    def _out_of_containers(
+        self, summary: ModuleSummary, index: int, targets: list[_Target]
+    ) -> list[Caller]:
+        """Return the calls of objects that a container keeps: ``for step in steps: step(order)``.
+
+        Args:
+            summary: The module of the class.
+            index: Its ``__call__`` method.
+            targets: The class, and the classes based on it.
+        """
+        found: list[Caller] = []
+        for _, path, inner in targets[:_FILES]:
+            found += self._sent(self.modules.summary(path), inner)
+            words = self.keeping.of_objects(self.modules.summary(path), inner)
+            calls = self.keeping.callers(words, path, inner, objects=True) if words else ()
+            for file, call in islice(calls, _EDGES):
+                if file != summary.filename or not summary.is_within(call.scope, index):
+                    found.append(Caller(file, call.scope, call.path, call.row, True))
+        return found
 
     def _uses(self, summary: ModuleSummary, index: int, targets: set[_Target]) -> list[Caller]:
         """Return the calls and statements that use an object, and so call a special method."""
@@ -320,6 +360,74 @@ class Callers:
                 inner = _scope_at(reader, row)
                 if (path, inner) != (summary.filename, index):
                     found.append(Caller(path, inner, (), row, is_certain=True))
+        return found
+
+    def _by_computed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``.
+
+        Where the possible names are known, the method's is one of them.
+        """
+        scope = summary.scopes[index]
+        owner = (summary.filename, scope.parent)
+        if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
+            return []
+        found: list[Caller] = []
+        for path in self.keeping.naming_objects(summary, scope.parent):
+            if path not in self.modules.mentioning("getattr"):
+                continue
+            reader = self.modules.summary(path)
+            for call in reader.calls:
+                place = Place(path, call.scope, call.path)
+                taken = self._taken_by_name(call, place)
+                if taken is None or not any(
+                    value.kind == v.OBJECT
+                    and any(
+                        v.comes_from(base, *owner)
+                        for base in self.inference.classes.ancestry(value.path, value.scope)
+                    )
+                    for value in self.inference.infer(taken.positional[0], place)
+                ):
+                    continue
+                names = self.inference.infer(taken.positional[1], place)
+                is_named = any(one.kind == v.LITERAL and one.value == scope.name for one in names)
+                is_known = self.inference.certainty.is_complete(taken.positional[1], place)
+                if is_known and names and not is_named:
+                    continue
+                if (path, call.scope) != (summary.filename, index):
+                    found.append(Caller(path, call.scope, call.path, call.row, is_named))
+        return found[:_EDGES]
+
+    def _taken_by_name(self, call: Call, place: Place) -> CallExpr | None:
+        """Return the ``getattr`` of a computed name whose result is called."""
+        callee = call.expression.callee if call.node == "call" else None
+        if callee is not None and callee.tag == tags.NAME:
+            found = self.inference.scope_of(callee.identifier, place)
+            bound = found[0].scopes[found[1]].bindings[callee.identifier] if found else ()
+            callee = bound[0].value if len(bound) == 1 and bound[0].kind == kinds.ASSIGNED else None
+        if callee is None or callee.tag != tags.CALL or last_name(callee.callee) != "getattr":
+            return None
+        name = callee.positional[1] if len(callee.positional) > 1 else None
+        is_computed = name is not None and name.tag not in (tags.CONSTANT, tags.TEXT)
+        return callee if is_computed else None
+
+    def _dispatching(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the callers of the generic function that a function is an implementation of.
+
+        ``@process.register(Order)``, where ``process`` is a `functools.singledispatch` function.
+        """
+        scope = summary.scopes[index]
+        place = Place(summary.filename, scope.parent, scope.path)
+        found: list[Caller] = []
+        for decorator in scope.decorators:
+            callee = without_arguments(decorator)
+            if callee is None or callee.tag != tags.ATTRIBUTE or callee.name != "register":
+                continue
+            for value in map(unwrapped, self.inference.infer(callee.base, place)):
+                if value.kind == v.FUNCTION and (value.path, value.scope) != (place.path, index):
+                    generic = self.modules.summary(value.path).scopes[value.scope]
+                    names = {last_name(without_arguments(one)) for one in generic.decorators}
+                    if names & _GENERIC:
+                        found += self.of(value.path, value.scope)
         return found
 
     def _decorated(self, summary: ModuleSummary, index: int) -> list[Caller]:

@@ -17,6 +17,7 @@ from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.handovers import Handovers
 from gblock.project.calls.offloading import Offloading
+from gblock.project.calls.queues import Queues
 from gblock.project.calls.running import Running
 from gblock.project.calls.usage import Usage
 from gblock.project.calls.visits import Visit, step_in
@@ -25,7 +26,6 @@ from gblock.project.calls.ways import (
     NATIVE,
     OTHER,
     REQUEST,
-    TASK,
     UNKNOWN,
     Reached,
     Step,
@@ -73,6 +73,8 @@ class Contexts:
         self._entries = Entries(inference, self.running.repository)
         self._applications = Applications(inference, self.running)
         self._callers = Callers(inference)
+        self._offloading = offloading
+        self._queues = Queues(inference)
         self._concurrency = Concurrency(inference.modules)
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
@@ -157,7 +159,12 @@ class Contexts:
         ways = list(self._of_entries(summary, visit, here))
         if summary.scopes[visit.scope].is_async and self.running.runs_asyncio_alone(visit.path):
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
-        callers = self._callers.of(visit.path, visit.scope)
+        is_sent = any(one.is_sent for one in self._entries_of(summary, visit.scope))
+        callers = [] if is_sent else self._callers.of(visit.path, visit.scope)
+        proxied = [one for one in callers if self._is_through_proxy(one)]
+        if proxied:
+            ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
+            callers = [one for one in callers if one not in proxied]
         more = list(self._of_callers(callers, visit, here))
         for found in self._handovers.of(visit, here):
             if isinstance(found, Way):
@@ -171,6 +178,12 @@ class Contexts:
         if summary.scopes[summary.scopes[visit.scope].parent].kind == "function":
             return [], [self._defining(summary, visit, here)]
         return [self._of_nothing(summary, visit, here)], []
+
+    def _is_through_proxy(self, caller: Caller) -> bool:
+        """Return whether a proxy runs the function in a native thread where this one calls it."""
+        expression = caller.expression
+        place = Place(caller.path, caller.scope, caller.at)
+        return expression is not None and self._offloading.is_through_proxy(expression, place)
 
     def _of_callers(self, callers: Iterable[Caller], visit: Visit, here: Step) -> Iterator[Visit]:
         """Yield the callers of a function that lead on."""
@@ -226,15 +239,15 @@ class Contexts:
         scope = summary.scopes[visit.scope]
         for started in self._entries_of(summary, visit.scope):
             application = self._entries.application(summary, scope)
+            entry = started.entry
+            queues = self._queues.of(entry, summary, scope) if entry is not None else None
             context = self.running.of_entry(
-                started, visit.path, beside=visit.beside, application=application
+                started, visit.path, beside=visit.beside, application=application, queues=queues
             )
-            if context == TASK and self.running.is_of_other_queue(
-                started.framework, summary, scope
-            ):
-                context = OTHER
             steps = (here._replace(text=started.label), *visit.steps)
-            yield Way(context, steps, visit.is_certain and started.is_certain)
+            is_certain = visit.is_certain and started.is_certain
+            after_patch = entry is not None and entry.after_patch
+            yield Way(context, steps, is_certain, after_patch=after_patch)
         label = self._applications.label(visit.path, visit.scope)
         if label is not None:
             started = Started(REQUEST, "wsgi", label)

@@ -12,16 +12,22 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from gblock.catalog.entries import Argument, Entry
+from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
-from gblock.project.calls.registrations import Registrations, fits, suits
+from gblock.project.calls.registrations import Registrations, suits
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import Expr, last_name, passed, without_arguments
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    last_name,
+    passed,
+    without_arguments,
+)
 from gblock.project.reading.specifications import named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
@@ -35,6 +41,18 @@ class Started(NamedTuple):
     """A display name of its trigger: ``POST /orders``."""
     is_certain: bool = True
     """True if inferred; if not, only the names match."""
+    entry: Entry | None = None
+    """The entry, where more of it matters than its context."""
+
+    @property
+    def only_in(self) -> tuple[str, ...]:
+        """The processes that alone run it, none for any: see `Entry.only_in`."""
+        return self.entry.only_in if self.entry is not None else ()
+
+    @property
+    def is_sent(self) -> bool:
+        """True if a call of the decorated function sends it to what runs it."""
+        return self.entry is not None and self.entry.sends
 
 
 _T = TypeVar("_T")
@@ -141,17 +159,18 @@ class Entries:
             known = self._of_callee(self._by_decorator, callee, summary.filename)
             for entry in self._behind(callee, place):
                 label = of_decorator(entry, called, last_name(callee), scope)
-                yield Started(entry.context, entry.framework, label, is_certain=False)
+                yield Started(entry.context, entry.framework, label, False, entry)
             if not known:
                 continue
             symbols = self.inference.callee_symbols(callee, place)
             is_known = bool(symbols) or bool(self.inference.infer(callee, place))
-            for symbol, entry in known:
+            for symbol, entry in sorted(known, key=_is_pattern):
                 is_certain = any(fits(one, symbol) for one in symbols)
                 is_likely = not is_known and "." in symbol and "*" not in symbol.rpartition(".")[2]
                 if is_certain or (is_likely and entry.framework != "python"):
                     label = of_decorator(entry, called, last_name(callee), scope)
-                    yield Started(entry.context, entry.framework, label, is_certain)
+                    context = self._context(entry, called, place)
+                    yield Started(context, entry.framework, label, is_certain, entry)
                     break
 
     def _of_callee(self, index: _ByName[_T], callee: Expr, path: str) -> list[_T]:
@@ -212,14 +231,16 @@ class Entries:
         for one in self._registrations.of(summary, index):
             label = of_call(one.entry, one.call.expression, "") if one.call is not None else ""
             label = label or f"{one.entry.context} {scope.name}()"
-            yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+            yield Started(one.entry.context, one.entry.framework, label, one.is_certain, one.entry)
         owner = summary.scopes[scope.parent]
         if owner.kind != "class" or not (scope.name == "__call__" or scope.name[:1] != "_"):
             return
         for one in self._registrations.of(summary, scope.parent):
             if scope.name == "__call__" or one.is_by_name:
                 label = self._labels.of_method(one.entry, summary, scope)
-                yield Started(one.entry.context, one.entry.framework, label, one.is_certain)
+                yield Started(
+                    one.entry.context, one.entry.framework, label, one.is_certain, one.entry
+                )
 
     def application(self, summary: ModuleSummary, scope: Scope) -> tuple[str, str] | None:
         """Return the file and the name of the application whose decorator registers a function."""
@@ -247,7 +268,7 @@ class Entries:
             return
         for entry, is_certain in self._decorating(summary, owner):
             label = self._labels.of_method(entry, summary, scope)
-            yield Started(entry.context, entry.framework, label, is_certain)
+            yield Started(entry.context, entry.framework, label, is_certain, entry)
 
     def _decorating(self, summary: ModuleSummary, scope: Scope) -> Iterable[tuple[Entry, bool]]:
         """Yield the entries of a framework's decorators of a function or class."""
@@ -264,7 +285,8 @@ class Entries:
         for entry in entries:
             count = len(entry.parameters)
             if names[-count:] == entry.parameters:
-                yield Started(entry.context, entry.framework, f"{entry.context} {scope.name}()")
+                label = f"{entry.context} {scope.name}()"
+                yield Started(entry.context, entry.framework, label, True, entry)
 
     def _of_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
         names = tuple(one.name for one in scope.parameters)
@@ -284,7 +306,7 @@ class Entries:
                     if not any(fits(name, base) for name in beside for base in entry.bases):
                         continue
             label = self._labels.of_method(entry, summary, scope)
-            yield Started(entry.context, entry.framework, label, certain)
+            yield Started(entry.context, entry.framework, label, certain, entry)
 
     def _of_object(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
         """Yield what calls the methods of an object that it is given."""
@@ -293,7 +315,7 @@ class Entries:
                 if (summary.filename, scope.parent) in self._given_objects(entry):
                     owner = summary.scopes[scope.parent]
                     label = f"{entry.context} {owner.name}.{scope.name}()"
-                    yield Started(entry.context, entry.framework, label)
+                    yield Started(entry.context, entry.framework, label, True, entry)
 
     @cached_property
     def _of_objects(self) -> list[Entry]:
@@ -337,7 +359,7 @@ class Entries:
             for written in names.get(scope.name, ()):
                 if self._is_module(summary.filename, written):
                     label = f"{entry.context} {scope.name}()"
-                    yield Started(entry.context, entry.framework, label)
+                    yield Started(entry.context, entry.framework, label, True, entry)
                     break
 
     def _is_module(self, path: str, name: str) -> bool:
@@ -402,7 +424,8 @@ class Entries:
             if not pattern.match(path):
                 continue
             if not entry.functions or any(fnmatch.fnmatchcase(name, o) for o in entry.functions):
-                found.append(Started(entry.context, entry.framework, f"{entry.context} {path}"))
+                label = f"{entry.context} {path}"
+                found.append(Started(entry.context, entry.framework, label, True, entry))
         return found
 
     # -- a function that is handed over
@@ -435,7 +458,7 @@ class Entries:
             return self._by_decorator_called(call, place)
         if symbols is None:
             symbols = self.inference.callee_symbols(call.expression.callee, place)
-        found = []
+        found: list[tuple[str, Started]] = []
         for one, entry in known:
             is_certain = suits(symbols, one, entry)
             if is_certain is None:
@@ -443,8 +466,25 @@ class Entries:
             if not _is_argument(call, one, position, argument):
                 continue
             label = of_call(entry, call.expression, name) or f"{entry.context} by {name}()"
-            found.append(Started(entry.context, entry.framework, label, is_certain))
-        return found or self._by_decorator_called(call, place)
+            context = self._context(entry, call.expression, place)
+            found.append((one.symbol, Started(context, entry.framework, label, is_certain, entry)))
+        exact = [pair for pair in found if not _is_pattern(pair)]
+        return [one for _, one in exact or found] or self._by_decorator_called(call, place)
+
+    def _context(self, entry: Entry, call: CallExpr | None, place: Place) -> str:
+        """Return the context of an entry, given the argument that names another process."""
+        elsewhere = entry.elsewhere
+        if elsewhere is None or call is None:
+            return entry.context
+        values = self.inference.infer(passed(call, elsewhere.position, elsewhere.keyword), place)
+        texts = [one.value for one in values if one.kind == v.LITERAL]
+        if texts and all(
+            isinstance(text, str)
+            and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
+            for text in texts
+        ):
+            return "other-process"
+        return entry.context
 
     def _by_decorator_called(self, call: Call, place: Place) -> list[Started]:
         """Return the entries of a framework's decorator that is called without the ``@``.
@@ -460,8 +500,8 @@ class Entries:
         by = f"by {last_name(callee)}()"
         symbols = self.inference.callee_symbols(callee, place)
         return [
-            Started(entry.context, entry.framework, label)
-            for symbol, entry in known
+            Started(self._context(entry, called, place), entry.framework, label, True, entry)
+            for symbol, entry in sorted(known, key=_is_pattern)
             if any(fits(one, symbol) for one in symbols)
             for label in [of_call(entry, called, last_name(callee)) or f"{entry.context} {by}"]
         ][:1]
@@ -489,6 +529,11 @@ class _ByName(Generic[_T]):
         """Return the entries that a name matches."""
         matching = [one for key, one in self._patterns if fnmatch.fnmatchcase(name, key)]
         return [*self._exact.get(name, ()), *matching]
+
+
+def _is_pattern(known: tuple[str, object]) -> bool:
+    """Return whether a symbol is a pattern: what names a function in full goes before it."""
+    return "*" in known[0]
 
 
 def _inside(summary: ModuleSummary, index: int) -> set[int]:

@@ -10,6 +10,7 @@ from gblock.project.calls.callers import Callers
 from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Handover, Offloading
+from gblock.project.calls.queues import Queues
 from gblock.project.calls.receivers import Receivers
 from gblock.project.calls.running import Running
 from gblock.project.calls.visits import Visit, step_in
@@ -52,6 +53,7 @@ class Handovers:
         self._callers = callers
         self._running = running
         self._concurrency = concurrency
+        self._queues = Queues(inference)
         self._receivers = Receivers(inference, offloading, callers.keeping)
 
     def of(self, visit: Visit, here: Step) -> Iterator[Way | Visit]:
@@ -105,7 +107,9 @@ class Handovers:
     ) -> Iterator[Way]:
         """Yield the paths that begin with the framework to which a call hands a function."""
         for one in started:
-            context = self._running.of_entry(one, place.path, beside=visit.beside)
+            entry = one.entry
+            queues = self._queues.of_receiver(entry, call, place) if entry is not None else None
+            context = self._running.of_entry(one, place.path, beside=visit.beside, queues=queues)
             steps = (Step(place.path, call.row, one.label), here, *visit.steps)
             begun = place if context == GREENLET else None
             yield Way(context, steps, visit.is_certain and one.is_certain, begun=begun)

@@ -194,10 +194,13 @@ class Offloading:
         through = [(summary.filename, index)]
         if native:
             through += self.inference.protocols.overridden(summary.filename, index)
-        for place in (p for one in through for _, p in self.inference.calling.callers(*one)):
+        for call, place in (c for one in through for c in self.inference.calling.callers(*one)):
             if place.path == summary.filename and self._inside(summary, place.scope, index):
                 continue  # calls itself
-            if not self.runs_natively(place.path, place.scope):
+            if not (
+                self.is_through_proxy(call.expression, place)
+                or self.runs_natively(place.path, place.scope)
+            ):
                 return False
             native = True
         return native
@@ -239,6 +242,62 @@ class Offloading:
             for value in values
             for key in given
         )
+
+    # -- objects that run the methods of another one
+
+    def is_through_proxy(self, call: CallExpr, place: Place) -> bool:
+        """Return whether a call of a method is made on a proxy that runs it in native threads.
+
+        ``__getattr__`` of a proxy returns a function that hands the wrapped object's method over.
+        """
+        callee = call.callee
+        if callee is None or callee.tag != tags.ATTRIBUTE or not self._uses_native_threads:
+            return False
+        if not self.inference.modules.mentioning("__getattr__"):
+            return False
+        owners = self.inference.infer(callee.base, place)
+        objects = [
+            one
+            for one in owners
+            if one.kind == v.OBJECT and self.inference.attribute(one, callee.name)
+        ]
+        return bool(objects) and all(self._is_proxy(one, callee.name) for one in objects)
+
+    def _is_proxy(self, value: v.ScopeValue, name: str) -> bool:
+        """Return whether an object hands over what its ``__getattr__`` finds under a name."""
+        bases = self.inference.classes.ancestry(value.path, value.scope)
+        for base in bases:
+            if base.kind == v.CLASS:
+                if name in self.inference.modules.summary(base.path).scopes[base.scope].bindings:
+                    return False
+        return any(
+            method.kind == v.FUNCTION and self._is_proxied(method.path, method.scope)
+            for method in self.inference.attribute(value, "__getattr__")
+        )
+
+    def _is_proxied(self, path: str, index: int) -> bool:
+        """Return whether a ``__getattr__`` hands over what it finds."""
+        return self._is_so(("is a proxy", path, index), lambda: self._gives_all_away(path, index))
+
+    def _gives_all_away(self, path: str, index: int) -> bool:
+        """Return whether a ``__getattr__`` returns nothing callable that it does not hand over."""
+        summary = self.inference.modules.summary(path)
+        scope = summary.scopes[index]
+        if len(scope.parameters) < 2:
+            return False
+        wanted = scope.parameters[1].name
+        found = {
+            name
+            for name, bindings in scope.bindings.items()
+            if any(one.kind == kinds.ASSIGNED and _is_lookup(one.value, wanted) for one in bindings)
+        }
+        for returned, at in scope.returns:
+            is_plain = _is_lookup(returned, wanted) or last_name(returned) in found
+            if is_plain and not any(
+                _asks_if_callable(scope.tests.get(at[:depth])) for depth in range(1, len(at) + 1)
+            ):
+                return False
+        return any(self._hands_over(path, index, name) for name in (*sorted(found), wanted))
 
     def parameter(self, function: v.FunctionValue, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""
@@ -437,6 +496,24 @@ class Offloading:
         if argument.tag == tags.CALL:
             return any(self._mentions(summary, one, name) for one in argument.positional)
         return last_name(argument) == name
+
+
+def _is_lookup(expression: Expr, wanted: str) -> bool:
+    """Return whether an expression is ``getattr(…, wanted)``."""
+    if expression is None or expression.tag != tags.CALL:
+        return False
+    positional = expression.positional
+    is_getattr = last_name(expression.callee) == "getattr" and len(positional) > 1
+    return is_getattr and dotted(positional[1]) == wanted
+
+
+def _asks_if_callable(test: Expr) -> bool:
+    """Return whether a condition tests that something is, or is not, callable."""
+    if test is None:
+        return False
+    if test.tag == tags.NOT:
+        return _asks_if_callable(test.value)
+    return test.tag == tags.CALL and last_name(test.callee) == "callable"
 
 
 def _is_start(callee: Expr, thread: CallExpr, names: set[str]) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gblock.catalog.entries import Argument, Entry
+from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -291,24 +291,6 @@ class Registrations:
                 symbols = self.inference.callee_symbols(call.expression.callee, place)
             if any(fits(symbol, argument.symbol) for symbol in symbols):
                 yield Registered(entry, call)
-
-
-def fits(symbol: str, pattern: str) -> bool:
-    """Return whether a dotted name matches a pattern.
-
-    A pattern names a class as its package exports it; the name of the defining module matches too:
-    ``flask.blueprints.Blueprint.route`` is ``flask.Blueprint.route``.
-    """
-    if symbol == pattern:
-        return True
-    if "*" in pattern:
-        return fnmatch.fnmatchcase(symbol, pattern)
-    package, _, exported = pattern.partition(".")
-    return (
-        exported[:1].isupper()
-        and symbol.startswith(f"{package}.")
-        and symbol.endswith(f".{exported}")
-    )
 
 
 def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:

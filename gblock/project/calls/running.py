@@ -7,7 +7,6 @@ import re
 from functools import cached_property
 
 from gblock.project.calls.entries import Started
-from gblock.project.calls.queues import Queues
 from gblock.project.calls.ways import (
     COMMAND,
     GREENLET,
@@ -24,7 +23,6 @@ from gblock.project.calls.ways import (
 )
 from gblock.project.calls.workers import KINDS, Workers
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +51,6 @@ class Running:
     def __init__(self, modules: Modules, find: Callable[[], Processes] | None) -> None:
         self.modules = modules
         self._find = find
-        self._queues = Queues(modules)
         self._of_tests: dict[str, bool] = {}
 
     @cached_property
@@ -63,7 +60,7 @@ class Running:
 
     @cached_property
     def _workers(self) -> Workers | None:
-        return Workers(self.processes, self._queues) if self.processes is not None else None
+        return Workers(self.processes) if self.processes is not None else None
 
     def repository(self) -> list[str]:
         """Return the files of the repository, of any format."""
@@ -161,6 +158,7 @@ class Running:
         *,
         beside: bool,
         application: tuple[str, str] | None = None,
+        queues: frozenset[str] | None = None,
     ) -> str:
         """Return the context of an entry, given the processes that run its file.
 
@@ -169,21 +167,32 @@ class Running:
             path: The file that defines it or hands it over.
             beside: True if other greenlets may run at the time.
             application: The file and the name of the application that it belongs to, if known.
+            queues: For a task the queues that it may be in, if known.
         """
         context, processes = started.context, self.processes
         if processes is None:
             return context
         if context == COMMAND:
             return self._of_command(path, beside=beside)
+        if started.only_in and not self._is_run_on_gevent(started.only_in, processes):
+            return OTHER
         if context not in PROVEN:
             return context
         if processes.only_without_gevent(path):
             return OTHER
-        if context == TASK and self._is_task_elsewhere(started.framework, path, application):
-            return OTHER
+        if context == TASK and self._workers is not None and started.entry is not None:
+            if self._workers.are_elsewhere(started.entry, path, application, queues):
+                return OTHER
         if context == REQUEST and self._is_served_elsewhere(path, processes):
             return OTHER
         return context
+
+    def _is_run_on_gevent(self, only_in: tuple[str, ...], processes: Processes) -> bool:
+        """Return whether a process on gevent may be one of those that alone run an entry."""
+        families = {re.split("[: ]", one)[0] for one in only_in}
+        known = [p for p in processes.all() if p.kind.partition(" ")[0] in families]
+        green = [p for p in known if p.is_deployed and p.runs_on_gevent != "no"]
+        return not known or any(one.is_among(only_in) for one in green)
 
     def _of_command(self, path: str, *, beside: bool) -> str:
         """Return the context of a command, which may be what starts a service."""
@@ -193,23 +202,6 @@ class Running:
                 return GREENLET
             return STARTUP
         return COMMAND
-
-    def _is_task_elsewhere(
-        self, framework: str, path: str, application: tuple[str, str] | None
-    ) -> bool:
-        workers = self._workers
-        return workers is not None and workers.are_elsewhere(framework, path, application)
-
-    def is_of_other_queue(self, framework: str, summary: ModuleSummary, scope: Scope) -> bool:
-        """Return whether a task names a queue that no worker on gevent takes tasks from.
-
-        Args:
-            framework: The task's framework.
-            summary: The module that defines the task.
-            scope: The task.
-        """
-        workers = self._workers
-        return workers is not None and workers.leave_queue(framework, summary, scope)
 
     # -- requests
 

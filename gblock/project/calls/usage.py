@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from functools import cached_property
 from itertools import islice
 
+from gblock import opened
 from gblock.project.reading.modules import Modules
 
 _DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
@@ -68,3 +71,69 @@ class Usage:
         uses = len(re.findall(rb"\b%s\b" % re.escape(name.encode()), data))
         is_own = re.search(rb"^" + defined, data, re.MULTILINE) is not None
         return is_own or uses == len(re.findall(defined, data))
+
+
+_TEMPLATES = (
+    *(".cfg", ".conf", ".hbs", ".htm", ".html", ".ini", ".j2", ".jinja", ".jinja2", ".js", ".json"),
+    *(".kv", ".mako", ".mustache", ".plist", ".properties", ".proto", ".pt", ".service", ".sh"),
+    *(".sql", ".tf", ".thrift", ".toml", ".tmpl", ".tpl", ".ts", ".txt", ".vue", ".wsdl", ".xhtml"),
+    *(".xml", ".yaml", ".yml", ".zcml"),
+)
+"""The endings of templates and settings, which may name functions of the code."""
+_LARGEST, _ALL = 500_000, 10_000_000
+"""Bytes: a larger file is data, and of more files it is not known what they name."""
+_PUBLISHED = re.compile(rb"\bclassifiers\b|Development Status ::")
+_PACKAGING = ("setup.py", "setup.cfg", "pyproject.toml")
+
+
+class OtherFiles:
+    """Files that are no Python, and the functions that they name.
+
+    Args:
+        files: The files of the repository, of any format.
+    """
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self._files = list(files)
+        self._named: dict[str, bool] = {}
+
+    def may_name(self, name: str) -> bool:
+        """Return whether a template, a setting or a command may name a function."""
+        if name not in self._named:
+            texts = self._texts
+            word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
+            self._named[name] = texts is None or any(map(word.search, texts))
+        return self._named[name]
+
+    @cached_property
+    def _texts(self) -> list[bytes] | None:
+        """The contents of the files; None if there are too many."""
+        found, size = [], 0
+        for path in self._files:
+            name = os.path.basename(path)
+            if not name.endswith(_TEMPLATES) and "." in name.strip("."):
+                continue
+            data = _read(path)
+            size += len(data)
+            if size > _ALL:
+                return None
+            found.append(data)
+        return found
+
+    @cached_property
+    def is_published(self) -> bool:
+        """True if the project is described as a package for others to install and import."""
+        packaging = [path for path in self._files if os.path.basename(path) in _PACKAGING]
+        return any(_PUBLISHED.search(_read(path)) for path in packaging)
+
+
+def _read(path: str) -> bytes:
+    """Return the content of a file; none of one that is large or cannot be read."""
+    opened.note(path)
+    try:
+        if os.path.getsize(path) > _LARGEST:
+            return b""
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

@@ -46,6 +46,10 @@ class Way(NamedTuple):
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
 
+    after_patch: bool = False
+    """True if it begins in a function that runs after the server has patched, though the file is
+    loaded before."""
+
     def later(self) -> Way:
         """Return the path to a function that another one defines, and that something runs later.
 

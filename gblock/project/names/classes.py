@@ -100,10 +100,10 @@ class Classes:
             wanted = scope.parameters[1].name if len(scope.parameters) > 1 else None
             for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
                 arguments = call.expression.positional
-                if call.scope != method.scope or len(arguments) < 2:
+                if not summary.is_within(call.scope, method.scope) or len(arguments) < 2:
                     continue
                 if wanted is not None and dotted(arguments[1]) == wanted:
-                    place = Place(method.path, method.scope, call.path, value)
+                    place = Place(method.path, call.scope, call.path, value)
                     for delegate in self.inference.infer(arguments[0], place):
                         if delegate != value:
                             found |= self.inference.attribute(delegate, name)

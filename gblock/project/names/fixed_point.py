@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, TypeVar
 
 from gblock.project.names import values as v
-from gblock.project.names.values import NOTHING
+from gblock.project.names.values import NOTHING, Value
 
 _LONGEST_CHAIN = 400
 """The number of questions in a row, if Python's stack allows; the first one answers the others."""
@@ -238,4 +238,11 @@ class FixedPoint:
 def _bounded(found: Any) -> Any:
     if isinstance(found, tuple):
         return found
-    return v.bounded(found) if len(found) <= _WIDEST else NOTHING
+    if len(found) > _WIDEST and len(set(map(_subject, found))) > _WIDEST:
+        return NOTHING
+    return v.bounded(found)
+
+
+def _subject(value: Value) -> object:
+    """Return what counts once in an answer: a class of the project, with objects of it."""
+    return (value.path, value.scope) if value.kind in (v.CLASS, v.OBJECT) else value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
@@ -13,7 +14,14 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import Expr, last_name, members, without_arguments
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    functions_named,
+    last_name,
+    members,
+    without_arguments,
+)
 from gblock.project.reading.summary import Call, ModuleSummary
 
 TYPE_CHECKING = False
@@ -24,6 +32,8 @@ _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
 _FILES = 12
 """A container, or a function, that more files mention is not followed."""
+_GETTERS = 12
+"""At most this many functions that return what a container keeps are followed."""
 _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
 _HOLDING = (kinds.ASSIGNED, kinds.LOOPED)
@@ -43,6 +53,9 @@ class Keeping:
         self.inference = inference
         self.modules = inference.modules
         self._stored: dict[str, _Stores] = {}
+        self._loose: dict[str, list[Call]] = {}
+        self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
+        """By name and file the functions that return what the name holds."""
         self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
@@ -66,6 +79,42 @@ class Keeping:
             for value in map(unwrapped, self.inference.infer(decorator, place)):
                 if value.kind == v.FUNCTION:
                     found |= self.stored(value, None)
+        return found
+
+    def of_objects(self, summary: ModuleSummary, index: int) -> set[str]:
+        """Return the names of the containers that a class, or an object of it, is put into.
+
+        A display or a statement names it, a decorator of the class stores it, or what takes it as
+        an argument: ``bus.connect(Scorer())``.
+        """
+        found = self.containers(summary, index)
+        own = (summary.filename, index)
+        for path in self.naming_objects(summary, index):
+            other = self.modules.summary(path)
+            names = {summary.scopes[index].name, *self.holders(path, summary.scopes[index].name)}
+            for name in sorted(names):
+                found.update(word for _, word in self._stores(other).get(name, ()))
+            for call in other.calls:
+                if call.node != "call" or not names & _given(call.expression):
+                    continue
+                place = Place(path, call.scope, call.path)
+                for position, argument in enumerate(call.expression.positional):
+                    values = self.inference.infer(argument, place)
+                    if any(v.comes_from(value, *own) for value in values):
+                        found |= self._kept_by(call, place, position)
+        return found
+
+    def _kept_by(self, call: Call, place: Place, position: int) -> set[str]:
+        """Return the names of the containers into which a callee puts an argument."""
+        found: set[str] = set()
+        for value in map(unwrapped, self.inference.infer(call.expression.callee, place)):
+            if value.kind == v.CLASS:
+                found |= self._parameter(value, position)
+            elif value.kind == v.FUNCTION:
+                parameters = self.modules.summary(value.path).scopes[value.scope].parameters
+                at = position + (value.receiver is not None)
+                if at < len(parameters):
+                    found |= self.stored(value, parameters[at].name)
         return found
 
     def stored(self, function: v.FunctionValue, name: str | None) -> set[str]:
@@ -196,7 +245,8 @@ class Keeping:
                         is_display = binding.kind in _HOLDING and _is_display(binding.value)
                         if is_display or binding.kind == kinds.ELEMENT:
                             for part in members(binding.value, makers=_MAKERS):
-                                found.setdefault(_key(part), []).append((binding, word))
+                                for key in _keys(part):
+                                    found.setdefault(key, []).append((binding, word))
         return found
 
     def holders(self, path: str, name: str) -> set[str]:
@@ -275,29 +325,125 @@ class Keeping:
             }
         )
 
-    def callers(self, words: set[str], path: str, index: int) -> Iterator[tuple[str, Call]]:
+    def _getting(self, words: set[str]) -> dict[str, list[str]]:
+        """Return the files that mention a function which returns what a container keeps.
+
+        By file the names of such functions; the name of a special method is empty.
+        """
+        found: dict[str, list[str]] = {}
+        waiting = [(word, file) for word in sorted(words) for file in self._mentioning({word})]
+        seen = {word for word, _ in waiting}
+        for word, file in waiting:
+            for name, files in self._getters(word, file):
+                for other in files:
+                    found.setdefault(other, []).append("" if name.startswith("__") else name)
+                if name not in seen and not name.startswith("__") and len(seen) < _GETTERS:
+                    seen.add(name)
+                    waiting += [(name, other) for other in files]
+        return found
+
+    def _getters(self, word: str, file: str) -> list[tuple[str, list[str]]]:
+        """Return the functions of a file that mention a name and return something.
+
+        With each, the files that may call it.
+        """
+        key = (word, file)
+        found = self._returning.get(key)
+        if found is None:
+            found = self._returning[key] = []
+            summary = self.modules.summary(file)
+            rows = _rows_with(self.modules.data(file), word)
+            for index, scope in enumerate(summary.scopes):
+                if scope.kind != "function" or scope.name == word:
+                    continue
+                if not (scope.returns or scope.yields):
+                    continue
+                if any(scope.rows[0] <= row <= scope.rows[1] for row in rows):
+                    found.append((scope.name, self._calling(summary, index)))
+        return found
+
+    def _calling(self, summary: ModuleSummary, index: int) -> list[str]:
+        """Return the files that may call a function; none if its name is too common."""
+        scope = summary.scopes[index]
+        if summary.scopes[scope.parent].kind == "class":
+            naming = self.naming_objects(summary, scope.parent)
+            if scope.name.startswith("__"):
+                return naming
+            return [one for one in naming if one in self.modules.mentioning(scope.name)]
+        naming = self.modules.mentioning(scope.name, whole=True)
+        return naming if len(naming) <= _FILES else []
+
+    def callers(
+        self,
+        words: set[str],
+        path: str,
+        index: int,
+        *,
+        objects: bool = False,
+        getters: bool = True,
+    ) -> Iterator[tuple[str, Call]]:
         """Yield the calls of a function that one of some containers keeps, with their files.
 
         Args:
             words: The names of the containers.
             path: The function's module.
             index: Its scope.
+            objects: True for the calls of objects of a class, whose scope it is then.
+            getters: Whether to follow functions that return what a container keeps.
         """
-        for file in self._mentioning(words):
-            summary = self.modules.summary(file)
-            for call in summary.calls:
+        kind = v.OBJECT if objects else v.FUNCTION
+        mentioning = self._mentioning(words)
+        getting = self._getting(words) if getters else {}
+        for file in sorted({*mentioning, *getting}):
+            names = getting.get(file, ())
+            is_near = file in mentioning
+            calls = self.modules.summary(file).calls if is_near else self._indirect(file)
+            for call in calls:
                 callee = call.expression.callee if call.node == "call" else None
-                if callee is None or not (
-                    callee.tag in _CALLEES
-                    or (callee.tag == tags.ATTRIBUTE and callee.name in words)
-                ):
+                if callee is None:
+                    continue
+                if is_near:
+                    may = callee.tag in _CALLEES
+                    may = may or (callee.tag == tags.ATTRIBUTE and callee.name in words)
+                else:
+                    may = self._may_get(callee, names)
+                if not may:
                     continue
                 place = Place(file, call.scope, call.path)
                 if any(
-                    one.kind == v.FUNCTION and v.comes_from(one, path, index)
+                    one.kind == kind and v.comes_from(one, path, index)
                     for one in map(unwrapped, self.inference.infer(callee, place))
                 ):
                     yield file, call
+
+    def _indirect(self, file: str) -> list[Call]:
+        """Return the calls of a file whose callee no definition and no import names."""
+        found = self._loose.get(file)
+        if found is None:
+            summary = self.modules.summary(file)
+            bound = {
+                name
+                for scope in summary.scopes
+                for name, bindings in scope.bindings.items()
+                if any(one.kind not in (kinds.DEFINED, kinds.IMPORTED) for one in bindings)
+            }
+            found = self._loose[file] = [
+                call
+                for call in summary.calls
+                if call.node == "call"
+                and (callee := call.expression.callee) is not None
+                and callee.tag in _CALLEES
+                and (callee.tag != tags.NAME or callee.identifier in bound)
+            ]
+        return found
+
+    def _may_get(self, callee: Expr, names: Sequence[str]) -> bool:
+        """Return whether a callee may be what one of some functions returns."""
+        if callee is not None and callee.tag == tags.SUBSCRIPT:
+            return "" in names
+        if callee is not None and callee.tag == tags.CALL:
+            return last_name(callee.callee) in names
+        return callee is not None and callee.tag == tags.NAME
 
 
 def _may_be_kept(argument: Expr, words: set[str]) -> bool:
@@ -321,6 +467,30 @@ def _wraps(value: Expr, name: str) -> bool:
     if value is None or value.tag != tags.CALL or not value.positional:
         return False
     return _key(value.positional[0]) == name
+
+
+def _keys(value: Expr) -> set[str | int]:
+    """Return the last names of what a container keeps: a partial keeps a function, too."""
+    if value is not None and value.tag == tags.CALL:
+        return {last_name(value.callee), *functions_named(value)}
+    return {_key(value)}
+
+
+def _given(call: CallExpr) -> set[str]:
+    """Return the last names of a call's positional arguments, or of the classes they make."""
+    found = set()
+    for argument in call.positional:
+        if argument is not None and argument.tag == tags.CALL:
+            found.add(last_name(argument.callee))
+        else:
+            found.add(last_name(argument))
+    return found
+
+
+def _rows_with(data: bytes, word: str) -> list[int]:
+    """Return the rows of a file that mention a name."""
+    written = re.compile(rb"\b%s\b" % re.escape(word.encode()))
+    return [row for row, line in enumerate(data.split(b"\n"), 1) if written.search(line)]
 
 
 def _key(value: Expr) -> str | int:

@@ -489,7 +489,8 @@ class Parameters:
                 at = position + (taker.receiver is not None)
                 if at < len(parameters):
                     words |= keeping.stored(taker, parameters[at].name)
-        for file, call in keeping.callers(words, path, index) if words else ():
+        calls = keeping.callers(words, path, index, getters=False) if words else ()
+        for file, call in calls:
             yield call, Place(file, call.scope, call.path)
 
     def _called_back(

@@ -6,6 +6,7 @@ import os
 import re
 from functools import cached_property
 
+from gblock.project.processes.confinement import Confinement
 from gblock.project.processes.django_settings import VARIABLE, DjangoSettings
 from gblock.project.processes.judging import Judging
 from gblock.project.processes.loading import Loading
@@ -59,6 +60,7 @@ class Analysis:
         self._settings = settings
         self._judging = judging
         self._production = production
+        self._confinement = Confinement(patching.inference)
 
     @cached_property
     def _starts(self) -> list[ServerStart]:
@@ -124,6 +126,10 @@ class Analysis:
         server = self._judging.with_worker(server, drivers)
         effective = [p for p in patches if not p.of_driver and (p.at_import or p.path in entries)]
         judged = self._judging.of_server(server, effective)
+        pool = judged.pool or server.pool
+        drivers = tuple(
+            p for p in drivers if self._confinement.may_run(p.path, p.scope, server.kind, pool)
+        )
         by_server = server.patches or judged.by_gunicorn
         patched, missing = _completeness(effective, by_server or judged.by_library)
         evidence = (start.evidence, *(ProcessEvidence(p.path, p.row, p.text) for p in effective))
@@ -147,6 +153,8 @@ class Analysis:
             by_path=server.by_path,
             assumed=assumed,
             queues=server.queues,
+            application=server.application,
+            pool=pool,
             served=server.served,
         )
 

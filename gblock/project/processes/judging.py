@@ -38,6 +38,8 @@ class Judgement(NamedTuple):
     """True if the process starts gunicorn, whose workers patch."""
     by_library: bool = False
     """True if a library patches that it imports."""
+    pool: str = ""
+    """The pool that the settings of a Celery worker name."""
 
 
 class Judging:
@@ -136,7 +138,7 @@ class Judging:
         reached = self._loading.of(server)
         if server.kind == "celery":
             if any(self._mentions.of(path).pool for path in reached):
-                return Judgement(YES, "the settings say pool gevent")
+                return Judgement(YES, "the settings say pool gevent", pool="gevent")
             return Judgement(NO, server.why)
         for path in sorted(reached):
             worker = self._mentions.of(path).worker

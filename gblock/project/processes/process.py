@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gblock.project.processes.confinement import is_among
 from gblock.project.processes.patching import Patch
+from gblock.project.processes.queues import ALL, Taken
 from gblock.project.processes.servers import YES, Served, Server
 from gblock.project.processes.starts import ProcessEvidence
 
@@ -58,8 +60,12 @@ class Process(NamedTuple):
     assumed: tuple[str, ...] = ()
     """Of the entries those that nothing but their being the only ones of their kind leads to:
     settings that the environment chooses."""
-    queues: tuple[str, ...] = ()
-    """The queues whose tasks its Celery workers run, if their commands name them all."""
+    queues: Taken = ALL
+    """The queues from which its workers take tasks."""
+    application: str = ""
+    """The name of the object whose tasks alone its workers run, if the command names one."""
+    pool: str = ""
+    """The pool of Celery's workers; empty if there is none, or if it is not known."""
     served: tuple[Served, ...] = ()
     """The WSGI applications that its server names."""
     of_development: bool = False
@@ -115,6 +121,10 @@ class Process(NamedTuple):
         """True if it is distinguished by its entry file: a script, a management command."""
         return self.kind in _BY_FILE
 
+    def is_among(self, only_in: tuple[str, ...]) -> bool:
+        """Return whether the process may be one of some kinds: ``celery:prefork``."""
+        return is_among(self.kind, self.pool, only_in)
+
     @property
     def is_casual(self) -> bool:
         """True if a script's own main guard is the only evidence of it."""
@@ -143,9 +153,8 @@ class Process(NamedTuple):
             by_path=self.by_path if self.by_path == other.by_path else "",
             assumed=tuple(path for path in self.assumed if path in other.assumed),
             served=tuple(dict.fromkeys((*self.served, *other.served))),
-            queues=tuple(dict.fromkeys((*self.queues, *other.queues)))
-            if self.queues and other.queues
-            else (),
+            queues=self.queues.together(other.queues),
+            application=self.application if self.application == other.application else "",
         )
 
 

@@ -7,12 +7,14 @@ import os
 import re
 from typing import NamedTuple
 
+from gblock.catalog.entries import TaskWorker
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.inferred import Inferred
 from gblock.project.names.texts import Texts
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
+from gblock.project.processes.queues import ALL, Taken, taken
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.parsing import parsed
@@ -103,8 +105,12 @@ class Server(NamedTuple):
     """True if that is started by its path: then the packages around it do not run."""
     by_path: str = ""
     """Of the entries the settings file that the server runs by its path, without its packages."""
-    queues: tuple[str, ...] = ()
-    """The queues whose tasks a Celery worker runs, if its command names them all."""
+    queues: Taken = ALL
+    """The queues from which a worker takes tasks."""
+    application: str = ""
+    """The name of the object whose tasks alone a worker runs, if its command names one."""
+    pool: str = ""
+    """The pool of a Celery worker; empty if it is not known."""
     ends: bool = False
     """True for a command that does its work and ends: it serves nothing, on gevent or not."""
     served: tuple[Served, ...] = ()
@@ -394,7 +400,14 @@ class Servers:
         if pool is None:
             why = "pool prefork, Celery's own choice"
             return Server(
-                "celery", BY_CODE, why, tuple(entries), f"celery{label}", open=path is None
+                "celery",
+                BY_CODE,
+                why,
+                tuple(entries),
+                f"celery{label}",
+                open=path is None,
+                queues=ALL if "multi" in words else self.taken(program),
+                pool="prefork",
             )
         gevent = UNKNOWN if "$" in pool else NO
         if "gevent" in pool:
@@ -408,8 +421,19 @@ class Servers:
             f"celery{label}",
             patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
-            queues=() if "multi" in words else _queues(arguments),
+            queues=ALL if "multi" in words else self.taken(program),
+            pool="" if "$" in pool else pool,
         )
+
+    def worker_of(self, program: Program) -> TaskWorker | None:
+        """Return the description of the workers that a command starts."""
+        workers = self.inference.catalog.workers
+        return next((one for one in workers if program.name in one.commands), None)
+
+    def taken(self, program: Program) -> Taken:
+        """Return the queues from which the workers of a command take tasks."""
+        worker = self.worker_of(program)
+        return taken(worker, program.arguments) if worker is not None else ALL
 
     # -- uWSGI
 
@@ -506,13 +530,6 @@ def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
     if match is None:
         return None
     return match[1] or (arguments[index + 1] if index + 1 < len(arguments) else None)
-
-
-def _queues(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the queues that a worker's command names; none if one is not known."""
-    written = option(arguments, "-Q", "--queues") or ""
-    names = tuple(filter(None, re.split(r"[,\s]+", written)))
-    return () if "$" in written or "{" in written else names
 
 
 def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:

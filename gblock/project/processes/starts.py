@@ -374,7 +374,8 @@ class Starts:
             gevent = YES if any("gevent" in word for word in program.arguments) else BY_CODE
             if name == "rq" and "worker" not in program.arguments:
                 return None
-            return Server("rq", gevent, "rq worker", (), "rq worker")
+            queues = self.servers.taken(program)
+            return Server("rq", gevent, "rq worker", (), "rq worker", queues=queues)
         return self._other(program)
 
     def _other(self, program: Program) -> Server | None:
@@ -412,10 +413,13 @@ class Starts:
                 inner = program._replace(name="gunicorn", arguments=("--paste", written))
                 return self._gunicorn(inner)
             entries += read[2] if read is not None else ()
+        worker, application = self.servers.worker_of(program), ""
         served: list[Served] = []
         for word in arguments:
-            if ":" in word or name.startswith(("dramatiq", "huey")):
+            if ":" in word or worker is not None:
                 path = self.servers.module(word, *homes)
+                if path is not None and worker is not None and worker.application:
+                    application = application or word.rpartition(".")[2]
                 entries += [path] if path is not None else []
                 if path is not None and ":" in word:
                     served.append(Served.of(word, path))
@@ -430,6 +434,8 @@ class Starts:
             name,
             open=not entries,
             patches=patches,
+            queues=self.servers.taken(program),
+            application=application,
             served=tuple(served),
         )
 

@@ -66,5 +66,5 @@ def names_made_by(makers: Iterable[str]) -> re.Pattern[bytes]:
 
 def _made_by(makers: Iterable[str], before: bytes) -> re.Pattern[bytes]:
     names = "|".join(sorted(map(re.escape, makers))).encode()
-    written = rb"(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*[\w.]*\b(?:%s)[ \t]*\(" % names
+    written = rb"(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[^\n#]*\.|[\w.]*\b)(?:%s)[ \t]*\(" % names
     return re.compile(before + written)

@@ -1,0 +1,649 @@
+"""Functions and objects that registries, signals and computed names lead to.
+
+A greenlet calls what a container keeps, or sends to a signal: the context of what runs is its own.
+"""
+
+from __future__ import annotations
+
+import pytest
+from test_contexts import reported
+
+HEAD = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\nimport handlers\n"
+
+
+def files_of(project):
+    """Return the files of a project in which a greenlet runs the body of ``main.py``."""
+    imports, body = project["main"]
+    files = {f"{name}.py": text for name, text in project.items() if name != "main"}
+    files["main.py"] = (
+        f"{HEAD}{imports}\ndef serve(k, x):\n    while True:\n"
+        + "".join(f"        {line}\n" for line in body.splitlines())
+        + "\ngevent.spawn(serve, None, 2).join()\n"
+    )
+    return files
+
+
+FOLLOWED = {
+    "getter of a dict": {
+        "reg": """
+            TABLE = {}
+            def on(*names):
+                def deco(fn):
+                    for n in names:
+                        TABLE[n] = fn
+                    return fn
+                return deco
+            def get(k):
+                return TABLE[k]
+            """,
+        "handlers": """
+            from reg import on
+            @on('a')
+            def place(x): CALL
+            """,
+        "main": ("from reg import get\n", "get(k)(x)"),
+    },
+    "getter that imports and splits": {
+        "reg": """
+            from urllib.parse import urlsplit
+            TABLE = {}
+            def on(name):
+                def deco(fn):
+                    TABLE[name] = fn
+                    return fn
+                return deco
+            def get(k):
+                import handlers
+                return TABLE.get(urlsplit(k).netloc)
+            """,
+        "handlers": """
+            from reg import on
+            @on('a')
+            def place(x):
+                CALL
+                yield 1
+            """,
+        "main": ("from reg import get\n", "items = list(get(k)(x))"),
+    },
+    "getter in a name": {
+        "reg": """
+            TABLE = {}
+            def on(name):
+                def deco(fn):
+                    TABLE[name] = fn
+                    return fn
+                return deco
+            def get(k):
+                return TABLE[k]
+            """,
+        "handlers": """
+            from reg import on
+            @on('a')
+            def place(x): CALL
+            """,
+        "main": ("import reg\n", "handler = reg.get(k)\nhandler(x)"),
+    },
+    "getter of a getter": {
+        "reg": """
+            TABLE = {}
+            def on(name):
+                def deco(fn):
+                    TABLE[name] = fn
+                    return fn
+                return deco
+            def find(k):
+                fn = TABLE.get(k)
+                if fn is None: raise KeyError(k)
+                return fn
+            """,
+        "other": """
+            from reg import find
+            def get(k):
+                return find(k)
+            """,
+        "handlers": """
+            from reg import on
+            @on('a')
+            def place(x): CALL
+            """,
+        "main": ("from other import get\n", "get(k)(x)"),
+    },
+    "list with a getter": {
+        "reg": """
+            HOOKS = []
+            def hook(fn):
+                HOOKS.append(fn)
+                return fn
+            def hooks():
+                return list(HOOKS)
+            """,
+        "handlers": """
+            from reg import hook
+            @hook
+            def place(x): CALL
+            """,
+        "main": ("from reg import hooks\n", "for one in hooks():\n    one(x)"),
+    },
+    "generator of hooks": {
+        "reg": """
+            HOOKS = []
+            def hook(fn):
+                HOOKS.append(fn)
+                return fn
+            def hooks(k):
+                for one in HOOKS:
+                    if one.__name__ != k:
+                        yield one
+            """,
+        "handlers": """
+            from reg import hook
+            @hook
+            def place(x): CALL
+            """,
+        "main": ("from reg import hooks\n", "for one in hooks(k):\n    one(x)"),
+    },
+    "registry object, decorator method, get": {
+        "reg": """
+            class Registry:
+                def __init__(self):
+                    self._known = {}
+                def register(self, name):
+                    def deco(fn):
+                        self._known[name] = fn
+                        return fn
+                    return deco
+                def get(self, name):
+                    return self._known[name]
+            registry = Registry()
+            """,
+        "handlers": """
+            from reg import registry
+            @registry.register('a')
+            def place(x): CALL
+            """,
+        "main": ("from reg import registry\n", "registry.get(k)(x)"),
+    },
+    "registry object, getitem": {
+        "reg": """
+            class Registry:
+                def __init__(self):
+                    self._known = {}
+                def register(self, name):
+                    def deco(fn):
+                        self._known[name] = fn
+                        return fn
+                    return deco
+                def __getitem__(self, name):
+                    return self._known[name]
+            registry = Registry()
+            """,
+        "handlers": """
+            from reg import registry
+            @registry.register('a')
+            def place(x): CALL
+            """,
+        "main": ("from reg import registry\n", "registry[k](x)"),
+    },
+    "classes by decorator, called objects": {
+        "reg": """
+            STEPS = {}
+            def step(name):
+                def deco(obj):
+                    STEPS[name] = obj
+                    return obj
+                return deco
+            def make(k, **options):
+                obj = STEPS[k]
+                return obj(**options) if isinstance(obj, type) else obj
+            """,
+        "base": """
+            class Step:
+                def __init__(self, **options): self.options = options
+                def __call__(self, x):
+                    return self.process(x)
+                def process(self, x): ...
+            """,
+        "handlers": """
+            from reg import step
+            from base import Step
+            @step('a')
+            class Place(Step):
+                def process(self, x): CALL
+            """,
+        "pipe": """
+            from reg import make
+            class Pipeline:
+                def __init__(self, steps): self.steps = steps
+                @classmethod
+                def named(cls, names):
+                    return cls([make(n) for n in names])
+                def execute(self, x):
+                    for s in self.steps:
+                        x = s(x)
+            """,
+        "main": ("from pipe import Pipeline\n", "Pipeline.named(k).execute(x)"),
+    },
+    "own signal, an object": {
+        "reg": """
+            class Signal:
+                def __init__(self):
+                    self.receivers = []
+                def connect(self, fn):
+                    self.receivers.append(fn)
+                    return fn
+                def send(self, *a, **kw):
+                    return [(r, r(*a, **kw)) for r in self.receivers]
+            placed = Signal()
+            """,
+        "handlers": """
+            from reg import placed
+            class Scorer:
+                def __call__(self, x): CALL
+            scorer = Scorer()
+            placed.connect(scorer)
+            """,
+        "main": ("from reg import placed\n", "placed.send(x)"),
+    },
+    "own signal, a made object": {
+        "reg": """
+            class Signal:
+                def __init__(self):
+                    self.receivers = []
+                def connect(self, fn):
+                    self.receivers.append(fn)
+                    return fn
+                def send(self, *a, **kw):
+                    return [(r, r(*a, **kw)) for r in self.receivers]
+            placed = Signal()
+            """,
+        "handlers": """
+            from reg import placed
+            class Scorer:
+                def __call__(self, x): CALL
+            placed.connect(Scorer())
+            """,
+        "main": ("from reg import placed\n", "placed.send(x)"),
+    },
+    "blinker connect": {
+        "bus": """
+            from blinker import Namespace
+            _ns = Namespace()
+            placed = _ns.signal('placed')
+            """,
+        "handlers": """
+            from bus import placed
+            def place(s, x): CALL
+            placed.connect(place)
+            """,
+        "main": ("from bus import placed\n", "placed.send(k, x=x)"),
+    },
+    "blinker decorator": {
+        "bus": """
+            from blinker import Namespace
+            _ns = Namespace()
+            placed = _ns.signal('placed')
+            """,
+        "handlers": """
+            from bus import placed
+            @placed.connect
+            def place(s, x): CALL
+            """,
+        "main": ("from bus import placed\n", "placed.send(k, x=x)"),
+    },
+    "blinker connect_via": {
+        "bus": """
+            from blinker import Namespace
+            _ns = Namespace()
+            placed = _ns.signal('placed')
+            """,
+        "handlers": """
+            from bus import placed
+            @placed.connect_via('me')
+            def place(s, x): CALL
+            """,
+        "main": ("from bus import placed\n", "placed.send(k, x=x)"),
+    },
+    "blinker object": {
+        "bus": """
+            from blinker import Namespace
+            _ns = Namespace()
+            placed = _ns.signal('placed')
+            """,
+        "handlers": """
+            from bus import placed
+            class Scorer:
+                def __call__(self, s, x): CALL
+            scorer = Scorer()
+            placed.connect(scorer)
+            """,
+        "main": ("from bus import placed\n", "placed.send(k, x=x)"),
+    },
+    "blinker method": {
+        "bus": """
+            from blinker import Namespace
+            _ns = Namespace()
+            placed = _ns.signal('placed')
+            """,
+        "handlers": """
+            from bus import placed
+            class Scorer:
+                def __init__(self): placed.connect(self.score)
+                def score(self, s, x): CALL
+            scorer = Scorer()
+            """,
+        "main": ("from bus import placed\n", "placed.send(k, x=x)"),
+    },
+    "blinker by name": {
+        "handlers": """
+            from blinker import signal
+            @signal('placed').connect
+            def place(s, x): CALL
+            """,
+        "main": ("from blinker import signal\n", "signal('placed').send(k, x=x)"),
+    },
+    "blinker class attribute": {
+        "bus": """
+            from blinker import Signal
+            class Bus:
+                placed = Signal()
+            """,
+        "handlers": """
+            from bus import Bus
+            @Bus.placed.connect
+            def place(s, x): CALL
+            """,
+        "main": ("from bus import Bus\n", "Bus.placed.send(k, x=x)"),
+    },
+    "django own connect": {
+        "bus": """
+            from django.dispatch import Signal
+            placed = Signal()
+            """,
+        "handlers": """
+            from bus import placed
+            def place(sender, **kw): CALL
+            placed.connect(place)
+            """,
+        "main": ("from bus import placed\n", "placed.send_robust(k, x=x)"),
+    },
+    "pyee": {
+        "bus": """
+            from pyee import EventEmitter
+            ee = EventEmitter()
+            """,
+        "handlers": """
+            from bus import ee
+            @ee.on('a')
+            def place(x): CALL
+            """,
+        "main": ("from bus import ee\n", "ee.emit('a', x)"),
+    },
+    "pyee call": {
+        "bus": """
+            from pyee import EventEmitter
+            ee = EventEmitter()
+            """,
+        "handlers": """
+            from bus import ee
+            def place(x): CALL
+            ee.on('a', place)
+            """,
+        "main": ("from bus import ee\n", "ee.emit('a', x)"),
+    },
+    "pydispatch": {
+        "handlers": """
+            from pydispatch import dispatcher
+            def place(x): CALL
+            dispatcher.connect(place, signal='a')
+            """,
+        "main": ("from pydispatch import dispatcher\n", "dispatcher.send(signal='a', x=x)"),
+    },
+    "table of names": {
+        "handlers": """
+            class H:
+                names = {'a': 'place'}
+                def place(self, x): CALL
+                def run(self, k, x):
+                    getattr(self, self.names[k])(x)
+            """,
+        "main": ("", "handlers.H().run(k, x)"),
+    },
+    "singledispatch": {
+        "handlers": """
+            from functools import singledispatch
+            @singledispatch
+            def process(x): pass
+            @process.register(int)
+            def place(x): CALL
+            """,
+        "main": ("", "handlers.process(x)"),
+    },
+    "singledispatch annotated": {
+        "handlers": """
+            from functools import singledispatch
+            @singledispatch
+            def process(x): pass
+            @process.register
+            def _(x: int): CALL
+            """,
+        "main": ("", "handlers.process(x)"),
+    },
+    "partial in a table": {
+        "handlers": """
+            from functools import partial
+            def place(x, y=1): CALL
+            T = {'a': partial(place, y=2)}
+            """,
+        "main": ("", "handlers.T[k](x)"),
+    },
+    "partial in a table with a default": {
+        "handlers": """
+            from functools import partial
+            def place(x, y=1): CALL
+            def other(x): pass
+            T = {'a': partial(place, y=2)}
+            def choose(k):
+                return T.get(k, other)
+            """,
+        "main": ("", "handlers.choose(k)(x)"),
+    },
+    "observers, defaultdict, an object": {
+        "handlers": """
+            from collections import defaultdict
+            class Bus:
+                def __init__(self):
+                    self._obs = defaultdict(set)
+                def subscribe(self, ev, fn):
+                    self._obs[ev].add(fn)
+                def emit(self, ev, x):
+                    for cb in tuple(self._obs[ev]):
+                        cb(x)
+            bus = Bus()
+            class P:
+                def __call__(self, x): CALL
+            bus.subscribe('a', P())
+            """,
+        "main": ("", "handlers.bus.emit(k, x)"),
+    },
+}
+MANY = {
+    "a name among several": (
+        "class H:\n    def place(self, x): CALL\n    def pay(self, x): pass\n"
+        "    def run(self, k, x):\n        getattr(self, 'place' if k else 'pay')(x)\n"
+    ),
+    "a name of the outside": (
+        "class H:\n    def place(self, x): CALL\n    def run(self, k, x):\n"
+        "        method = getattr(self, x.path)\n        method(x)\n"
+    ),
+}
+OTHERS = {
+    "another signal": {
+        "bus": "from blinker import Namespace\nns = Namespace()\n"
+        "a = ns.signal('a')\nb = ns.signal('b')\n",
+        "handlers": "from bus import b\n@b.connect\ndef place(s, x): CALL\n",
+        "main": ("from bus import a\n", "a.send(k, x=x)"),
+    },
+    "another signal of the same name": {
+        "bus": "from blinker import Signal\nclass A:\n    done = Signal()\n"
+        "class B:\n    done = Signal()\n",
+        "handlers": "from bus import B\n@B.done.connect\ndef place(s, x): CALL\n",
+        "main": ("from bus import A\n", "A.done.send(k, x=x)"),
+    },
+    "another name": {
+        "handlers": "from blinker import signal\n@signal('b').connect\ndef place(s, x): CALL\n",
+        "main": ("from blinker import signal\n", "signal('a').send(k, x=x)"),
+    },
+    "another event": {
+        "bus": "from pyee import EventEmitter\nee = EventEmitter()\n",
+        "handlers": "from bus import ee\n@ee.on('b')\ndef place(x): CALL\n",
+        "main": ("from bus import ee\n", "ee.emit('a', x)"),
+    },
+    "another registry": {
+        "reg": """
+            A, B = {}, {}
+            def on_a(fn):
+                A[fn.__name__] = fn
+                return fn
+            def on_b(fn):
+                B[fn.__name__] = fn
+                return fn
+            def get(k):
+                return A[k]
+            """,
+        "handlers": "from reg import on_b\n@on_b\ndef place(x): CALL\n",
+        "main": ("from reg import get\n", "get(k)(x)"),
+    },
+    "another class": {
+        "handlers": """
+            class Bus:
+                def __init__(self): self.known = []
+                def add(self, one): self.known.append(one)
+                def send(self, x):
+                    for one in self.known:
+                        one(x)
+            class Used:
+                def __call__(self, x): pass
+            class Unused:
+                def __call__(self, x): CALL
+            bus = Bus()
+            bus.add(Used())
+            """,
+        "main": ("", "handlers.bus.send(x)"),
+    },
+    "another generic function": {
+        "handlers": """
+            from functools import singledispatch
+            @singledispatch
+            def a(x): pass
+            @singledispatch
+            def b(x): pass
+            @b.register(int)
+            def place(x): CALL
+            """,
+        "main": ("", "handlers.a(x)"),
+    },
+    "other names": {
+        "handlers": """
+            class H:
+                names = {'a': 'pay', 'b': 'send'}
+                def place(self, x): CALL
+                def pay(self, x): pass
+                def run(self, k, x):
+                    getattr(self, self.names[k])(x)
+            """,
+        "main": ("", "handlers.H().run(k, x)"),
+    },
+    "an attribute that is read": {
+        "handlers": """
+            class H:
+                def place(self, x): CALL
+                def run(self, k):
+                    return getattr(self, k)
+            """,
+        "main": ("", "handlers.H().run(k)"),
+    },
+}
+
+
+@pytest.mark.parametrize("project", FOLLOWED.values(), ids=FOLLOWED)
+def test_what_a_greenlet_reaches_has_its_context(tmp_path, project):
+    found = [one.context for one in reported(tmp_path, files_of(project)) if one.symbol]
+    assert ["greenlet"] == found
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=MANY)
+def test_a_method_may_be_called_by_a_computed_name(tmp_path, text):
+    files = files_of({"handlers": text, "main": ("", "handlers.H().run(k, x)")})
+    assert ["greenlet"] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize("project", OTHERS.values(), ids=OTHERS)
+def test_what_something_else_reaches_has_another_context(tmp_path, project):
+    found = [one.context for one in reported(tmp_path, files_of(project)) if one.symbol]
+    assert ["unknown"] == found
+
+
+WRAPPED = "def __init__(self, it): self._it = it\n    def __getattr__(self, name):\n        "
+PROXIES = {
+    "apply": (
+        "attr = getattr(self._it, name)\n        def call(*a, **kw):\n"
+        "            return get_hub().threadpool.apply(attr, a, kw)\n        return call\n",
+        True,
+    ),
+    "spawn": (
+        "attr = getattr(self._it, name)\n        if not callable(attr): return attr\n"
+        "        def call(*a, **kw):\n            return POOL.spawn(attr, *a, **kw).get()\n"
+        "        return call\n",
+        True,
+    ),
+    "a lambda": (
+        "attr = getattr(self._it, name)\n        return lambda *a: POOL.apply(attr, a)\n",
+        True,
+    ),
+    "a look-up in the call": (
+        "def call(*a):\n            return POOL.apply(getattr(self._it, name), a)\n"
+        "        return call\n",
+        True,
+    ),
+    "no pool": ("return getattr(self._it, name)\n", False),
+    "a call beside the pool": (
+        "attr = getattr(self._it, name)\n        def call(*a):\n"
+        "            if self.fast: return attr(*a)\n            return POOL.apply(attr, a)\n"
+        "        return call\n",
+        False,
+    ),
+    "some methods plainly": (
+        "attr = getattr(self._it, name)\n        if name in self.fast: return attr\n"
+        "        def call(*a):\n            return POOL.apply(attr, a)\n        return call\n",
+        False,
+    ),
+    "a pool of greenlets": (
+        "attr = getattr(self._it, name)\n        def call(*a):\n"
+        "            return GREEN.apply(attr, a)\n        return call\n",
+        False,
+    ),
+}
+
+
+def proxied(body, made):
+    return {
+        "wsgi.py": "from gevent import monkey, get_hub\nmonkey.patch_all()\n"
+        "from gevent.pool import Pool\nfrom gevent.threadpool import ThreadPool\n"
+        "POOL, GREEN = ThreadPool(4), Pool(4)\n\n"
+        f"class Proxy:\n    {WRAPPED}{body}\n"
+        "class Model:\n    def embed(self, text): CALL\n\n"
+        f"model = {made}\n\n"
+        "def application(environ, start_response):\n    model.embed('x')\n",
+    }
+
+
+@pytest.mark.parametrize(("body", "native"), PROXIES.values(), ids=PROXIES)
+def test_a_proxy_runs_methods_in_native_threads(tmp_path, body, native):
+    (one,) = reported(tmp_path, proxied(body, "Proxy(Model())"))
+    assert ("native-thread" if native else "request") == one.context
+
+
+def test_an_object_beside_a_proxy_is_called_on_the_hub(tmp_path):
+    body = PROXIES["apply"][0] + "other = Proxy(Model())\nother.embed('y')\n"
+    (one,) = reported(tmp_path, proxied(body, "Model()"))
+    assert "request" == one.context
