@@ -24,6 +24,7 @@ SERVICE = {
             def rebuild(self): CALL
         """,
 }
+SERVICE |= {f"part_{number}.py": "NUMBER = 1\n" for number in range(6)}  # no sketch
 CALLED = "class Store:\n    def load(self): pass\n\n    def rebuild(self): CALL\n"
 DEAD = {
     "a method": {},
@@ -67,6 +68,11 @@ def severities(tmp_path, files):
 @pytest.mark.parametrize("files", DEAD.values(), ids=DEAD)
 def test_a_call_in_code_that_nothing_names_is_a_note(tmp_path, files):
     assert {"note"} == set(severities(tmp_path, files))
+
+
+def test_in_a_sketch_nothing_needs_a_caller(tmp_path):
+    few = {name: text for name, text in SERVICE.items() if not name.startswith("part_")}
+    assert ["warning"] == [one.severity.label for one in reported(tmp_path, few)]
 
 
 @pytest.mark.parametrize("files", USED.values(), ids=USED)

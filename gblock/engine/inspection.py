@@ -50,6 +50,8 @@ _SUNDRY = frozenset({"os", "builtins"})
 """Modules of the standard library whose functions have nothing to do with one another."""
 _LARGE = 20
 """Modules: in a project of as many, a function that nothing names is taken for unused."""
+_FEW = 8
+"""Modules: fewer may be an excerpt or a sketch, in which nothing calls the functions yet."""
 _LASTING = ("spawns",)
 """Kinds of blockers whose effect outlasts the call."""
 _FUNCTIONS = 200
@@ -331,7 +333,8 @@ class Inspection:
         if not (self.is_project and reached.is_unused and self._is_deployed):
             return False
         heads = {way.steps[0].path for way in reached.ways}
-        if not self._is_large and not all(map(self._is_of_server, heads)):
+        is_sketch = len(self.modules.serving) < _FEW
+        if not self._is_large and (is_sketch or not all(map(self._is_of_server, heads))):
             return False
         names = {way.steps[0].text.partition("(")[0].rpartition(".")[2] for way in reached.ways}
         return not any(map(self._other_files.may_name, names))
