@@ -1596,8 +1596,8 @@ def test_a_python_that_does_not_see_the_probe_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "no command was given"),
-        (("--",), "no command was given"),
+        ((), "no command given"),
+        (("--",), "no command given"),
         (("--", "no-such-command"), "command not found: no-such-command"),
         (("--threshold", "soon", "--", "true"), "expected seconds"),
     ],
