@@ -220,7 +220,7 @@ class Source:
         if call is None:
             return set()
         place = Place(self.path, call.scope, call.path)
-        return self.finder.inference.callee_symbols(call.expression.callee, place)
+        return self.finder.inference.callees.called_symbols(call.expression.callee, place)
 
     def is_immediate(self, node: cst.Call) -> bool:
         """Return whether a call is known to return at once, without yielding to the hub."""

@@ -143,5 +143,5 @@ def symbols(inference: Inference, path: Path) -> list[tuple[int, list[str]]]:
     return [
         (call.row, found)
         for call in summary.calls
-        if (found := inference.symbols(call, Place(str(path), call.scope, call.path)))
+        if (found := inference.callees.of_call(call, Place(str(path), call.scope, call.path)))
     ]

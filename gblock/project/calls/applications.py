@@ -51,5 +51,7 @@ class Applications:
         if served.is_made:
             made = self.inference.results.result
             values = v.NOTHING.union(*(made(x) for x in values if x.kind == v.FUNCTION))
-        called = (self.inference.attribute(x, _CALL) for x in values if x.kind == v.OBJECT)
+        called = (
+            self.inference.attributes.named_values(x, _CALL) for x in values if x.kind == v.OBJECT
+        )
         return values.union(*called)

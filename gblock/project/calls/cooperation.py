@@ -152,7 +152,7 @@ class Cooperation:
         return doubtful
 
     def _is(self, call: Call, place: Place, symbol: str) -> bool:
-        if symbol not in self.inference.callee_symbols(call.expression.callee, place):
+        if symbol not in self.inference.callees.called_symbols(call.expression.callee, place):
             return False
         positional = call.expression.positional
         return not positional or positional[0] != tags.NONE

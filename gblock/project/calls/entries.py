@@ -162,7 +162,7 @@ class Entries:
                 yield Started(entry.context, entry.framework, label, False, entry)
             if not known:
                 continue
-            symbols = self.inference.callee_symbols(callee, place)
+            symbols = self.inference.callees.called_symbols(callee, place)
             is_known = bool(symbols) or bool(self.inference.infer(callee, place))
             for symbol, entry in sorted(known, key=_is_pattern):
                 is_certain = any(fits(one, symbol) for one in symbols)
@@ -216,7 +216,7 @@ class Entries:
         return [
             entry
             for callee, place in applied
-            for applying in sorted(self.inference.callee_symbols(callee, place))
+            for applying in sorted(self.inference.callees.called_symbols(callee, place))
             for symbol, entry in self._by_decorator.of(applying.rpartition(".")[2])
             if fits(applying, symbol)
         ]
@@ -276,7 +276,7 @@ class Entries:
         for decorator in scope.decorators:
             callee = getattr(decorator, "callee", decorator)
             for symbol, entry in self._of_callee(self._by_decorator, callee, summary.filename):
-                symbols = self.inference.callee_symbols(callee, place)
+                symbols = self.inference.callees.called_symbols(callee, place)
                 if any(fits(one, symbol) for one in symbols):
                     yield entry, True
 
@@ -343,7 +343,7 @@ class Entries:
             by_name = calling.calls_by_original_name(path)
             for call in (call for one in fnmatch.filter(by_name, name) for call in by_name[one]):
                 place = Place(path, call.scope, call.path)
-                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                symbols = self.inference.callees.called_symbols(call.expression.callee, place)
                 if not any(fits(symbol, argument.symbol) for symbol in symbols):
                     if symbols or "*" not in argument.symbol:
                         continue
@@ -444,7 +444,7 @@ class Entries:
         name = last_name(call.expression.callee)
         symbols: set[str] | None = None
         if name == "__init__":
-            symbols = self.inference.callee_symbols(call.expression.callee, place)
+            symbols = self.inference.callees.called_symbols(call.expression.callee, place)
             known = [
                 one
                 for made in sorted({symbol.rpartition(".")[2] for symbol in symbols} - {name})
@@ -457,7 +457,7 @@ class Entries:
         if not known:
             return self._by_decorator_called(call, place)
         if symbols is None:
-            symbols = self.inference.callee_symbols(call.expression.callee, place)
+            symbols = self.inference.callees.called_symbols(call.expression.callee, place)
         found: list[tuple[str, Started]] = []
         for one, entry in known:
             is_certain = suits(symbols, one, entry)
@@ -498,7 +498,7 @@ class Entries:
             return []
         called = expression if callee is expression.callee else expression.callee
         by = f"by {last_name(callee)}()"
-        symbols = self.inference.callee_symbols(callee, place)
+        symbols = self.inference.callees.called_symbols(callee, place)
         return [
             Started(self._context(entry, called, place), entry.framework, label, True, entry)
             for symbol, entry in sorted(known, key=_is_pattern)

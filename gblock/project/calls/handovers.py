@@ -165,7 +165,7 @@ class Handovers:
         catalog = self.inference.catalog
         return any(
             (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
-            for symbol in self.inference.callee_symbols(call.expression.callee, place)
+            for symbol in self.inference.callees.called_symbols(call.expression.callee, place)
         )
 
     def _where_made(self, field: Place, visit: Visit, here: Step) -> Iterator[Visit]:

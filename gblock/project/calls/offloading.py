@@ -64,7 +64,7 @@ class Offloading:
         """Return the handover of a call, if the catalog lists the callee as an offload."""
         if call.node != "call":
             return None
-        for symbol in sorted(self.inference.callee_symbols(call.expression.callee, place)):
+        for symbol in sorted(self.inference.callees.called_symbols(call.expression.callee, place)):
             offload = self._offload(symbol)
             if offload is None:
                 continue
@@ -259,7 +259,7 @@ class Offloading:
         objects = [
             one
             for one in owners
-            if one.kind == v.OBJECT and self.inference.attribute(one, callee.name)
+            if one.kind == v.OBJECT and self.inference.attributes.named_values(one, callee.name)
         ]
         return bool(objects) and all(self._is_proxy(one, callee.name) for one in objects)
 
@@ -272,7 +272,7 @@ class Offloading:
                     return False
         return any(
             method.kind == v.FUNCTION and self._is_proxied(method.path, method.scope)
-            for method in self.inference.attribute(value, "__getattr__")
+            for method in self.inference.attributes.named_values(value, "__getattr__")
         )
 
     def _is_proxied(self, path: str, index: int) -> bool:
@@ -313,7 +313,7 @@ class Offloading:
         return positional[key] if key < len(positional) else next(iter(packed), None)
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
-        found = self.inference.callee_symbols(call.expression.callee, place)
+        found = self.inference.callees.called_symbols(call.expression.callee, place)
         return bool(found & {"functools.partial", "functools.wraps", "functools.update_wrapper"})
 
     def _inside(self, summary: ModuleSummary, scope: int, index: int) -> bool:
@@ -332,7 +332,7 @@ class Offloading:
                 if value.kind == v.CLASS and self._keeps_and_hands_over(value):
                     return True
                 if value.kind == v.OBJECT:
-                    found = self.inference.attribute(value, "__call__")
+                    found = self.inference.attributes.named_values(value, "__call__")
                 else:
                     found = frozenset([value])
                 for function in found:
@@ -345,7 +345,7 @@ class Offloading:
     def _keeps_and_hands_over(self, decorator: v.ScopeValue) -> bool:
         """Return whether a class keeps the decorated function and hands it over when called."""
         made = decorator._replace(kind=v.OBJECT)
-        for function in self.inference.attribute(made, "__init__"):
+        for function in self.inference.attributes.named_values(made, "__init__"):
             if function.kind != v.FUNCTION:
                 continue
             name = self.parameter(function, 0)
@@ -357,7 +357,7 @@ class Offloading:
                 for (_, attribute), bindings in summary.scopes[function.scope].attributes.items()
                 if any(one.value == NameExpr(tags.NAME, name) for one in bindings)
             ]
-            for method in self.inference.attribute(made, "__call__"):
+            for method in self.inference.attributes.named_values(made, "__call__"):
                 if method.kind == v.FUNCTION:
                     if any(self._hands_over(method.path, method.scope, k) for k in kept):
                         return True
@@ -406,7 +406,7 @@ class Offloading:
             key = next((word for word, one in keywords if word and last_name(one) == name), None)
         if key is None:
             return False
-        for symbol in self.inference.callee_symbols(callee, place):
+        for symbol in self.inference.callees.called_symbols(callee, place):
             offload = self._offload(symbol)
             if offload is not None and offload.argument == key and offload.thread == "native":
                 return True
@@ -463,7 +463,9 @@ class Offloading:
             return self._is_kept_main_thread(expression.identifier, place)
         if expression.tag != tags.CALL:
             return bool(expression == constant("MainThread"))
-        return "threading.main_thread" in self.inference.callee_symbols(expression.callee, place)
+        return "threading.main_thread" in self.inference.callees.called_symbols(
+            expression.callee, place
+        )
 
     def _is_kept_main_thread(self, name: str, place: Place) -> bool:
         """Return whether a name of the module holds the thread that imported the module."""
@@ -481,7 +483,7 @@ class Offloading:
             expression = expression.base
         if expression is None or expression.tag != tags.CALL:
             return False
-        called = self.inference.callee_symbols(expression.callee, place)
+        called = self.inference.callees.called_symbols(expression.callee, place)
         return bool(called & _CURRENT) or self._is_main_thread(expression, place)
 
     def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:

@@ -125,7 +125,7 @@ class Queries:
         if name not in verbs:
             return None
         place = Place(path, call.scope, call.path)
-        for symbol in sorted(inference.callee_symbols(callee, place)):
+        for symbol in sorted(inference.callees.called_symbols(callee, place)):
             if any(f"{base}.{name}" in symbols for base in _owners(symbol, inference)):
                 return Sent(place, call.name_row, call.column, symbol, _receiver(callee))
         return None

@@ -118,7 +118,7 @@ class Queues:
         if texts is not None:
             return texts
         if expression.tag == tags.CALL:
-            symbols = self.inference.callee_symbols(expression.callee, place)
+            symbols = self.inference.callees.called_symbols(expression.callee, place)
             if not any(fits(one, maker) for one in symbols for maker in queue.makers):
                 return None
             given = passed(expression, 0, "name")

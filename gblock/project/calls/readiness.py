@@ -106,7 +106,7 @@ class Readiness:
     ) -> bool:
         """Return whether a call makes the argument at a position non-blocking."""
         callee = call.expression.callee
-        if condition.symbol in self.inference.callee_symbols(callee, place):
+        if condition.symbol in self.inference.callees.called_symbols(callee, place):
             if position != condition.of:
                 return False
             given = passed(call.expression, condition.position, None)
@@ -200,7 +200,7 @@ class Readiness:
         if expression is None or expression.tag != tags.CALL:
             return False
         callee, arguments = expression.callee, expression.positional
-        if self.inference.callee_symbols(callee, place) & {*blocker.unless_descriptor_from}:
+        if self.inference.callees.called_symbols(callee, place) & {*blocker.unless_descriptor_from}:
             names = self.inference.infer(arguments[0], place) if arguments else v.NOTHING
             return not any(
                 name.kind == v.LITERAL and str(name.value).startswith(_DEVICES) for name in names
@@ -325,7 +325,7 @@ class Readiness:
         if not isinstance(expression, tuple) or not expression or depth > 2 * _DEPTH:
             return
         if isinstance(expression, CallExpr):
-            symbols = self.inference.callee_symbols(expression.callee, place)
+            symbols = self.inference.callees.called_symbols(expression.callee, place)
             if symbols & self.inference.catalog.readiness:
                 yield expression
                 return
@@ -415,7 +415,7 @@ class Readiness:
             and other.path < call.path
             and other.path[:-1] == call.path[: len(other.path) - 1]
             and any(_mentions(argument, receivers) for argument in other.expression.positional)
-            and self.inference.callee_symbols(
+            and self.inference.callees.called_symbols(
                 other.expression.callee, place._replace(at=other.path)
             )
             & self.inference.catalog.awaiting
@@ -445,7 +445,7 @@ class Readiness:
         if not handovers or self.inference.calling.callers(summary.filename, index):
             return False
         return all(
-            self.inference.callee_symbols(call.expression.callee, place)
+            self.inference.callees.called_symbols(call.expression.callee, place)
             & self.inference.catalog.callbacks
             for call, place, _ in handovers
         )

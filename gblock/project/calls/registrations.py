@@ -207,7 +207,7 @@ class Registrations:
                     place = Place(path, call.scope, call.path)
                     if not self._contains(given, place, what, name):
                         continue
-                    symbols = self.inference.callee_symbols(expression.callee, place)
+                    symbols = self.inference.callees.called_symbols(expression.callee, place)
                     is_certain = suits(symbols, argument, entry)
                     if is_certain is not None:
                         yield Registered(entry, call, is_certain=is_certain)
@@ -239,7 +239,7 @@ class Registrations:
                     if not self._names(given, defined, name):
                         continue
                     place = Place(path, call.scope, call.path)
-                    symbols = self.inference.callee_symbols(expression.callee, place)
+                    symbols = self.inference.callees.called_symbols(expression.callee, place)
                     is_certain = suits(symbols, argument, entry)
                     if is_certain is not None:
                         yield Registered(entry, call, is_certain=is_certain)
@@ -288,7 +288,7 @@ class Registrations:
             ):
                 continue
             if symbols is None:
-                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                symbols = self.inference.callees.called_symbols(call.expression.callee, place)
             if any(fits(symbol, argument.symbol) for symbol in symbols):
                 yield Registered(entry, call)
 

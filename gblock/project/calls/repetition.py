@@ -112,7 +112,7 @@ def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
     others = 0
     for other in inside:
         place = Place(summary.filename, other.scope, other.path)
-        symbols = inference.callee_symbols(other.expression.callee, place)
+        symbols = inference.callees.called_symbols(other.expression.callee, place)
         others += not symbols or not all(one.startswith("builtins.") for one in symbols)
     return others > _OTHERS
 
@@ -225,8 +225,8 @@ def yields_to_hub(summary: ModuleSummary, index: int, loop: Path, inference: Inf
         and call.node == "call"
         and call.path[: len(loop) + 1] == (*loop, 0)
         and any(
-            inference.waits_cooperatively(symbol)
-            for symbol in inference.callee_symbols(
+            inference.callees.waits_cooperatively(symbol)
+            for symbol in inference.callees.called_symbols(
                 call.expression.callee, Place(summary.filename, call.scope, call.path)
             )
         )
@@ -252,7 +252,7 @@ def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
     place = Place(summary.filename, scopes[index].parent, scopes[index].path)
     for decorator in scopes[index].decorators:
         callee = decorator.callee if decorator and decorator.tag == CALL else decorator
-        for symbol in sorted(inference.callee_symbols(callee, place)):
+        for symbol in sorted(inference.callees.called_symbols(callee, place)):
             found = inference.catalog.handler_of(symbol)
             if found:
                 return found

@@ -133,7 +133,7 @@ class Signals:
         made = callee is not None and callee.tag == tags.NAME and name not in self._connecting
         if made:  # a decorator that is an object: ``hookimpl = HookimplMarker("shop")``
             known = [pair for pairs in self._connecting.values() for pair in pairs]
-        symbols = self.inference.callee_symbols(callee, place) if known else ()
+        symbols = self.inference.callees.called_symbols(callee, place) if known else ()
         for argument, signal in known:
             if any(fits(symbol, argument.symbol) for symbol in symbols):
                 yield argument, signal
@@ -162,7 +162,7 @@ class Signals:
             for call in self.inference.calling.calls_by_name(path).get(name, ()):
                 place = Place(path, call.scope, call.path)
                 callee = call.expression.callee
-                symbols = self.inference.callee_symbols(callee, place)
+                symbols = self.inference.callees.called_symbols(callee, place)
                 if not any(fnmatch.fnmatchcase(symbol, pattern) for symbol in symbols):
                     continue
                 if signal.sent is not None and connected.event is not None:

@@ -265,7 +265,7 @@ class Sites:
         return False
 
     def _found(self, call: Call, place: Place, expression: CallExpr) -> tuple[Found, ...]:
-        symbols = self.inference.symbols(call, place)
+        symbols = self.inference.callees.of_call(call, place)
         bound = self._bound(call, place) if symbols and call.node == "call" else []
         found = self._blockers(symbols, expression, place)
         if bound:
@@ -336,7 +336,7 @@ class Sites:
             if argument is None:
                 continue
             if argument.tag in _REFERENCES:
-                symbols |= self.inference.callee_symbols(argument, place)
+                symbols |= self.inference.callees.called_symbols(argument, place)
             elif argument.tag == tags.CONSTANT:
                 symbols.add(str(argument.value))
         handlers = sorted(symbols & self._handlers)
@@ -346,7 +346,7 @@ class Sites:
         """Return the blockers among some symbols that nothing makes cooperative."""
         return [
             Found(symbol, blocker, wait(blocker, expression, place, self.inference))
-            for symbol, blocker in self.inference.blockers(symbols)
+            for symbol, blocker in self.inference.callees.blockers(symbols)
             if not self.cooperation.covers(blocker, symbol, place.path)
         ]
 
@@ -356,7 +356,7 @@ class Sites:
         inside = handover.offload.thread != "hub"
         # partial(f, …)
         if argument is not None and argument.tag == tags.CALL and argument.positional:
-            symbols = self.inference.callee_symbols(argument.callee, place)
+            symbols = self.inference.callees.called_symbols(argument.callee, place)
             if symbols & {"functools.partial"}:
                 forwarded = call_of(
                     None,
@@ -369,7 +369,7 @@ class Sites:
     def _called_with(
         self, callee: Expr, expression: CallExpr, place: Place, *, inside: bool
     ) -> list[Found]:
-        symbols = sorted(self.inference.callee_symbols(callee, place))
+        symbols = sorted(self.inference.callees.called_symbols(callee, place))
         found = self._blockers(symbols, expression, place)
         values = self.inference.infer(callee, place) if inside else ()
         for path, scope in sorted({(x.path, x.scope) for x in values if x.kind == FUNCTION}):

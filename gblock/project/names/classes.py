@@ -106,7 +106,7 @@ class Classes:
                     place = Place(method.path, call.scope, call.path, value)
                     for delegate in self.inference.infer(arguments[0], place):
                         if delegate != value:
-                            found |= self.inference.attribute(delegate, name)
+                            found |= self.inference.attributes.named_values(delegate, name)
         return frozenset(found)
 
     def _own_attribute(self, value: ScopeValue, name: str, receiver: ScopeValue) -> Values:
@@ -320,7 +320,7 @@ class Classes:
         """Return an attribute that a class has from a base outside the project."""
         generics = self.inference.generics
         of = generics.of_class(base, receiver)
-        found = self.inference.external_attribute(v.SymbolValue(v.INSTANCE, base, of), name)
+        found = self.inference.attributes.external(v.SymbolValue(v.INSTANCE, base, of), name)
         if not self.inference.is_catalogued(found):
             found |= self.inference.outside.attribute(v.external(base), name)
             found |= generics.inverse(base, name, receiver)
@@ -360,7 +360,9 @@ class Classes:
         for naming in one.named_by:
             values: Values = frozenset([receiver._replace(kind=v.CLASS)])
             for name in naming.split("."):
-                values = NOTHING.union(*(self.inference.attribute(x, name) for x in values))
+                values = NOTHING.union(
+                    *(self.inference.attributes.named_values(x, name) for x in values)
+                )
             for value in values:
                 if value.kind == v.FUNCTION:
                     bound = value._replace(receiver=receiver)

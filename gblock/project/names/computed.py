@@ -77,7 +77,9 @@ class Computed:
             owner = mapping.positional[0]
         if owner is not None:
             values = self.inference.infer(owner, place)
-            return NOTHING.union(*(self.inference.attribute(value, name) for value in values))
+            return NOTHING.union(
+                *(self.inference.attributes.named_values(value, name) for value in values)
+            )
         found: set[Value] = set()
         for value in self.inference.infer(mapping, place):
             if value.kind == v.MAPPING:

@@ -289,7 +289,7 @@ class Generics:
                 expression: object = binding.value
                 if not isinstance(expression, CallExpr):
                     continue
-                for symbol in self.inference.callee_symbols(expression.callee, place):
+                for symbol in self.inference.callees.called_symbols(expression.callee, place):
                     one = self.inference.catalog.inverse.get(symbol)
                     if one is None or not _is_for(one, expression, name, suffix):
                         continue

@@ -13,11 +13,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Hashable, Iterable, Iterator
 
-from gblock.catalog.blockers import Blocker
 from gblock.catalog.lookup import Catalog
 from gblock.project.names import strings
 from gblock.project.names import values as v
 from gblock.project.names.annotations import Annotations
+from gblock.project.names.attributes import Attributes
+from gblock.project.names.callees import Callees
 from gblock.project.names.calling import Calling
 from gblock.project.names.certainty import Certainty
 from gblock.project.names.classes import Classes
@@ -31,20 +32,17 @@ from gblock.project.names.keeping import Keeping
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
-from gblock.project.names.passing import PASS_THROUGH
 from gblock.project.names.places import Place
 from gblock.project.names.protocols import Protocols
 from gblock.project.names.records import RecordClasses
 from gblock.project.names.results import Results
 from gblock.project.names.values import (
     NOTHING,
-    FunctionValue,
     ScopeValue,
     SymbolValue,
     Value,
     Values,
     flags_of,
-    unwrapped,
 )
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -59,35 +57,16 @@ from gblock.project.reading.expressions import (
     SubscriptExpr,
     TextExpr,
     constant_of,
-    dotted,
-    without_arguments,
 )
-from gblock.project.reading.generated import GRPC_MODULE, GRPC_STUB
+from gblock.project.reading.generated import GRPC_MODULE
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import ModuleSummary
 
-_RPC = "grpc.UnaryUnaryMultiCallable"
-"""The type of a gRPC service's methods, if only the name of its module is known."""
 _SUPER = NameExpr(tags.NAME, "super")
 _OWN_NAME = NameExpr(tags.NAME, "__name__")
-_INIT = ".__init__"
 _BUILTINS = frozenset(dir(builtins))
 _MOST_TEXTS = 12
 """Of more texts than this that an expression may be, none is known: a wide set is a guess."""
-_TAKERS = {
-    "get",
-    "pop",
-    "popleft",
-    "popitem",
-    "get_nowait",
-    "setdefault",
-    "values",
-    "items",
-    "keys",
-    "copy",
-    "__getitem__",
-    "result",
-}
 _NONE = frozenset([v.NONE])
 
 
@@ -99,6 +78,8 @@ class Inference:
         self.catalog = catalog
         self.solved = FixedPoint().solved
         self.annotations = Annotations(self)
+        self.attributes = Attributes(self)
+        self.callees = Callees(self)
         self.calling = Calling(self)
         self.certainty = Certainty(self)
         self.classes = Classes(self)
@@ -132,7 +113,7 @@ class Inference:
             found = self.name(expression.identifier, place)
             return self.narrowing.narrowed(expression, found, place)
         if expression.tag == tags.ATTRIBUTE:
-            found = self._attribute_expression(expression, place)
+            found = self.attributes.read(expression, place)
             return self.narrowing.narrowed(expression, found, place)
         if expression.tag == tags.CALL:
             return self._call_expression(expression, place)
@@ -214,62 +195,6 @@ class Inference:
             for other in right or [v.literal(0)]
         )
 
-    def _attribute_expression(self, expression: AttributeExpr, place: Place) -> Values:
-        set_here = self._set_on_name(expression.base, expression.name, place)
-        found = set(set_here)
-        for value in self.infer(expression.base, place):
-            # All objects of a package's class are one value, so look at this object's name.
-            if value.kind == v.INSTANCE and v.informative(set_here):
-                known = self.external_attribute(value, expression.name)
-                found |= known if self.is_catalogued(known) else NOTHING
-            else:
-                found |= self.attribute(value, expression.name)
-        known = frozenset(found)
-        if all(value.kind == v.EXTERNAL for value in known) and not self.is_catalogued(known):
-            return self.outside.of_request(dotted(expression.base), expression.name) or known
-        return known
-
-    def _set_on_name(self, base: Expr, name: str, place: Place) -> Values:
-        """Return an attribute that the same module sets on a named object: ``app.db = x``."""
-        owner = dotted(base)
-        summary = self.modules.summary(place.path)
-        if owner is None:
-            return NOTHING
-        found: set[Value] = set()
-        scope = place.scope
-        while scope >= 0:
-            found |= self._set_in(summary, scope, owner, name)
-            if owner.partition(".")[0] in summary.scopes[scope].bindings:
-                if scope == 0:
-                    found |= self._set_in_functions(summary, owner, name)
-                return frozenset(found)
-            scope = summary.scopes[scope].parent
-        return frozenset(found)
-
-    def _set_in_functions(self, summary: ModuleSummary, owner: str, name: str) -> Values:
-        """Return an attribute that functions set on an object of the module."""
-        found: set[Value] = set()
-        first = owner.partition(".")[0]
-        for index, scope in enumerate(summary.scopes):
-            if index and scope.attributes and first not in scope.bindings:
-                found |= self._set_in(summary, index, owner, name)
-        return frozenset(found)
-
-    def _set_in(self, summary: ModuleSummary, index: int, owner: str, name: str) -> Values:
-        """Return what one scope sets an attribute of a named object to, and stores in it."""
-        attributes = summary.scopes[index].attributes
-        bindings = attributes.get((owner, name), ())
-        named = attributes.get((owner, kinds.ANY_NAME), ())
-        if not bindings and not named:
-            return NOTHING
-        found: set[Value] = set()
-        for binding in bindings:
-            if binding.kind != kinds.ELEMENT:
-                found |= self.bound(binding, summary.filename)
-        stored = [one for one in bindings if one.kind == kinds.ELEMENT]
-        found |= self.stored(stored, summary.filename)
-        return frozenset(found) | self.computed.attribute(named, name, summary.filename)
-
     def _subscript(self, expression: SubscriptExpr, place: Place) -> Values:
         if expression.key is not None and expression.key.tag == tags.SLICE:
             values = self.infer(expression.base, place)
@@ -297,7 +222,7 @@ class Inference:
                 found |= self.results.method_result(value, "__getitem__")
                 found |= self.records.under(value, wanted)
             elif value.kind == v.MODULE and isinstance(wanted, str):  # globals()["name"]
-                found |= self.attribute(value, wanted)
+                found |= self.attributes.named_values(value, wanted)
             elif value.kind == v.INSTANCE:
                 found |= self.results.external_elements(value)
         return frozenset(found)
@@ -412,12 +337,12 @@ class Inference:
             path = self.modules.resolve(module, level, summary.filename)
             if path is not None:
                 if path != summary.filename and self._exports(path, name):
-                    found = self._once(("star", path, name), path, name)
+                    found = self.once(("star", path, name), path, name)
                     if found:
                         return found
             elif not level:
                 symbol = self.catalog.canonical(f"{module}.{name}")
-                if self._is_known(symbol):
+                if self.is_known(symbol):
                     return frozenset([v.external(symbol)])
         return NOTHING
 
@@ -432,18 +357,19 @@ class Inference:
         # An ``__all__`` that is built in steps is assumed to hold every name.
         return summary.exports is None or len(declared) > 1 or name in summary.exports
 
-    def _once(self, key: Hashable, path: str, name: str) -> Values:
+    def once(self, key: Hashable, path: str, name: str) -> Values:
         """Return the values of a module's name, none in a cyclic query."""
         return self.solved(key, lambda: self.module_name(path, name))
 
     def is_catalogued(self, values: Values) -> bool:
         """Return whether the catalog knows an attribute of an object."""
         return any(
-            one.kind == v.INSTANCE or (one.kind == v.EXTERNAL and self._is_known(one.symbol))
+            one.kind == v.INSTANCE or (one.kind == v.EXTERNAL and self.is_known(one.symbol))
             for one in values
         )
 
-    def _is_known(self, symbol: str) -> bool:
+    def is_known(self, symbol: str) -> bool:
+        """Return whether the catalog says something about a symbol."""
         catalog = self.catalog
         return symbol in catalog.by_symbol or symbol in catalog.returns or symbol in catalog.classes
 
@@ -456,10 +382,11 @@ class Inference:
         if not found:
             found = self._star_imported(summary, name)
         if not found and path.endswith("__init__.py"):
-            return self._submodule(path[: -len("/__init__.py")], name)
+            return self.submodule(path[: -len("/__init__.py")], name)
         return found or NOTHING
 
-    def _submodule(self, directory: str, name: str) -> Values:
+    def submodule(self, directory: str, name: str) -> Values:
+        """Return a module or a package in a directory, nothing if there is none."""
         path = self.modules.inside(directory, name)
         return self._module(path) if path is not None else NOTHING
 
@@ -522,14 +449,16 @@ class Inference:
         if name is None:
             return self._module(path)
         if not self.modules.is_module(path):
-            return self._submodule(path, name) or self._missing(module, name)
+            return self.submodule(path, name) or self._missing(module, name)
         if path == importer:  # ``from . import name`` in the package's own __init__
             directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
-            return self._submodule(directory, name) if directory else NOTHING
-        found = self._once(("name", path, name), path, name)
+            return self.submodule(directory, name) if directory else NOTHING
+        found = self.once(("name", path, name), path, name)
         if not found and path.endswith("__init__.py"):
-            found = self._submodule(path[: -len("/__init__.py")], name)
-        return found or self._computed_by_module(path, name) or self._missing(module, name)
+            found = self.submodule(path[: -len("/__init__.py")], name)
+        return (
+            found or self.attributes.computed_by_module(path, name) or self._missing(module, name)
+        )
 
     def _missing(self, module: str, name: str) -> Values:
         """Return the name in a module that gRPC's compiler generates when the project is built."""
@@ -542,95 +471,6 @@ class Inference:
         if summary.scopes[scope].kind == "class":
             return frozenset([v.ScopeValue(v.CLASS, path, scope)])
         return frozenset([v.function(path, scope)])
-
-    # -- attributes
-
-    def attribute(self, value: Value, name: str) -> Values:
-        """Return the values of an attribute."""
-        if value.kind in (v.EXTERNAL, v.INSTANCE):
-            found = self.external_attribute(value, name)
-            if value.kind == v.EXTERNAL and value.symbol in self.catalog.settings:
-                return self.outside.of_settings(name) or found
-            if value.kind == v.INSTANCE and not self.is_catalogued(found):
-                given = self.outside.attribute(value, name)
-                return given if v.informative(given) else found
-            return found
-        if value.kind == v.MODULE:
-            found = self._once(("name", value.path, name), value.path, name)
-            return found or self._computed_by_module(value.path, name)
-        if value.kind == v.PACKAGE:
-            return self._submodule(value.path, name)
-        if value.kind in (v.OBJECT, v.CLASS):
-            if name == "__class__" and value.kind == v.OBJECT:
-                return frozenset([value._replace(kind=v.CLASS)])
-            if name == "__subclasses__" and value.kind == v.CLASS:
-                held = v.HolderValue(v.ELEMENTS, self.classes.derived_from(value.path, value.scope))
-                return frozenset([v.TakerValue(v.TAKER, held, "copy")])
-            return self.classes.attribute(value, name)
-        if value.kind == v.PARENT:
-            found = self.classes.inherited(name, value._replace(kind=v.OBJECT))
-            if not v.informative(found):
-                found |= self.classes.beside(name, value)
-            if not found and name == "__new__":
-                return frozenset([v.PartialValue(v.PARTIAL, value._replace(kind=v.CLASS))])
-            return found
-        if value.kind == v.FUNCTION and self.catalog.decorates:
-            return self._decorated_attribute(value, name)
-        if value.kind in (v.ELEMENTS, v.MAPPING) and name in _TAKERS:
-            return frozenset([v.TakerValue(v.TAKER, value, name)])
-        if value.kind == v.MAPPING:  # a ``SimpleNamespace``
-            return dict(value.known).get(name, NOTHING)
-        if value.kind == v.TUPLE and name in value.names:
-            return value.members[value.names.index(name)]
-        if value.kind == v.TUPLE and value.names and name == "_replace":
-            return frozenset([v.TakerValue(v.TAKER, value, "copy")])
-        if value.kind == v.ELEMENTS and name == "value":  # what a greenlet returned
-            return value.held
-        return NOTHING
-
-    def _computed_by_module(self, path: str, name: str) -> Values:
-        """Return what the ``__getattr__`` of a module returns for an attribute."""
-        scope = self.modules.summary(path).scopes[0]
-        if name.startswith("__") or "__getattr__" not in scope.bindings:
-            return NOTHING
-        return NOTHING.union(
-            *(
-                self.results.result(one)
-                for one in self._once(("name", path, "__getattr__"), path, "__getattr__")
-                if one.kind == v.FUNCTION
-            )
-        )
-
-    def _decorated_attribute(self, function: FunctionValue, name: str) -> Values:
-        """Return an attribute of a function that a decorator turned into an object: a task."""
-        summary = self.modules.summary(function.path)
-        scope = summary.scopes[function.scope]
-        place = Place(function.path, scope.parent, scope.path)
-        found: set[Value] = set()
-        for decorator in scope.decorators:
-            for symbol in self.callee_symbols(without_arguments(decorator), place):
-                owner, _, last = symbol.rpartition(".")
-                for base in self.catalog.lineage(owner):
-                    given = self.catalog.decorates.get(f"{base}.{last}")
-                    if given is not None:
-                        found |= self.external_attribute(v.instance(given), name)
-        return frozenset(found)
-
-    def external_attribute(self, value: SymbolValue, name: str) -> Values:
-        """Return an attribute of an object outside the project."""
-        owner = value.symbol
-        module, _, cls = owner.rpartition(".")
-        if value.kind == v.INSTANCE and module.endswith(GRPC_MODULE) and cls.endswith(GRPC_STUB):
-            if not self._is_known(f"{owner}.{name}"):
-                return frozenset([v.instance(_RPC)])
-        of = self.generics.of_receiver(value) if self.catalog.generic else NOTHING
-        for base in self.catalog.lineage(owner):
-            held = self.catalog.attributes.get(f"{base}.{name}")
-            if held is not None:
-                return self.generics.made(held, owner, of)
-        symbol = self.catalog.canonical(f"{owner}.{name}")
-        carried = self.generics.carried(owner, name, of) if of else NOTHING
-        return frozenset([v.SymbolValue(v.EXTERNAL, symbol, carried)])
 
     def decorators(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the dotted names of a function's decorators from outside the project."""
@@ -696,83 +536,6 @@ class Inference:
                 return frozenset([v.ScopeValue(v.PARENT, place.path, scope)])
             scope = summary.scopes[scope].parent
         return NOTHING
-
-    # -- callees
-
-    def symbols(self, call: Call, place: Place) -> list[str]:
-        """Return the dotted names, in the catalog's spelling, of a call's possible callees."""
-        if call.node == "with":
-            return sorted(self._entering(call.expression, place))
-        if call.node == "for":
-            return sorted(self._methods(self.infer(call.expression, place), "__iter__"))
-        if call.node == "decorator":
-            return []
-        return sorted(self.callee_symbols(call.expression.callee, place))
-
-    def _entering(self, expression: Expr, place: Place) -> set[str]:
-        """Return the methods that ``with`` calls at the start and at the end of the block."""
-        values = self.infer(expression, place)
-        wrappers: set[str] = set()
-        if expression is not None and expression.tag == tags.CALL:
-            wrappers = self.callee_symbols(expression.callee, place) & PASS_THROUGH
-        if wrappers:
-            return self._methods(values, "close") if "contextlib.closing" in wrappers else set()
-        return self._methods(values, "__enter__") | self._methods(values, "__exit__")
-
-    def _methods(self, values: Values, name: str) -> set[str]:
-        """Return the dotted names of a method of some objects, if it is outside the project."""
-        return {
-            method.symbol
-            for value in values
-            if value.kind in (v.INSTANCE, v.OBJECT)
-            for method in self.attribute(value, name)
-            if method.kind == v.EXTERNAL
-        }
-
-    def callee_symbols(self, callee: Expr, place: Place) -> set[str]:
-        """Return the dotted names of the functions that calling an expression runs."""
-        found: set[str] = set()
-        for value in self.infer(callee, place):
-            inner = unwrapped(value)
-            if inner.kind == v.EXTERNAL:
-                found.add(inner.symbol)
-                if inner.symbol.endswith(_INIT):
-                    found.add(inner.symbol[: -len(_INIT)])  # super().__init__()
-            elif inner.kind == v.INSTANCE:
-                found.add(f"{inner.symbol}.__call__")
-            elif inner.kind == v.CLASS:
-                found |= self.classes.constructors(inner)
-            elif inner.kind == v.OBJECT:
-                for method in self.attribute(inner, "__call__"):
-                    if method.kind == v.EXTERNAL:
-                        found.add(method.symbol)
-        return found
-
-    def blockers(self, symbols: Iterable[str]) -> list[tuple[str, Blocker]]:
-        """Return the blockers among some symbols; none if one of them is cooperative."""
-        found: list[tuple[str, Blocker]] = []
-        for symbol in symbols:
-            if self._is_cooperative(symbol):
-                return []
-            found += [(symbol, blocker) for blocker in self.catalog.lookup(symbol)]
-        return found
-
-    def waits_cooperatively(self, symbol: str) -> bool:
-        """Return whether calling a symbol was measured and lets the hub run."""
-        owner, _, name = self.catalog.canonical(symbol).rpartition(".")
-        known = self.catalog.cooperative
-        return any(f"{base}.{name}" in known for base in self.catalog.lineage(owner))
-
-    def _is_cooperative(self, symbol: str) -> bool:
-        if symbol.startswith("gevent.") and not self.catalog.by_symbol.get(symbol):
-            return True
-        while symbol:
-            if symbol in self.catalog.by_symbol:
-                return False
-            if symbol in self.catalog.cooperative:
-                return True
-            symbol = symbol.rpartition(".")[0]
-        return False
 
 
 def _precedes(path: Path, use: Path) -> bool:

@@ -103,7 +103,7 @@ class Outside:
             by_name = calling.calls_by_name(path)
             for call in (call for verb in verbs for call in by_name.get(verb, ())):
                 place = Place(path, call.scope, call.path)
-                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                symbols = self.inference.callees.called_symbols(call.expression.callee, place)
                 known = [one for symbol, one in adds.items() if symbol in symbols]
                 # The object that configures is often a parameter that nothing in the project fills.
                 likely = [one for symbol, one in adds.items() if symbol.endswith(f".{_verb(call)}")]

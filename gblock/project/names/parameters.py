@@ -166,7 +166,7 @@ class Parameters:
             by_name = self.inference.calling.calls_by_name(file)
             for call in (call for verb in sorted(verbs) for call in by_name.get(verb, ())):
                 place = Place(file, call.scope, call.path)
-                symbols = self.inference.callee_symbols(call.expression.callee, place)
+                symbols = self.inference.callees.called_symbols(call.expression.callee, place)
                 for symbol in sorted(symbols & constructs.keys()):
                     one, expression = constructs[symbol], call.expression
                     if not self._makes(one, expression, place, v.ScopeValue(v.CLASS, path, owner)):
@@ -269,7 +269,7 @@ class Parameters:
         for decorator in scope.decorators:
             if decorator is None or decorator.tag != tags.CALL:
                 continue
-            for symbol in sorted(self.inference.callee_symbols(decorator.callee, place)):
+            for symbol in sorted(self.inference.callees.called_symbols(decorator.callee, place)):
                 given = passed(decorator, None, catalog.binds.get(symbol))
                 if given is not None and given.tag == tags.CONSTANT and given.value is True:
                     keyword = catalog.decorated_by.get(symbol)

@@ -163,7 +163,7 @@ class Passing:
             names = self._texts(positional[1], place)
             for value in self.inference.infer(first, place) if names else ():
                 for one in names:
-                    found |= self.inference.attribute(value, one)
+                    found |= self.inference.attributes.named_values(value, one)
             return found
         if name == "type" and len(positional) == 1:
             return frozenset(
@@ -246,7 +246,7 @@ class Passing:
             return NOTHING
         found: set[Value] = set()
         for value in self.inference.imported(module, None, 0, place.path):
-            found |= self.inference.attribute(value, name)
+            found |= self.inference.attributes.named_values(value, name)
         return frozenset(found)
 
     def _given(self, one: PassedOn, symbol: str, expression: CallExpr, place: Place) -> Values:

@@ -94,7 +94,7 @@ class RecordClasses:
         catalog = self.inference.catalog
         return any(
             (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
-            for symbol in self.inference.callee_symbols(value.callee, place)
+            for symbol in self.inference.callees.called_symbols(value.callee, place)
         )
 
     def field(self, path: str, index: int, name: str) -> Values:

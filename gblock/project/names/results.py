@@ -112,7 +112,7 @@ class Results:
     def method_result(self, receiver: ScopeValue, name: str) -> Values:
         """Return the results of calling a method of a value."""
         found: set[Value] = set()
-        for value in self.inference.attribute(receiver, name):
+        for value in self.inference.attributes.named_values(receiver, name):
             if value.kind == v.FUNCTION:
                 found |= self.result(value)
             elif value.kind == v.EXTERNAL:

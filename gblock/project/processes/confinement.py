@@ -76,7 +76,7 @@ class Confinement:
     def _confined(self, callee: Expr, place: Place) -> tuple[str, ...]:
         """Return the processes that alone run what a decorator or a function is given."""
         known = self._taking.get(last_name(callee))
-        symbols = self.inference.callee_symbols(callee, place) if known else ()
+        symbols = self.inference.callees.called_symbols(callee, place) if known else ()
         for symbol, entry in known or ():
             if any(fits(one, symbol) for one in symbols):
                 return entry.only_in

@@ -241,7 +241,7 @@ class Patching:
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
         found = []
-        symbols = self.inference.callee_symbols(call.expression.callee, place)
+        symbols = self.inference.callees.called_symbols(call.expression.callee, place)
         if not symbols and self._is_star_imported(call, summary):
             symbols = {_MONKEY + last_name(call.expression.callee)}
         if not symbols:
@@ -272,7 +272,7 @@ class Patching:
         ):
             return set()
         owners = (
-            self.inference.callee_symbols(callee.positional[0], place)
+            self.inference.callees.called_symbols(callee.positional[0], place)
             if callee.positional
             else set()
         )

@@ -58,7 +58,7 @@ class Engines:
 
     def _called(self, call: CallExpr, part: Part, depth: int) -> frozenset[Source]:
         """Return the strings behind what a call returns: those of its object, or its arguments."""
-        symbols = self._inference.callee_symbols(call.callee, part.place)
+        symbols = self._inference.callees.called_symbols(call.callee, part.place)
         readings = [one for symbol in sorted(symbols) for one in self._readings.get(symbol, ())]
         given = [passed(call, one.position, one.keyword) for one in readings]
         if readings:

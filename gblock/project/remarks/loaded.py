@@ -67,7 +67,7 @@ class Loaded:
         callee = call.expression.callee
         if last_name(callee) not in self._last_names:
             return []
-        symbols = self.inference.callee_symbols(callee, Place(path, call.scope, call.path))
+        symbols = self.inference.callees.called_symbols(callee, Place(path, call.scope, call.path))
         reached = self.processes.modules_of(process)
         return list(
             dict.fromkeys(

@@ -126,7 +126,7 @@ def _arranging(
     """Return what yields all arrangements of an input, and how many; None if nothing does."""
     if expression is None or expression.tag != tags.CALL:
         return None
-    for symbol in sorted(inference.callee_symbols(expression.callee, place)):
+    for symbol in sorted(inference.callees.called_symbols(expression.callee, place)):
         if symbol in _ALL:
             name, default, number = _ALL[symbol]
             found = _arrangements(expression, (name, default, number), place, inference)
@@ -190,7 +190,7 @@ def _computes(call: Call, summary: ModuleSummary, inference: Inference) -> bool:
         return call.node == "for"
     callee = call.expression.callee
     place = Place(summary.filename, call.scope, call.path)
-    symbols = inference.callee_symbols(callee, place)
+    symbols = inference.callees.called_symbols(callee, place)
     if not symbols:
         values = inference.infer(callee, place)
         return not values and callee.tag == tags.ATTRIBUTE and last_name(callee) in _OF_CONTAINERS

@@ -484,7 +484,7 @@ class _Run:
                 self._keep("kept", (place.path, row), symbol, last_name(expression), symbol)
 
     def _symbols(self, expression: Expr, place: Place) -> list[str]:
-        return sorted(self.order.inference.callee_symbols(expression, place))
+        return sorted(self.order.inference.callees.called_symbols(expression, place))
 
     def _call(self, call: Call, summary: ModuleSummary) -> None:
         callee = call.expression.callee

@@ -89,20 +89,22 @@ class Readers:
         expression = call.expression
         if reading.chooses:
             place = Place(path, call.scope, call.path)
-            if reading.symbol in self.inference.callee_symbols(expression.callee, place):
+            if reading.symbol in self.inference.callees.called_symbols(expression.callee, place):
                 part = Part(expression.callee, place, (call.row, call.end_row))
                 yield Read(part, chooser, "name", reading.chooses)
             return
         if not is_passed(expression, reading.position, reading.keyword):
             if reading.keyword == "default":  # then the environment alone has the string
                 place = Place(path, call.scope, call.path)
-                if reading.symbol in self.inference.callee_symbols(expression.callee, place):
+                if reading.symbol in self.inference.callees.called_symbols(
+                    expression.callee, place
+                ):
                     yield Read(Part(expression, place, (call.row, call.end_row)), chooser, "url")
             return
         if any(is_passed(expression, None, keyword) for keyword in reading.unless):
             return
         place = Place(path, call.scope, call.path)
-        symbols = self.inference.callee_symbols(expression.callee, place)
+        symbols = self.inference.callees.called_symbols(expression.callee, place)
         if reading.symbol not in symbols and (
             symbols or not self._is_star_imported(reading.symbol, expression.callee, path)
         ):
@@ -136,7 +138,9 @@ class Readers:
                 and last_name(value) in names
             ]
             place = Place(path, call.scope, call.path)
-            if not any(reading.symbol in self.inference.callee_symbols(r, place) for r in readers):
+            if not any(
+                reading.symbol in self.inference.callees.called_symbols(r, place) for r in readers
+            ):
                 continue
             rows = (call.row, call.end_row)
             default = passed(expression, 1, "default")
