@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 
-from gblock import opened
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.specifications import content
 
 _DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
 _FOREIGN = (
@@ -80,8 +80,8 @@ _TEMPLATES = (
     *(".xml", ".yaml", ".yml", ".zcml"),
 )
 """The endings of templates and settings, which may name functions of the code."""
-_LARGEST, _ALL = 500_000, 10_000_000
-"""Bytes: a larger file is data, and of more files it is not known what they name."""
+_ALL = 10_000_000
+"""Bytes: of more files it is not known what they name."""
 _PUBLISHED = re.compile(rb"\bclassifiers\b|Development Status ::")
 _PACKAGING = ("setup.py", "setup.cfg", "pyproject.toml")
 
@@ -113,7 +113,7 @@ class OtherFiles:
             name = os.path.basename(path)
             if not name.endswith(_TEMPLATES) and "." in name.strip("."):
                 continue
-            data = _read(path)
+            data = content(path)
             size += len(data)
             if size > _ALL:
                 return None
@@ -124,16 +124,4 @@ class OtherFiles:
     def is_published(self) -> bool:
         """True if the project is described as a package for others to install and import."""
         packaging = [path for path in self._files if os.path.basename(path) in _PACKAGING]
-        return any(_PUBLISHED.search(_read(path)) for path in packaging)
-
-
-def _read(path: str) -> bytes:
-    """Return the content of a file; none of one that is large or cannot be read."""
-    opened.note(path)
-    try:
-        if os.path.getsize(path) > _LARGEST:
-            return b""
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+        return any(_PUBLISHED.search(content(path)) for path in packaging)

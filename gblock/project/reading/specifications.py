@@ -22,7 +22,7 @@ def named_in(paths: Iterable[str], named_by: NamedBy) -> dict[str, set[str]]:
     """
     found: dict[str, set[str]] = {}
     for path in paths:
-        data = _content(path)
+        data = content(path)
         names = _values(named_by.function, data)
         modules = {one for key in named_by.modules for one in _values(key, data)} if names else ()
         for name in names:
@@ -31,7 +31,8 @@ def named_in(paths: Iterable[str], named_by: NamedBy) -> dict[str, set[str]]:
     return found
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
+    """Return the bytes of a file; none of one that is large or cannot be read."""
     opened.note(path)
     try:
         if os.path.getsize(path) > LARGEST:
