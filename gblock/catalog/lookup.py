@@ -469,7 +469,7 @@ class Catalog:
         Raises:
             UserError: if an entry in one of the catalog's files is invalid.
         """
-        return (*_built_in("entry"), *self._on_demand("entry"))
+        return (*self._built_in("entry"), *self._on_demand("entry"))
 
     @cached_property
     def signals(self) -> tuple[Signal, ...]:
@@ -478,7 +478,7 @@ class Catalog:
         Raises:
             UserError: if a block in one of the catalog's files is invalid.
         """
-        return (*_built_in("signal"), *self._on_demand("signal"))
+        return (*self._built_in("signal"), *self._on_demand("signal"))
 
     @cached_property
     def workers(self) -> tuple[TaskWorker, ...]:
@@ -487,7 +487,16 @@ class Catalog:
         Raises:
             UserError: if a block in one of the catalog's files is invalid.
         """
-        return (*_built_in("worker"), *self._on_demand("worker"))
+        return (*self._built_in("worker"), *self._on_demand("worker"))
+
+    @cached_property
+    def _of_entries(self) -> outline.Outline:
+        return outline.read(outline.ENTRIES)
+
+    def _built_in(self, kind: str) -> list[Any]:
+        """Return the blocks of one kind in the built-in list of entries."""
+        text = self._of_entries
+        return [block_of(chunk, text.filename) for chunk in text.chunks if chunk.kind == kind]
 
     def _on_demand(self, kind: str) -> list[Any]:
         return [
@@ -572,9 +581,3 @@ class Catalog:
             for library in self.libraries
             for symbol, variants in library.variants.items()
         }
-
-
-def _built_in(kind: str) -> list[Any]:
-    """Return the blocks of one kind in the built-in list of entries."""
-    built_in = outline.read(outline.ENTRIES)
-    return [block_of(chunk, built_in.filename) for chunk in built_in.chunks if chunk.kind == kind]

@@ -78,7 +78,13 @@ class Contexts:
         self._concurrency = Concurrency(inference.modules)
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
-            inference, offloading, self._entries, self._callers, self.running, self._concurrency
+            inference,
+            offloading,
+            self._entries,
+            self._callers,
+            self.running,
+            self._concurrency,
+            self._queues,
         )
         self._known: dict[Place, Reached] = {}
         self._started: dict[tuple[str, int], list[Started]] = {}

@@ -35,6 +35,7 @@ class Handovers:
         callers: Finds the callers of functions, and what containers keep.
         running: Finds the processes that run code.
         concurrency: Finds out whether something may run beside a statement.
+        queues: Finds the queues of tasks.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Handovers:
         callers: Callers,
         running: Running,
         concurrency: Concurrency,
+        queues: Queues,
     ) -> None:
         self.inference = inference
         self.modules = inference.modules
@@ -53,7 +55,7 @@ class Handovers:
         self._callers = callers
         self._running = running
         self._concurrency = concurrency
-        self._queues = Queues(inference)
+        self._queues = queues
         self._receivers = Receivers(inference, offloading, callers.keeping)
 
     def of(self, visit: Visit, here: Step) -> Iterator[Way | Visit]:
