@@ -80,6 +80,18 @@ evidence = {}
             "symbols: 'wait' is not a dotted name",
         ),
         (
+            f'{BLOCK}fix = "threadpool"\n',
+            "fix: the threadpool helps only a call with releases_gil = true",
+        ),
+        (
+            f'{BLOCK}fix = "threadpool"\nreleases_gil = true\nthread_bound = true\n',
+            "fix: an object that is bound to its thread cannot be used in the threadpool",
+        ),
+        (
+            f'{BLOCK}fix = "recipe"\n',
+            "fix: a recipe is the first symbol of cooperative_after, and there is none",
+        ),
+        (
             BLOCK.replace('["shop.Till.wait"]', "3"),
             "'shop-wait': symbols: Expected `array`, got `int`",
         ),

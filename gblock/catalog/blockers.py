@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from gblock.catalog.tables import Table
+from gblock.catalog.tables import CallArgument, Table
 from gblock.repairs import KINDS
 
 Kind = Literal["waits", "cpu", "costly", "sends", "spawns", "foreign", "unknown"]
@@ -20,12 +20,9 @@ else:
 Verdict = Literal["blocks", "cpu", "cooperative", "immediate"]
 
 
-class Timeout(Table, frozen=True):
+class Timeout(CallArgument, frozen=True):
     """An argument that bounds the wait, and the meaning of its values."""
 
-    position: int | None = None
-    """Counted from 0, without ``self``; None for a keyword-only argument."""
-    keyword: str | None = None
     default: float | None = None
     """The value of a missing argument, in `unit`; None: it waits without limit."""
     unit: Literal["s", "ms"] = "s"
@@ -36,21 +33,12 @@ class Timeout(Table, frozen=True):
     negative: Meaning = "forever"
 
 
-class FileArgument(Table, frozen=True):
-    """An argument that is the name of a file."""
+class Condition(CallArgument, frozen=True):
+    """Values of an argument that make the call immediate or cooperative."""
 
-    position: int | None = None
-    keyword: str | None = None
-
-
-class Condition(Table, frozen=True):
-    """Argument values that make the call immediate or cooperative."""
-
-    position: int | None = None
-    keyword: str | None = None
     default: bool | int | float | str | None = None
     """The value of a missing argument."""
-    extension_of: FileArgument | None = None
+    extension_of: CallArgument | None = None
     """The name of a file, whose extension in capitals is the value of a missing argument."""
     values: tuple[bool | int | float | str | None, ...] = ()
     flags: tuple[str, ...] = ()
@@ -178,6 +166,9 @@ class Blocker(Table, frozen=True):
     """True if the original from ``monkey.get_original`` blocks even after the patch."""
     unless_called: tuple[Called, ...] = ()
     unless_set: tuple[Assigned, ...] = ()
+    unless_made: tuple[str, ...] = ()
+    """Symbols of calls that make what its calls read, such as hashes of passwords: if the project
+    has any, and the arguments of all make them return at once, so do its calls."""
     unless_descriptor_of: tuple[str, ...] = ()
     """Classes whose descriptors never wait: under gevent's patch a socket's call raises at once."""
     unless_descriptor_from: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from gblock.catalog.blockers import Evidence, Level
-from gblock.catalog.tables import Table
+from gblock.catalog.tables import CallArgument, Table
 
 
 class Choice(Table, frozen=True):
@@ -26,7 +26,7 @@ class Choice(Table, frozen=True):
 
 
 class Driver(Table, frozen=True):
-    """A driver that a string in the configuration chooses: every query calls a blocker."""
+    """A driver that a string in the configuration chooses: each call through it calls a blocker."""
 
     id: str
     distribution: str
@@ -52,12 +52,10 @@ class Driver(Table, frozen=True):
     driver and none of them, a string from the environment chooses it."""
 
 
-class DriverArgument(Table, frozen=True):
+class DriverArgument(CallArgument, frozen=True, kw_only=True):
     """An argument that is read as a driver string."""
 
     symbol: str
-    position: int | None = None
-    keyword: str | None = None
     form: Literal["url", "name", "either"] = "url"
     key: str | None = None
     """For a dict argument: the key of the string."""

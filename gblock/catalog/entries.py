@@ -5,7 +5,9 @@ from __future__ import annotations
 import fnmatch
 from typing import Literal
 
-from gblock.catalog.tables import Table
+import msgspec
+
+from gblock.catalog.tables import CallArgument, Table
 
 Context = Literal[
     "hub",
@@ -23,13 +25,10 @@ Context = Literal[
 """The context in which an entry runs its code."""
 
 
-class Argument(Table, frozen=True):
+class Argument(CallArgument, frozen=True, kw_only=True):
     """A function that takes an entry point as an argument."""
 
     symbol: str
-    position: int | None = None
-    """The position of the argument, from 0."""
-    keyword: str | None = None
 
 
 class NamedBy(Table, frozen=True):
@@ -43,21 +42,20 @@ class NamedBy(Table, frozen=True):
     """Keys whose values name modules."""
 
 
-class Elsewhere(Table, frozen=True):
+class Elsewhere(CallArgument, frozen=True, kw_only=True):
     """An argument that names the process in which an entry runs, if that is not a worker."""
 
     values: tuple[str, ...]
     """The processes that do not run on gevent; ``*`` matches any part of a name."""
-    position: int | None = None
-    keyword: str | None = None
 
 
-class Queue(Table, frozen=True):
-    """The names by which a task says from which queue workers take it."""
+class Queue(CallArgument, frozen=True):
+    """The queue from which workers take a task.
 
-    keyword: str | None = None
-    """The parameter of the decorator, or the attribute of a task's class."""
-    position: int | None = None
+    The inherited fields are those of the decorator's argument that names the queue; `keyword` is
+    also the attribute of a task's class.
+    """
+
     default: str = ""
     """The queue of a task that names none; empty if it depends on settings."""
     makers: tuple[str, ...] = ()
@@ -87,13 +85,8 @@ class TaskWorker(Table, frozen=True):
     """The queue of a worker whose command names none; empty for all."""
     application: bool = False
     """True if the first argument names the object whose tasks alone it runs."""
-
-
-class EventName(Table, frozen=True):
-    """The argument of a call that names something."""
-
-    position: int | None = None
-    keyword: str | None = None
+    management: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """By management command of Django that runs such workers, the command that it stands for."""
 
 
 class Signal(Table, frozen=True):
@@ -106,9 +99,9 @@ class Signal(Table, frozen=True):
     """The calls that run it; ``{name}`` stands for the function's own name."""
     imports: tuple[str, ...] = ()
     """Packages; a project that uses it mentions one. The default is the distribution's name."""
-    event: EventName | None = None
+    event: CallArgument | None = None
     """The argument of `connects` that names the event."""
-    sent: EventName | None = None
+    sent: CallArgument | None = None
     """The argument of `sends` that names the event."""
     shared: bool = False
     """True if all code shares one object: the event alone, or the name, says what is run."""
@@ -149,11 +142,15 @@ class Entry(Table, frozen=True):
     """Names of settings whose strings name functions or classes."""
     named_by: NamedBy | None = None
     """Files in other formats that name functions."""
+    run_by: tuple[Argument, ...] = ()
+    """Functions whose argument names one of the `files`, without its ending: a call runs it."""
     only_in: tuple[str, ...] = ()
     """The processes that alone run it: their kind, and the pool if that matters, such as
     ``celery:prefork``."""
     after_patch: bool = False
     """True if it runs after the server has patched, though its file is loaded before."""
+    threaded: bool = False
+    """True if it runs in a thread, which monkey patching alone turns into a greenlet."""
     elsewhere: Elsewhere | None = None
     queue: Queue | None = None
     """For tasks: what names their queue."""
@@ -162,6 +159,10 @@ class Entry(Table, frozen=True):
     label: str = ""
     """The word before the first argument of a decorator, such as ``event``; by default the HTTP
     method."""
+
+    def has_file(self, path: str) -> bool:
+        """Return whether a path below the project's directory is one of the `files`."""
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.files)
 
 
 def fits(symbol: str, pattern: str) -> bool:

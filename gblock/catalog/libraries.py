@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from gblock.catalog.blockers import Condition
-from gblock.catalog.tables import Table
+from gblock.catalog.tables import CallArgument, Table
 
 ITSELF, ELEMENT, ELEMENTS, ONE_OR_MANY = "self", "element", "elements", "one or many"
 """In the place of a class: an object like the receiver, an object that the receiver is about, a
@@ -22,13 +22,6 @@ class Variant(Condition, frozen=True):
 
     returns: str = ""
     """The class; it may be one that the package does not have, with bases in `Library.bases`."""
-
-
-class ClassArgument(Table, frozen=True):
-    """The argument of a call that names the class of the result."""
-
-    position: int | None = None
-    keyword: str | None = None
 
 
 class Modelled(Table, frozen=True):
@@ -57,7 +50,7 @@ class Inverse(Table, frozen=True):
     """The end of its name, after that of the field's class, if no argument names it."""
 
 
-class Construct(ClassArgument, frozen=True):
+class Construct(CallArgument, frozen=True):
     """A call that makes objects of a class that it is given, or that it is called on.
 
     Without `position` and `keyword` the class is the receiver: ``Orders.as_view("orders", bus)``.
@@ -69,9 +62,12 @@ class Construct(ClassArgument, frozen=True):
     """The keyword argument that holds the constructor's positional arguments."""
     kwargs: str | None = None
     """The keyword argument that holds the constructor's keyword arguments."""
+    injects: bool = False
+    """True if it takes a function in place of a class, too, and if arguments that can be called
+    are: the constructor, or the function, gets what they return."""
 
 
-class AddedAttribute(ClassArgument, frozen=True):
+class AddedAttribute(CallArgument, frozen=True):
     """A call that adds what a function makes of a request to all requests, as an attribute.
 
     The inherited fields say where the function is given.
@@ -84,7 +80,7 @@ class AddedAttribute(ClassArgument, frozen=True):
     """Keyword arguments, one of which says that the attribute is the function's result."""
 
 
-class PassedOn(ClassArgument, frozen=True):
+class PassedOn(CallArgument, frozen=True):
     """The result that a call makes of one of its arguments."""
 
     gives: Literal[
@@ -115,11 +111,12 @@ class Library(Table, frozen=True):
     returns_first: dict[str, str] = msgspec.field(default_factory=dict)
     """The type of the first member of the tuple that a call returns."""
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
+    """``package.Table.*`` stands for each attribute that nothing in the catalog names: a column."""
     elements: dict[str, str] = msgspec.field(default_factory=dict)
     generic: dict[str, str] = msgspec.field(default_factory=dict)
     """Classes whose objects are about the objects of one class, as a query is about its model's,
     each with that class where the code does not say it; else empty."""
-    about: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
+    about: dict[str, CallArgument] = msgspec.field(default_factory=dict)
     """Calls of which an argument says what their result is about: a class, its name, a query.
     Elsewhere it is the class that they are called on, or what their receiver is about."""
     fields: dict[str, str] = msgspec.field(default_factory=dict)
@@ -136,7 +133,7 @@ class Library(Table, frozen=True):
     """Arguments with which a call returns a type other than `returns` says."""
     variants: dict[str, tuple[Variant, ...]] = msgspec.field(default_factory=dict)
     """Arguments with which a call returns an object of another class that is known."""
-    chosen: dict[str, ClassArgument] = msgspec.field(default_factory=dict)
+    chosen: dict[str, CallArgument] = msgspec.field(default_factory=dict)
     """Arguments that name, or create, the class of the object that a call returns."""
     modelled: dict[str, tuple[Modelled, ...]] = msgspec.field(default_factory=dict)
     """Classes whose subclasses name a model, a form or the like: forms, serializers, views."""

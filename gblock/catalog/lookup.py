@@ -16,7 +16,6 @@ from gblock.catalog.libraries import (
     OF_THE_RECEIVER,
     TYPE,
     AddedAttribute,
-    ClassArgument,
     Construct,
     Handler,
     Inverse,
@@ -27,6 +26,9 @@ from gblock.catalog.libraries import (
     Variant,
 )
 from gblock.catalog.patching import Import, Original, Waiter
+from gblock.catalog.tables import CallArgument
+
+_ANY_NAME = ".*"
 
 
 class Catalog:
@@ -164,7 +166,7 @@ class Catalog:
         return self._merged("returns_first")
 
     @cached_property
-    def chosen(self) -> dict[str, ClassArgument]:
+    def chosen(self) -> dict[str, CallArgument]:
         """The argument that names the class of a call's result."""
         return {
             self.canonical(symbol): argument
@@ -213,6 +215,15 @@ class Catalog:
         return self._merged("attributes")
 
     @cached_property
+    def other_attributes(self) -> dict[str, str]:
+        """By class, the type of each attribute that nothing names, as of the columns of a table."""
+        return {
+            key.removesuffix(_ANY_NAME): held
+            for key, held in self.attributes.items()
+            if key.endswith(_ANY_NAME)
+        }
+
+    @cached_property
     def elements(self) -> dict[str, str]:
         """The type of the elements that iterating an instance yields."""
         return self._merged("elements")
@@ -246,7 +257,7 @@ class Catalog:
         return self._merged("generic")
 
     @cached_property
-    def about(self) -> dict[str, ClassArgument]:
+    def about(self) -> dict[str, CallArgument]:
         """The argument that says what a call's result is about."""
         return {
             self.canonical(symbol): argument
