@@ -75,6 +75,7 @@ def always_required(lines: Iterable[str]) -> frozenset[str]:
 
 
 def _always_required(line: str) -> str | None:
+    from packaging.markers import UndefinedComparison
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -82,7 +83,10 @@ def _always_required(line: str) -> str | None:
     except InvalidRequirement:
         return required(line.partition(";")[0]) if "extra" not in line else None
     # Other variables of a marker describe an interpreter, and that may be another than this one.
-    is_extra = one.marker is not None and "extra" in str(one.marker)
-    if is_extra and one.marker and not one.marker.evaluate({"extra": ""}):
-        return None
+    if one.marker is not None and "extra" in str(one.marker):
+        try:
+            if not one.marker.evaluate({"extra": ""}):
+                return None
+        except UndefinedComparison:  # such as `extra ~= "tests"`: it never holds
+            return None
     return normalized(one.name)

@@ -1,8 +1,9 @@
 """Run `gblock run -- COMMAND`: replace this process with the command, with the probe on.
 
-Three settings are made: `GBLOCK_PROBE`, which gevent's plug-in reads when the process patches;
-`GEVENT_MONITOR_THREAD_ENABLE`, by which gevent starts its monitor thread, and with it the other
-plug-in, in a process that never patches; and a filter for gevent's warning about a missing psutil.
+Three variables of the environment are set: `GBLOCK_PROBE`, which gevent's plug-in reads when the
+process patches; `GEVENT_MONITOR_THREAD_ENABLE`, by which gevent starts its monitor thread, and with
+it the other plug-in, in a process that never patches; and `PYTHONWARNINGS`, which silences gevent's
+warning about a missing psutil.
 """
 
 from __future__ import annotations
@@ -94,10 +95,10 @@ def become(command: PreparedCommand) -> int:
         raise UserError(command.path, f"cannot be run: {error.strerror}") from None
 
 
-def _interpreter(path: str) -> list[str] | None:
-    """Return the words that run a command's Python, empty if it has none."""
+def _interpreter(path: str) -> str | None:
+    """Return the interpreter that a command is, or that its first line names; None if unknown."""
     if os.path.basename(os.path.realpath(path)).startswith(("python", "pypy")):
-        return [path]
+        return path
     try:
         with open(path, "rb") as file:
             first = file.readline(500)
@@ -110,13 +111,14 @@ def _interpreter(path: str) -> list[str] | None:
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     if not words or not os.path.basename(words[0]).startswith(("python", "pypy")):
         return None
-    return words[:1]
+    return words[0]
 
 
-def _check(python: list[str], environment: dict[str, str]) -> None:
+def _check(python: str, environment: dict[str, str]) -> None:
+    """Raise a UserError if an interpreter finds no gevent, or not this probe."""
     try:
         run = subprocess.run(  # noqa: S603 - the user's own command
-            [*python, "-c", _VISIBLE],
+            [python, "-c", _VISIBLE],
             env=environment,
             capture_output=True,
             text=True,
@@ -127,5 +129,5 @@ def _check(python: list[str], environment: dict[str, str]) -> None:
         return  # the command itself will report the error
     missing = run.stderr.strip().rpartition("\n")[2]
     if run.returncode and missing in ("gevent", "gblock"):
-        command = _INSTALLS[missing].format(python[0])
-        raise UserError(python[0], f"{missing} is not installed for this Python: {command}")
+        command = _INSTALLS[missing].format(python)
+        raise UserError(python, f"{missing} is not installed for this Python: {command}")

@@ -1,4 +1,4 @@
-"""Analysis: from the starts of servers and scripts to the processes, with modules and patches."""
+"""Analysis: turns the starts of servers and scripts into processes with modules and patches."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from gblock.project.processes.process import (
     reaches,
 )
 from gblock.project.processes.production import Production
+from gblock.project.processes.server_start import ProcessEvidence, ServerStart
 from gblock.project.processes.servers import BY_CODE, NO, UNKNOWN, YES, Server
-from gblock.project.processes.starts import ProcessEvidence, ServerStart, Starts
+from gblock.project.processes.starts import Starts
 
 _RUNS_TESTS = re.compile(
     rb"\b(?:pytest|py\.test|unittest|nose|nose2|testtools)\.(?:console_)?(?:main|run_exit)\("
@@ -88,9 +89,9 @@ class Analysis:
         )
 
     def _unclaimed(self, processes: list[Process]) -> list[ServerStart]:
-        """Return the modules that patch and that nothing imports or starts, as if something did.
+        """Return a start for each module that patches and that no known process runs.
 
-        They patch directly or by import.
+        Where another module imports the one that patches, the importer is started.
         """
         reached = frozenset[str]().union(
             *(self._loading.of(process) for process in processes if process.kind != "tests")
@@ -134,32 +135,33 @@ class Analysis:
         patched, missing = _completeness(effective, by_server or judged.by_library)
         evidence = (start.evidence, *(ProcessEvidence(p.path, p.row, p.text) for p in effective))
         return Process(
-            server.name or server.kind,
-            server.kind,
-            tuple(dict.fromkeys(evidence)),
-            judged.gevent,
-            judged.why,
-            patched,
-            missing if judged.gevent != NO else (),
-            entries,
-            tuple(effective),
-            drivers,
-            server.preload,
-            server.before if by_server else (),
-            by_server,
-            server.open,
-            server.main,
-            server.as_file,
+            name=server.name or server.kind,
+            kind=server.kind,
+            evidence=tuple(dict.fromkeys(evidence)),
+            runs_on_gevent=judged.gevent,
+            why=judged.why,
+            patched=patched,
+            missing=missing if judged.gevent != NO else (),
+            entries=entries,
+            patches=tuple(effective),
+            drivers=drivers,
+            preload=server.preload,
+            before=server.before if by_server else (),
+            by_server=by_server,
+            open=server.open,
+            main=server.main,
+            as_file=server.as_file,
             by_path=server.by_path,
             assumed=assumed,
             queues=server.queues,
             application=server.application,
             pool=pool,
             served=server.served,
+            in_turn=judged.in_turn,
         )
 
     def _runs_tests(self, path: str) -> bool:
-        """Return whether a script does nothing but to run tests."""
+        """Return whether a script runs tests, judging by its calls."""
         return self.modules.is_module(path) and bool(_RUNS_TESTS.search(self.modules.data(path)))
 
     def _patches(self, server: Server, variables: dict[str, str]) -> list[Patch]:
@@ -192,12 +194,12 @@ class Analysis:
 
 
 def _merged(processes: list[Process]) -> list[Process]:
-    """Return the processes, as one those that are started from several places."""
+    """Return the processes; those that several places start are merged into one."""
     merged: dict[tuple[object, ...], Process] = {}
     for process in processes:
         key: tuple[object, ...] = (process.kind, process.name, process.entries)
         if process.entries and process.is_by_file:
-            key = (process.kind, process.entries[0])
+            key = (process.kind, process.main or process.entries[0])
         key = (*key, process.runs_on_gevent)
         merged[key] = merged[key].together(process) if key in merged else process
     return list(merged.values())

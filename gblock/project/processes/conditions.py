@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import NamedTuple
 
-from gblock.project.reading.parsing import UNPARSABLE, parse
+from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import shortened
 
 _OF_GEVENT = re.compile(r"gevent|green|monkey|patch|worker|__name__|TYPE_CHECKING", re.IGNORECASE)
@@ -17,72 +18,65 @@ _VARIABLE = re.compile(
 )
 
 
-def condition(data: bytes, row: int, column: int) -> str:
-    """Return the condition under which a call runs, empty if it is unconditional.
+class CallTest(NamedTuple):
+    """A test around a call, and the outcome with which the call runs."""
+
+    expression: ast.expr
+    holds: bool
+
+    @property
+    def text(self) -> str:
+        """Its code; empty where it nests too deep to be written."""
+        try:
+            return ("" if self.holds else "not ") + ast.unparse(self.expression)
+        except RecursionError:
+            return ""
+
+
+def conditions_around(data: bytes, row: int, column: int) -> list[CallTest]:
+    """Return the tests around a call in its function or module, outermost first.
 
     Args:
-        data: The file.
-        row: The row of the call's first line, from 1.
-        column: Its offset in bytes on that row.
-
-    Returns:
-        The tests around the call in its function or module, joined by ``and``, without tests for
-        gevent itself.
-    """
-    try:
-        tree = parse(data)
-        tests = _tests(tree, row, column)
-        texts = [("" if holds else "not ") + ast.unparse(test) for test, holds in tests]
-    except UNPARSABLE:
-        return ""
-    return shortened(" and ".join(text for text in texts if not _OF_GEVENT.search(text)))
-
-
-def variable(data: bytes, row: int, column: int) -> tuple[str, str] | None:
-    """Return the environment's variable, and its value, that a call depends on; None without one.
-
-    Args:
-        data: The file.
+        data: The file; one that this interpreter cannot parse has no tests.
         row: The row of the call's first line, from 1.
         column: Its offset in bytes on that row.
     """
-    try:
-        for test, holds in _tests(parse(data), row, column):
-            match = _VARIABLE.fullmatch(ast.unparse(test)) if holds else None
-            if match is not None:
-                return match[1], match[2]
-    except UNPARSABLE:
-        pass
+    tree = parsed(data)
+    return _tests(tree, row, column) if tree is not None else []
+
+
+def condition(tests: list[CallTest]) -> str:
+    """Return the tests on one line, joined by ``and``, without those for gevent itself."""
+    texts = [test.text for test in tests]
+    return shortened(" and ".join(text for text in texts if text and not _OF_GEVENT.search(text)))
+
+
+def variable(tests: list[CallTest]) -> tuple[str, str] | None:
+    """Return the environment's variable and its value that a test demands; None without one."""
+    for test in tests:
+        match = _VARIABLE.fullmatch(test.text) if test.holds else None
+        if match is not None:
+            return match[1], match[2]
     return None
 
 
-def tests(data: bytes, row: int, column: int) -> frozenset[tuple[int, int, bool]]:
-    """Return the rows and columns of the tests around a call, each with the required outcome.
-
-    Args:
-        data: The file.
-        row: The row of the call's first line, from 1.
-        column: Its offset in bytes on that row.
-    """
-    try:
-        found = _tests(parse(data), row, column)
-    except UNPARSABLE:
-        return frozenset()
-    return frozenset((test.lineno, test.col_offset, holds) for test, holds in found)
+def places(tests: list[CallTest]) -> frozenset[tuple[int, int, bool]]:
+    """Return the rows and columns of some tests, each with the required outcome."""
+    return frozenset((one.lineno, one.col_offset, holds) for one, holds in tests)
 
 
-def _tests(tree: ast.AST, row: int, column: int) -> list[tuple[ast.expr, bool]]:
-    """Return the tests around a place, outermost first, each with the required outcome."""
-    found: list[tuple[ast.expr, bool]] = []
+def _tests(tree: ast.AST, row: int, column: int) -> list[CallTest]:
+    """Return the tests around a place, outermost first."""
+    found: list[CallTest] = []
     node: ast.AST | None = tree
     while node is not None:
         inner = next((c for c in ast.iter_child_nodes(node) if _holds(c, row, column)), None)
         if isinstance(node, ast.If | ast.While) and inner is not node.test:
-            found.append((node.test, inner in node.body))
+            found.append(CallTest(node.test, inner in node.body))
         elif isinstance(node, ast.IfExp) and inner is not node.test:
-            found.append((node.test, inner is node.body))
+            found.append(CallTest(node.test, inner is node.body))
         elif isinstance(node, ast.BoolOp) and inner in node.values[1:]:
-            found.append((node.values[0], isinstance(node.op, ast.And)))
+            found.append(CallTest(node.values[0], isinstance(node.op, ast.And)))
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             found = []
         node = inner

@@ -1,4 +1,4 @@
-"""Confinement: functions that only some processes run, by what takes them for an entry point.
+"""Confinement: functions that only some processes run, because of the entry that names them.
 
 Celery sends ``worker_process_init`` in the children of its prefork pool and in no other worker.
 """
@@ -84,7 +84,7 @@ class Confinement:
 
 
 def is_among(kind: str, pool: str, only_in: tuple[str, ...]) -> bool:
-    """Return whether a process may be one of some: ``celery:prefork``, ``celery beat``.
+    """Return whether a process may have one of some kinds: ``celery:prefork``, ``celery beat``.
 
     Args:
         kind: The kind of the process.

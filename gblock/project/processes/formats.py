@@ -1,4 +1,4 @@
-"""The formats of files that start processes: the table that hints and readers share.
+"""The formats of files that start processes: their names, their content and their readers.
 
 A format is one line in `FORMATS` and one module of `gblock.project.processes.deployment`, which
 holds ``read`` and an ``EXAMPLE``. The table names modules and imports none, so a run that only
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from gblock import opened
+from gblock.project.reading.contents import content
 from gblock.project.reading.tree import LARGEST, Tree
 
 TYPE_CHECKING = False
@@ -102,8 +102,8 @@ def of(name: str, data: bytes) -> DeploymentFormat | None:
         name: Its name, as `candidates` yields it.
         data: Its content.
     """
-    for one, names, content in zip(FORMATS, _NAMES, _CONTENT, strict=True):
-        if names.fullmatch(name) and content.search(data):
+    for one, names, inside in zip(FORMATS, _NAMES, _CONTENT, strict=True):
+        if names.fullmatch(name) and inside.search(data):
             return one if len(data) <= one.largest else None
     return None
 
@@ -123,14 +123,7 @@ def mention(tree: Tree, words: tuple[bytes, ...]) -> str | None:
         words: The words to search for.
     """
     for path, _ in candidates(tree.files):
-        opened.note(path)
-        try:
-            if os.path.getsize(path) > LARGEST:
-                continue
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError:
-            continue
+        data = content(path)
         if any(word in data for word in words):
             return path
     return None

@@ -38,6 +38,8 @@ class Judgement(NamedTuple):
     """True if the process starts gunicorn, whose workers patch."""
     by_library: bool = False
     """True if a library patches that it imports."""
+    in_turn: bool = False
+    """True if it handles requests outside of greenlets: another one waits for them."""
     pool: str = ""
     """The pool that the settings of a Celery worker name."""
 
@@ -118,9 +120,28 @@ class Judging:
         if all(_WAITS.isdisjoint(one.patched) for one in patches):
             return None  # such as ``patch_ssl()`` alone, for a client's sake
         where = f"{patches[0].text} in {self._place(patches[0].path, patches[0].row)}"
+        if server.kind == "gunicorn" and server.gevent == NO:
+            return self._by_patches_of_worker(server, patches, where)
+        return Judgement(YES, where)
+
+    def _by_patches_of_worker(self, server: Server, patches: list[Patch], where: str) -> Judgement:
+        """Return the judgement on gunicorn without gevent whose code patches.
+
+        The worker class decides who handles requests; other greenlets may run beside them. A
+        settings file patches for a worker class that is named elsewhere.
+
+        Args:
+            server: The server.
+            patches: The patches.
+            where: The first of them and its place.
+        """
         if all(_asks_for_worker(server, one) for one in patches):
             return Judgement(NO, f"{where} is for another worker class")
-        return Judgement(YES, where)
+        if server.why == DEFAULT_WORKER and any(one.path == server.by_path for one in patches):
+            return Judgement(YES, where)
+        if self._mentions.may_start_others(self._loading.of(server)):
+            return Judgement(YES, f"{where}, but {server.why}", in_turn=True)
+        return Judgement(NO, server.why)
 
     def _by_library(self, server: Server) -> Judgement | None:
         """Return the judgement on a process that imports a library which patches everything."""
@@ -142,10 +163,10 @@ class Judging:
             return Judgement(NO, server.why)
         for path in sorted(reached):
             worker = self._mentions.of(path).worker
-            if worker is not None and "gevent" in worker[0]:
+            if worker is not None and "gevent" in worker.name:
                 if path in self._loading.of(server, eager=True) or path in server.entries:
-                    where = self._place(path, worker[1])
-                    why = f"starts gunicorn with worker class {worker[0]} in {where}"
+                    where = self._place(path, worker.row)
+                    why = f"starts gunicorn with worker class {worker.name} in {where}"
                     return Judgement(YES, why, by_gunicorn=True)
         return None
 

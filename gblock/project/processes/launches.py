@@ -10,8 +10,9 @@ import re
 from typing import NamedTuple, TypeAlias
 
 from gblock.project.names.declarations import Declarations
+from gblock.project.names.partial_texts import HOLE, Spelled, Text
 from gblock.project.names.places import Place
-from gblock.project.names.texts import HOLE, Part, Spelled, Text, Texts
+from gblock.project.names.texts import Part, Texts
 from gblock.project.processes.deployment import Command
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.reading.bindings import ASSIGNED, IN_DISPLAY

@@ -7,9 +7,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gblock.project.names.declarations import Declarations
+from gblock.project.names.definitions import END
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
+from gblock.project.reading.bindings import IMPORTED
+from gblock.project.reading.expressions import NAME, NameExpr
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.positions import statements
 
 _GEVENT = re.compile(
     rb"^([ \t]*)(?:from[ \t]+(gevent(?:\.\w+)*)[ \t]+import[ \t]+([^\n#]*)"
@@ -29,20 +33,36 @@ _POOL = re.compile(
 _POOL_SETTING = re.compile(
     rb"""(?:worker_pool|CELERYD_POOL|CELERY_WORKER_POOL)["'\]]*\s*[:=]\s*["']gevent"""
 )
-_SERVER = re.compile(rb"""\bserver[ \t]*=[ \t]*["']gevent["']|\bGeventWebSocketServer\b""")
+_SERVER = re.compile(rb"""\bserver[ \t]*=[ \t]*["']gevent["']""")
 """gevent as the server of Bottle or connexion."""
+_WEBSOCKET_SERVER = "GeventWebSocketServer"
+"""A server of Bottle on gevent, in several packages."""
 _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
 _STARTS_GREENLETS = re.compile(
     rb"spawn|[Gg]reenlet|\bGroup\b|Pool|[Ss]erver|\bserve|patch_|\bhub|get_hub|signal|\bloop\b|\bwsgi"
     rb"|\b(?:gevent\.i?wait|joinall)\b|gevent[ \t]+import[ \t]*\*"
 )
 """Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
-_SOCKETIO = re.compile(rb"\bSocketIO\s*\(")
+_SOCKETIO = ("flask_socketio.SocketIO", "flask.ext.socketio.SocketIO")
+"""The class that takes gevent where it is installed."""
+_STARTS_OTHERS = re.compile(
+    rb"\bspawn\w*\s*\(|\b(?:Greenlet|Thread|Timer|Pool|Group|ThreadPool|ThreadPoolExecutor)\s*\("
+    rb"|\bstart_new_thread\b|\b[Ss]cheduler\b|\bstart_background_task\b|\brun_in_executor\b"
+    rb"|\bto_thread\b|\bserve_forever\b"
+)
+"""Names that start greenlets, and threads that are greenlets where something patches."""
 _RUNS = re.compile(rb"serve_forever|(?i:socketio)\.run\(|WSGIServer\(|StreamServer\(")
 """Statements that serve."""
 
 SERVES = re.compile(rb"serve_forever|WSGIServer|StreamServer|(?i:socketio)\b")
 """Names in a script that serves."""
+
+
+class WorkerOption(NamedTuple):
+    """The worker class that options for gunicorn name."""
+
+    name: str
+    row: int
 
 
 class Mention(NamedTuple):
@@ -51,8 +71,9 @@ class Mention(NamedTuple):
     imports: bool = False
     """True if it imports something of gevent at import, besides its monkey patching."""
     imports_later: bool = False
-    worker: tuple[str, int] | None = None
-    """A gunicorn worker class in a dictionary of options, and the row."""
+    """True if it imports something of gevent in a function."""
+    worker: WorkerOption | None = None
+    """A gunicorn worker class in a dictionary of options."""
     pool: bool = False
     """True if it sets gevent as the pool of Celery's workers."""
     async_mode: bool = False
@@ -75,7 +96,8 @@ class Mentions:
         self.modules = modules
         self._patching = {name: re.compile(_importing(name), re.MULTILINE) for name in patching}
         self._known: dict[str, Mention] = {}
-        self._texts = Texts(Declarations(modules))
+        self._declarations = Declarations(modules)
+        self._texts = Texts(self._declarations)
 
     def of(self, path: str) -> Mention:
         """Return the mentions of gevent in one file."""
@@ -86,12 +108,14 @@ class Mentions:
 
     def _read(self, path: str) -> Mention:
         data = self.modules.data(path)
-        socketio = _SOCKETIO.search(data) is not None
-        patched_by = next((name for name, one in self._patching.items() if one.search(data)), "")
-        if b"gevent" not in data and b"worker_class" not in data and not socketio:
+        socketio = b"SocketIO" in data and self._makes(path, _SOCKETIO)
+        patching = (name for name, one in self._patching.items() if any(statements(one, data)))
+        patched_by = next(patching, "")
+        words = (b"gevent", b"worker_class", _WEBSOCKET_SERVER.encode())
+        if not socketio and not any(word in data for word in words):
             return Mention(patched_by=patched_by)
         at_import = later = False
-        for match in _GEVENT.finditer(data):
+        for match in statements(_GEVENT, data):
             names = match[2] or match[4]
             if names == b"gevent.monkey" or (match[3] or b"").strip() in (b"monkey", b"(monkey)"):
                 continue
@@ -104,9 +128,40 @@ class Mentions:
         )
         async_mode = self._async_mode(path) if _ASYNC_MODE.search(data) else False
         async_mode = async_mode or _SERVER.search(data) is not None
+        async_mode = async_mode or self._takes_from_package(path, _WEBSOCKET_SERVER)
         any_mode = socketio and b"async_mode" not in data
         worker = self._worker(path)
         return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
+
+    def _makes(self, path: str, symbols: tuple[str, ...]) -> bool:
+        """Return whether a file makes an object of a package's class, or of one based on it.
+
+        A class of the project may have the same name.
+        """
+        return any(
+            call.node == "call"
+            and not set(symbols).isdisjoint(
+                self._declarations.origins(
+                    call.expression.callee, Place(path, call.scope, call.path)
+                )
+            )
+            for call in self.modules.summary(path).calls
+        )
+
+    def _takes_from_package(self, path: str, name: str) -> bool:
+        """Return whether a file imports a name from a package, or reads it from one's module."""
+        data = self.modules.data(path)
+        if name.encode() not in data:
+            return False
+        if re.search(rb"\.[ \t]*%s\b" % name.encode(), data):
+            return True
+        return any(
+            True
+            for index, scope in enumerate(self.modules.summary(path).scopes)
+            for bound, bindings in scope.bindings.items()
+            if any(one.kind == IMPORTED and one.value[1] == name for one in bindings)
+            for _ in self._declarations.origins(NameExpr(NAME, bound), Place(path, index, END))
+        )
 
     def may_start_greenlets(self, paths: Iterable[str]) -> bool:
         """Return whether files that a process loads may start greenlets.
@@ -115,26 +170,36 @@ class Mentions:
         """
         return any(_STARTS_GREENLETS.search(self.modules.data(path)) for path in paths)
 
+    def pool_setting(self, path: str) -> int | None:
+        """Return the row in which a file sets gevent as Celery's pool, None if none does."""
+        data = self.modules.data(path)
+        match = next((m for m in _POOL_SETTING.finditer(data) if not _in_comment(data, m)), None)
+        return data.count(b"\n", 0, match.start()) + 1 if match is not None else None
+
+    def may_start_others(self, paths: Iterable[str]) -> bool:
+        """Return whether files may start greenlets beside what runs them, or patched threads."""
+        return any(_STARTS_OTHERS.search(self.modules.data(path)) for path in paths)
+
     def starts_greenlets(self, path: str) -> bool:
         """Return whether a file that mentions gevent itself starts greenlets with it, or serves."""
         mention = self.of(path)
         pattern = _STARTS_GREENLETS if mention.imports or mention.imports_later else _RUNS
         return pattern.search(self.modules.data(path)) is not None
 
-    def _worker(self, path: str) -> tuple[str, int] | None:
+    def _worker(self, path: str) -> WorkerOption | None:
         """Return the worker class that options in a file that mentions gunicorn name."""
         return self.options(path) if b"gunicorn" in self.modules.data(path) else None
 
-    def options(self, path: str) -> tuple[str, int] | None:
-        """Return the worker class that options for gunicorn name, and the row."""
+    def options(self, path: str) -> WorkerOption | None:
+        """Return the worker class that options for gunicorn name; of several, a gevent one."""
         data = self.modules.data(path)
         if b"worker_class" not in data or WORKER_CONFIG.search(data):
             return None
         match = next((m for m in _WORKER_CLASS.finditer(data) if not _in_comment(data, m)), None)
         if match is not None:
-            return match[1].decode(), data.count(b"\n", 0, match.start()) + 1
-        found = [(one, row) for one, row in self._passed(path, "worker_class") if one]
-        return next((one for one in found if "gevent" in one[0]), found[0] if found else None)
+            return WorkerOption(match[1].decode(), data.count(b"\n", 0, match.start()) + 1)
+        found = [WorkerOption(one, row) for one, row in self._passed(path, "worker_class") if one]
+        return next((one for one in found if "gevent" in one.name), found[0] if found else None)
 
     def _async_mode(self, path: str) -> bool:
         return any(text.startswith("gevent") for text, _ in self._passed(path, "async_mode"))

@@ -13,7 +13,7 @@ from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
-from gblock.project.processes.conditions import condition, tests, variable
+from gblock.project.processes.conditions import condition, conditions_around, places, variable
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
@@ -236,7 +236,8 @@ class Patching:
         name = last_name(callee)
         if not name:
             return callee is not None and callee.tag in (tags.CALL, tags.SUBSCRIPT)
-        return self._is_verb(name) or (callee.tag == tags.NAME and name in kept)
+        is_name = callee is not None and callee.tag == tags.NAME
+        return self._is_verb(name) or (is_name and name in kept)
 
     def _patches(self, call: Call, summary: ModuleSummary) -> list[Patch]:
         place = Place(summary.filename, call.scope, call.path)
@@ -288,12 +289,13 @@ class Patching:
 
     def _is_star_imported(self, call: Call, summary: ModuleSummary) -> bool:
         """Return whether ``from gevent.monkey import *`` binds the called name."""
-        bindings = summary.scopes[0].bindings
-        name = last_name(call.expression.callee)
+        callee = call.expression.callee
+        name = last_name(callee)
         return (
-            call.expression.callee.tag == tags.NAME
-            and name not in bindings
-            and any(one.value == ("gevent.monkey", None, 0) for one in bindings.get("*", ()))
+            callee is not None
+            and callee.tag == tags.NAME
+            and name not in summary.scopes[0].bindings
+            and any(one.value == ("gevent.monkey", None, 0) for one in summary.star_imports)
         )
 
     def _replaced(self, expression: CallExpr, place: Place) -> frozenset[str]:
@@ -320,13 +322,15 @@ class Patching:
     ) -> Patch:
         callee = call.expression.callee
         extra = list(kinds)
-        if callee.tag == tags.NAME and symbol.rpartition(".")[2] != callee.identifier:
-            if self._is_looped(callee.identifier, summary, call.scope):
+        if callee is not None and callee.tag == tags.NAME:
+            is_renamed = symbol.rpartition(".")[2] != callee.identifier
+            if is_renamed and self._is_looped(callee.identifier, summary, call.scope):
                 extra.append("loop")
         extra += self._circumstances(summary, call)
         positional = call.expression.positional
-        depends = "green_driver" in extra and "conditional" in extra
-        data = self.modules.data(summary.filename)
+        tests = []
+        if "conditional" in extra:
+            tests = conditions_around(self.modules.data(summary.filename), call.row, call.column)
         return Patch(
             summary.filename,
             call.row,
@@ -338,9 +342,9 @@ class Patching:
             call.path,
             undone=bool(positional) and positional[0] == tags.NONE,
             in_main=self._is_in_main(summary, call),
-            condition=condition(data, call.row, call.column) if depends else "",
-            variable=variable(data, call.row, call.column) if "conditional" in extra else None,
-            tests=tests(data, call.row, call.column) if "conditional" in extra else frozenset(),
+            condition=condition(tests) if "green_driver" in extra else "",
+            variable=variable(tests),
+            tests=places(tests),
         )
 
     def _is_looped(self, name: str, summary: ModuleSummary, scope: int) -> bool:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from gblock.project.processes.confinement import is_among
 from gblock.project.processes.patching import Patch
 from gblock.project.processes.queues import ALL, Taken
+from gblock.project.processes.server_start import ProcessEvidence
 from gblock.project.processes.servers import YES, Served, Server
-from gblock.project.processes.starts import ProcessEvidence
 
 COMPLETE, PARTIAL, NONE, SERVER = "complete", "partial", "none", "by the server"
 
@@ -58,8 +58,8 @@ class Process(NamedTuple):
     """True if it is nothing but the main guard of a module that is made to be imported: nothing
     deploys it."""
     assumed: tuple[str, ...] = ()
-    """Of the entries those that nothing but their being the only ones of their kind leads to:
-    settings that the environment chooses."""
+    """Of the entries the settings that the environment chooses: nothing names them, and the project
+    has no others."""
     queues: Taken = ALL
     """The queues from which its workers take tasks."""
     application: str = ""
@@ -68,6 +68,8 @@ class Process(NamedTuple):
     """The pool of Celery's workers; empty if there is none, or if it is not known."""
     served: tuple[Served, ...] = ()
     """The WSGI applications that its server names."""
+    in_turn: bool = False
+    """True if it handles requests outside of greenlets, as synchronous workers of gunicorn do."""
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
@@ -78,7 +80,7 @@ class Process(NamedTuple):
     def makes_sure(self, driver: Patch) -> bool:
         """Return whether a driver is patched wherever the process patches the standard library.
 
-        So it is without a condition, or below the tests that each monkey patch is below, too.
+        It is so without a condition, and where every monkey patch is below the same tests.
         """
         if not driver.condition:
             return True
@@ -153,6 +155,7 @@ class Process(NamedTuple):
             by_path=self.by_path if self.by_path == other.by_path else "",
             assumed=tuple(path for path in self.assumed if path in other.assumed),
             served=tuple(dict.fromkeys((*self.served, *other.served))),
+            in_turn=self.in_turn and other.in_turn,
             queues=self.queues.together(other.queues),
             application=self.application if self.application == other.application else "",
         )

@@ -4,15 +4,18 @@ From the text of a file to a process: a `Command` is a line of a deployment file
 command that the project's own code starts; a `Program` is what a command runs once ``exec``,
 ``env`` and scripts are followed; a `Server` has its arguments and settings interpreted; a
 `ServerStart` is a server with the place that starts it; a `Process` adds its modules' imports and
-patches. `Analysis` makes it; here are the questions that rules and contexts ask of processes.
+patches. `Analysis` makes the processes; `Processes` answers what rules and contexts ask of them.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import TypeAlias
 
+from gblock.catalog.entries import Entry
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
 from gblock.project.processes.analysis import Analysis
@@ -22,7 +25,7 @@ from gblock.project.processes.judging import Judging
 from gblock.project.processes.loading import Loading
 from gblock.project.processes.mentions import Mentions
 from gblock.project.processes.patching import Patching
-from gblock.project.processes.process import Process
+from gblock.project.processes.process import NONE, Process
 from gblock.project.processes.production import Production
 from gblock.project.processes.servers import NO, Servers
 from gblock.project.processes.starts import Starts
@@ -43,6 +46,8 @@ _MIGRATES = re.compile(
 """A module that only Alembic's command runs: its environment, and migrations."""
 _APPLICATIONS = frozenset(["module", "wsgi", "wsgi-file", "file", "mount"])
 """uWSGI's settings that name an application."""
+_Named: TypeAlias = tuple[str, Iterable[str], Iterable[str]]
+"""A string, the modules that it imports, and the files that contain it."""
 
 
 class Processes:
@@ -75,24 +80,40 @@ class Processes:
         self._production = Production(self._loading, self.patching, self.deployment, self.root)
 
     def _graph(self) -> ImportGraph:
-        """Return the import graph, with the modules that specifications name for a framework.
+        """Return the import graph, with the modules that frameworks import by other names.
 
-        ``app.add_api("openapi.yaml")`` imports what the file names.
+        ``app.add_api("openapi.yaml")`` imports what the file names, and ``call_command("rebuild")``
+        a module of that name.
         """
         named, known = surroundings.plugins(self.deployment), self._around.imports
+        importing: set[str] = set()
         for entry in self.inference.catalog.entries:
-            if entry.named_by is None or not self.modules.mentioning(entry.framework):
-                continue
-            for path in self.deployment.tree.files:
-                name = os.path.basename(path)
-                naming = (
-                    self.modules.mentioning(name) if path.endswith(entry.named_by.files) else ()
-                )
-                if naming:
-                    known = {one: edges for one, edges in known.items() if one not in naming}
-                    found = named_in([path], entry.named_by).values()
-                    named[name] = sorted(frozenset[str]().union(*found))
+            for name, modules, files in (*self._specified(entry), *self._run_by_name(entry)):
+                named[name] = sorted({*named.get(name, ()), *modules})
+                importing.update(files)
+        known = {path: edges for path, edges in known.items() if path not in importing}
         return ImportGraph(self.modules, known, named)
+
+    def _specified(self, entry: Entry) -> Iterator[_Named]:
+        """Yield the specifications that name the functions of an entry."""
+        if entry.named_by is None or not self.modules.mentioning(entry.framework):
+            return
+        for path in self.deployment.tree.files:
+            name = os.path.basename(path)
+            naming = self.modules.mentioning(name) if path.endswith(entry.named_by.files) else ()
+            if naming:
+                found = named_in([path], entry.named_by).values()
+                yield name, frozenset[str]().union(*found), naming
+
+    def _run_by_name(self, entry: Entry) -> Iterator[_Named]:
+        """Yield the modules that functions of an entry's framework import by their last name."""
+        functions = {one.symbol.rpartition(".")[2] for one in entry.run_by}
+        naming = [path for one in functions for path in self.modules.mentioning(one, whole=True)]
+        for path in self.modules.files if naming else ():
+            relative = os.path.relpath(path, self.modules.root).replace(os.sep, "/")
+            if entry.has_file(relative):
+                module = relative.removesuffix(".py").replace("/", ".")
+                yield module.rpartition(".")[2], (module,), naming
 
     @property
     def notes(self) -> list[Note]:
@@ -202,6 +223,12 @@ class Processes:
     def incomplete(self) -> list[Process]:
         """The processes of the service that run on gevent and leave something unpatched."""
         return [process for process in self._on_gevent if process.missing]
+
+    def keeps_threads(self, process: Process) -> bool:
+        """Return whether threads surely stay native in a process."""
+        if process.runs_on_gevent == NO:
+            return process.patched == NONE
+        return process.is_gevent_service and "threading" in self._surely_missing(process)
 
     def has_native_threads(self, path: str) -> bool:
         """Return whether all processes on gevent that run a module have native threads."""

@@ -11,13 +11,20 @@ from gblock.project.processes.loading import Loading
 from gblock.project.processes.mentions import SERVES
 from gblock.project.processes.patching import Patching
 from gblock.project.processes.process import NONE, Process
+from gblock.project.processes.server_start import ProcessEvidence
 from gblock.project.processes.servers import NO
-from gblock.project.processes.starts import ProcessEvidence
+from gblock.project.reading.positions import statements
 
 _DEVELOPMENT = re.compile(
     r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|(?<!usr/)local)(?:[^A-Za-z]|$)"
 )
 """A file, directory or function for development."""
+_TEMPLATE = re.compile(
+    r"(?:^|[/_-])(?:skeletons?|templates?|boilerplates?|scaffolds?)[/_-]", re.IGNORECASE
+)
+"""A directory whose files are copied to make other programs."""
+_ABSOLUTE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(\w[\w.]*)", re.MULTILINE)
+_FOR_READERS = (".md", ".rst", ".txt", ".adoc")
 
 
 class Production:
@@ -126,11 +133,40 @@ class Production:
         )
 
     def _is_in_library(self, process: Process) -> bool:
+        if self._is_copied(process.main) or self._is_to_be_copied(process.main):
+            return not self._is_documented(process.main)
         if not self.graph.packages(process.main) and not self._is_in_namespace(process.main):
             return False
         if self.graph.importers.get(process.main):
             return True
         return process.patched == NONE and not SERVES.search(self.modules.data(process.main))
+
+    def _is_copied(self, path: str) -> bool:
+        """Return whether a file replaces one of a package: it imports a neighbour from there.
+
+        Its directories have the names of the package, and the project has not what it imports.
+        """
+        around = os.path.relpath(os.path.dirname(path), self.root).split(os.sep)
+        for match in statements(_ABSOLUTE, self.modules.data(path)):
+            name = match[1].decode(errors="replace")
+            *packages, _ = name.split(".")
+            if len(packages) > 1 and around[-len(packages) :] == packages:
+                if self.modules.resolve(name, 0, path) is None:
+                    return True
+        return False
+
+    def _is_to_be_copied(self, path: str) -> bool:
+        """Return whether a file is below a directory for templates of others' programs."""
+        return _TEMPLATE.search(os.path.relpath(path, self.root)) is not None
+
+    def _is_documented(self, path: str) -> bool:
+        """Return whether a text for readers names a file, as a command to start it would."""
+        name = os.path.basename(path)
+        return any(
+            name in (self._deployment.text(one) or "")
+            for one in self._deployment.tree.files
+            if one.lower().endswith(_FOR_READERS)
+        )
 
     def _is_in_namespace(self, path: str) -> bool:
         """Return whether a file imports a neighbour by the name of their directory.

@@ -39,9 +39,15 @@ _SILENT = frozenset(
 )
 """Programs that are no servers and start none."""
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
+_RUNNERS = frozenset("coverage ddtrace cProfile trace debugpy memory_profiler".split())
+"""Modules that run a file, a module (``-m``) or a program and observe it."""
 _WORKER_CLASS = re.compile(r"sync|gthread|gevent|eventlet|tornado|[\w:]+(?:\.\w+)+")
 """gunicorn's worker classes, and the dotted name of another."""
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_NO_PYTHON = tuple(
+    ".txt .in .cfg .ini .conf .toml .lock .json .yml .yaml .md .rst .sh .sql".split()
+)
+"""Endings of files that follow a Python's path where it is an option: ``--python bin/python``."""
 _DEEP = 6
 
 
@@ -88,6 +94,8 @@ class Programs:
         if words and words[0].startswith("-"):
             name = _of_base_image(words)
             return [Program(name, words, command)] if name else []
+        if words[:2] == ("uv", "pip"):
+            return []
         for index, word in enumerate(words):
             if os.path.basename(word) in _SILENT and words[:index] in ((), ("sudo",)):
                 return []
@@ -201,6 +209,7 @@ class Programs:
                 found = [path] if path is not None else self.tree.matching(word, command.home)
                 if not found and command.home != self.tree.root:
                     found = self.tree.matching(word, self.tree.root)
+                found = [one for one in found if not one.endswith(_NO_PYTHON)]
                 return [Program("python", rest[index + 1 :], command, one) for one in found]
         return []
 
@@ -212,8 +221,10 @@ class Programs:
             name = module.rpartition(".")[2]
         if name in SERVERS:
             return [Program(name, rest, command)]
-        if name in ("coverage", "ddtrace", "cProfile", "trace", "debugpy", "memory_profiler"):
-            return self.of(command._replace(words=("-", *rest)), depth + 1)
+        if name in _RUNNERS:
+            if "-m" in rest:
+                return self._python(rest[rest.index("-m") :], command, depth) or []
+            return self.of(command._replace(words=(name, *rest)), depth + 1)
         return [Program("python", ("-m", module, *rest), command)]
 
 

@@ -15,7 +15,7 @@ HOOK_ROW = 0
 
 
 class Recipes:
-    """Finds places for such calls.
+    """Finds where to add the call that makes a driver cooperative.
 
     Args:
         processes: The processes of the project.

@@ -30,7 +30,9 @@ _FLAGS = frozenset(
     "--capture-output --enable-stdio-inheritance --log-syslog --proxy-protocol --initgroups "
     "--disable-redirect-access-to-syslog --strip-header-spaces -D -R".split()
 )
-_APPLICATION = re.compile(r"[A-Za-z_][\w.]*(?::.+)?")
+_MODULE = re.compile(r"(?![\d.]+(?::|$))\w[\w.-]*")
+"""A module's name for ``importlib``, which imports files that no statement can: ``shop-api``."""
+_APPLICATION = re.compile(_MODULE.pattern + r"(?::.+)?")
 _KNOWN_WORKERS = re.compile(
     r"sync|gthread|tornado|eventlet|gaiohttp|aiohttp|uvicorn|meinheld|egg:meinheld|prefork|solo|"
     r"threads|processes|asyncio"
@@ -143,7 +145,7 @@ class Servers:
             directories: The directories to search, in order; then the whole project.
         """
         name = re.split(r"[:(\[]", written.strip().strip("\"'"), maxsplit=1)[0]
-        if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        if not _MODULE.fullmatch(name):
             return None
         for directory in filter(None, directories):
             found = self.graph.named(name, os.path.join(directory, "_"), short=True)
@@ -263,9 +265,7 @@ class Servers:
     def _written(self, path: str, name: str) -> str | None:
         """Return the expression of a setting in a settings file, if it mentions gevent."""
         tree = parsed(self.modules.data(path))
-        if tree is None:
-            return None
-        for node in ast.walk(tree):
+        for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.Assign) and any(
                 isinstance(target, ast.Name) and target.id == name for target in node.targets
             ):
@@ -276,7 +276,7 @@ class Servers:
 
     def _class_given(self, path: str, name: str) -> tuple[str, v.ScopeValue | None]:
         """Return the dotted name of a setting's class, and the project's class."""
-        values = self.inference.module_name(path, name)
+        values = self.inference.imports.name(path, name)
         known = sorted(value.symbol for value in values if value.kind == v.EXTERNAL)
         known.sort(key=lambda symbol: "gevent" not in symbol)
         own = self._class_among(values)
@@ -301,7 +301,7 @@ class Servers:
         path = self.graph.named(owner, importer, short=True) if owner else None
         if path is None or "$" in kind:
             return None
-        values = self.inference.module_name(path, name)
+        values = self.inference.imports.name(path, name)
         return self._class_among(values)
 
     def _patches_itself(self, worker: v.ScopeValue | None) -> bool:
@@ -389,30 +389,14 @@ class Servers:
             return None
         pool = option(arguments, "-P", "--pool")
         if "multi" in words:  # -P:1 gevent is an option of the first node
-            pool = next(
-                (
-                    _of_node(arguments, index)
-                    for index in range(len(arguments))
-                    if _of_node(arguments, index)
-                ),
-                pool,
-            )
+            given = (_of_node(arguments, index) for index in range(len(arguments)))
+            pool = next(filter(None, given), pool)
         if pool is None:
-            why = "pool prefork, Celery's own choice"
-            return Server(
-                "celery",
-                BY_CODE,
-                why,
-                tuple(entries),
-                f"celery{label}",
-                open=path is None,
-                queues=ALL if "multi" in words else self.taken(program),
-                pool="prefork",
-            )
-        gevent = UNKNOWN if "$" in pool else NO
-        if "gevent" in pool:
-            gevent = YES
-        why = f"pool {pool}"
+            gevent, why, known = BY_CODE, "pool prefork, Celery's own choice", "prefork"
+        else:
+            is_variable = "$" in pool
+            gevent = YES if "gevent" in pool else UNKNOWN if is_variable else NO
+            why, known = f"pool {pool}", "" if is_variable else pool
         return Server(
             "celery",
             gevent,
@@ -422,13 +406,18 @@ class Servers:
             patches=gevent == YES and _is_seen_early(arguments),
             open=path is None,
             queues=ALL if "multi" in words else self.taken(program),
-            pool="" if "$" in pool else pool,
+            pool=known,
         )
 
     def worker_of(self, program: Program) -> TaskWorker | None:
         """Return the description of the workers that a command starts."""
         workers = self.inference.catalog.workers
         return next((one for one in workers if program.name in one.commands), None)
+
+    def worker_of_django(self, name: str) -> TaskWorker | None:
+        """Return the description of the workers that a management command of Django starts."""
+        workers = self.inference.catalog.workers
+        return next((one for one in workers if name in one.management), None)
 
     def taken(self, program: Program) -> Taken:
         """Return the queues from which the workers of a command take tasks."""

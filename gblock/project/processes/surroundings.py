@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gblock.config import Config
 from gblock.project.processes.deployment import Command, Deployment, Note
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
-from gblock.project.processes.program import Programs
+from gblock.project.processes.program import Programs, option
 from gblock.project.reading.import_graph import Edge, ImportGraph
 from gblock.project.reading.modules import WORDS, Modules
 
@@ -109,9 +110,24 @@ def plugins(deployment: Deployment) -> dict[str, list[str]]:
 def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
     if any(modules.mentioning(word) for word in WORDS):
         return True
-    return any(
+    if any(
         word in text
         for command in deployment.commands
         for text in (*command.words, *(value for _, value in command.environment))
         for word in (*WORDS, _WORKER)
-    )
+    ):
+        return True
+    return any("gevent" in text for text in _settings(deployment))
+
+
+def _settings(deployment: Deployment) -> Iterator[str]:
+    """Yield the texts of gunicorn's settings files that commands name and that are no modules."""
+    programs = Programs(deployment)
+    for command in deployment.commands:
+        if not any("gunicorn" in word for word in command.words):
+            continue
+        for program in programs.of(command):
+            written = option(program.arguments, "-c", "--config") or ""
+            path = deployment.tree.find(written.removeprefix("file:"), program.command.home)
+            if path is not None and not path.endswith(".py"):
+                yield deployment.text(path) or ""

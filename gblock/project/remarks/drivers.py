@@ -11,7 +11,8 @@ from typing import NamedTuple
 from gblock.catalog.drivers import Choice, Driver
 from gblock.project.calls.queries import Queries, Sent
 from gblock.project.names.inferred import Inferred
-from gblock.project.names.texts import Text, Texts
+from gblock.project.names.partial_texts import Text
+from gblock.project.names.texts import Texts
 from gblock.project.processes.patching import Patch
 from gblock.project.processes.process import Process
 from gblock.project.processes.processes import Processes
@@ -407,6 +408,8 @@ def _key(remark: Remark) -> tuple[str, Span, str]:
 
 def _chooses(text: Text, form: str) -> bool:
     """Return whether a text can be such a string, and not the name of a setting."""
+    if form == "name" and text.whole and text.start and not text.start.isupper():
+        return True
     if form == "url":
         return "://" in text.start or not text.whole
     return "://" in text.start or "." in text.start or not text.whole

@@ -1,7 +1,7 @@
 """The strings behind the engine that a statement goes through, where the code shows it.
 
-A project may have an engine for each of two databases, of which one driver blocks. A statement is
-no place of the cause of the other one.
+A project may have engines for two databases, of which one has a driver that blocks: statements
+through the other engine do not belong to its diagnostic.
 """
 
 from __future__ import annotations

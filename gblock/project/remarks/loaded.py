@@ -9,8 +9,9 @@ from typing import NamedTuple
 from gblock.catalog.drivers import Choice, Chooser
 from gblock.catalog.patching import Import
 from gblock.project.names.inferred import Inferred
+from gblock.project.names.partial_texts import Text
 from gblock.project.names.places import Place
-from gblock.project.names.texts import Text, Texts
+from gblock.project.names.texts import Texts
 from gblock.project.processes.process import Process
 from gblock.project.processes.processes import Processes
 from gblock.project.reading.expressions import last_name

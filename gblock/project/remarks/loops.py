@@ -11,9 +11,9 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import Path, ValueBinding
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, passed
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, ModuleSummary
 
 _ITERATIONS = 1_000_000
 """This many iterations take at least 0.05 s, the limit above which calls count as blocking."""
@@ -31,17 +31,25 @@ _OF_CONTAINERS = frozenset(
 """Methods of lists, dicts, sets and texts."""
 
 
-_ALL: dict[str, tuple[str, int | None, Callable[[int, int], int]]] = {
-    "itertools.permutations": ("r", None, math.perm),
-    "itertools.combinations": ("r", None, math.comb),
-    "itertools.combinations_with_replacement": ("r", None, lambda n, r: math.comb(n + r - 1, r)),
-    "itertools.product": ("repeat", 1, pow),
-}
-"""Functions that yield all arrangements of their input.
+class _Arranging(NamedTuple):
+    """A function that yields all arrangements of its input."""
 
-Each has the argument that is the exponent, its default, None for the input's length, and the number
-of arrangements.
-"""
+    exponent: str
+    """The argument that is the exponent."""
+    default: int | None
+    """The exponent without this argument; None for the input's length."""
+    number: Callable[[int, int], int]
+    """Returns the number of arrangements for a length and an exponent."""
+
+
+_ALL = {
+    "itertools.permutations": _Arranging("r", None, math.perm),
+    "itertools.combinations": _Arranging("r", None, math.comb),
+    "itertools.combinations_with_replacement": _Arranging(
+        "r", None, lambda n, r: math.comb(n + r - 1, r)
+    ),
+    "itertools.product": _Arranging("repeat", 1, pow),
+}
 _FEW = 3
 """Up to this exponent the number grows like a power of the input's length."""
 _COUNTED = 100
@@ -71,7 +79,7 @@ def long_loops(summary: ModuleSummary, inference: Inference) -> Iterator[LongLoo
 
 
 def _judged(
-    summary: ModuleSummary, index: int, loop: Binding, inference: Inference
+    summary: ModuleSummary, index: int, loop: ValueBinding, inference: Inference
 ) -> LongLoop | None:
     total, first, over = 1, loop, ""
     scope, path = index, loop.path
@@ -109,7 +117,7 @@ def _judged(
 
 
 def _exponential(
-    summary: ModuleSummary, index: int, loop: Binding, over: str, inference: Inference
+    summary: ModuleSummary, index: int, loop: ValueBinding, over: str, inference: Inference
 ) -> LongLoop | None:
     """Return a loop over all arrangements of its input, if it lets nothing else run."""
     outer = loop.path[:-2] if loop.path[-1:] == (-1,) else loop.path
@@ -128,8 +136,7 @@ def _arranging(
         return None
     for symbol in sorted(inference.callees.called_symbols(expression.callee, place)):
         if symbol in _ALL:
-            name, default, number = _ALL[symbol]
-            found = _arrangements(expression, (name, default, number), place, inference)
+            found = _arrangements(expression, _ALL[symbol], place, inference)
             return None if found == 0 else (last_name(expression.callee), found)
     if last_name(expression.callee) in ("enumerate", "list", "tuple", "sorted", "set"):
         return _arranging(next(iter(expression.positional), None), place, inference)
@@ -138,7 +145,7 @@ def _arranging(
 
 def _arrangements(
     call: CallExpr,
-    arranging: tuple[str, int | None, Callable[[int, int], int]],
+    arranging: _Arranging,
     place: Place,
     inference: Inference,
 ) -> int | None:
@@ -185,7 +192,7 @@ def _within(summary: ModuleSummary, scope: int, index: int) -> bool:
     return scope == index
 
 
-def _computes(call: Call, summary: ModuleSummary, inference: Inference) -> bool:
+def _computes(call: AnyCall, summary: ModuleSummary, inference: Inference) -> bool:
     if call.node != "call":
         return call.node == "for"
     callee = call.expression.callee
@@ -193,5 +200,6 @@ def _computes(call: Call, summary: ModuleSummary, inference: Inference) -> bool:
     symbols = inference.callees.called_symbols(callee, place)
     if not symbols:
         values = inference.infer(callee, place)
-        return not values and callee.tag == tags.ATTRIBUTE and last_name(callee) in _OF_CONTAINERS
+        is_method = callee is not None and callee.tag == tags.ATTRIBUTE
+        return not values and is_method and last_name(callee) in _OF_CONTAINERS
     return all(symbol in _COMPUTING or symbol.partition(".")[0] in _COMPUTING for symbol in symbols)

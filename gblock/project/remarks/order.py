@@ -17,7 +17,7 @@ from gblock.project.names.places import Place
 from gblock.project.processes.patching import PATCHED, Patch
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import ImportBinding, Path
 from gblock.project.reading.expressions import Expr, NameExpr, dotted, last_name
 from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import row_is_main_guard
@@ -64,7 +64,7 @@ class StartupEvent(NamedTuple):
     """The identifier to point at."""
 
     def happens_in(self, path: str, row: int) -> bool:
-        """Return whether it happens while the rows of a file above one are executed."""
+        """Return whether it happens before execution reaches a row of a file."""
         return any(p == path and r < row for p, r in (*self.chain, (self.path, self.row)))
 
 
@@ -251,7 +251,7 @@ class _Statement(NamedTuple):
     """One relevant import, call, value or body in a scope."""
 
     path: Path
-    what: Binding | Call | _Value | int
+    what: ImportBinding | Call | _Value | int
     """An import, a call, a value that a name is given, or the scope of an inner body."""
 
 
@@ -340,7 +340,7 @@ class _Run:
                     if "through_function" not in patch.kinds:
                         self._happens(patch)
                 self._call(what, summary)
-            elif isinstance(what, Binding):
+            elif isinstance(what, ImportBinding):
                 self._import(what, path)
             elif isinstance(what, _Value):
                 self._value(what.expression, what.row, Place(path, scope, statement.path))
@@ -407,7 +407,7 @@ class _Run:
         step = StartupEvent(kind, *place, symbol, keeps, chain=tuple(self._chain), name=name)
         self.steps.append(step)
 
-    def _import(self, binding: Binding, path: str) -> None:
+    def _import(self, binding: ImportBinding, path: str) -> None:
         module, name, level = binding.value
         if name is None and not level and binding.detail:
             module = binding.detail
@@ -470,10 +470,10 @@ class _Run:
             return True
         importers = self.order.processes.graph.importers.get(path, ()) if depth < _STARS else ()
         return any(
-            self.modules.resolve(one.value[0], one.value[2], importer) == path
+            self.modules.resolve(one.value.module, one.value.level, importer) == path
             and self._uses(name, importer, depth + 1)
             for importer in sorted(importers)
-            for one in self.modules.summary(importer).scopes[0].bindings.get("*", ())
+            for one in self.modules.summary(importer).star_imports
         )
 
     def _value(self, expression: Expr, row: int, place: Place) -> None:
@@ -525,7 +525,8 @@ class _Run:
             original = self.order.catalog.originals.get(symbol)
             if original is None or not original.made or _is_given_up(summary, call):
                 continue
-            if callee.tag == tags.ATTRIBUTE or not original.kept:  # else its import is reported
+            is_attribute = callee is not None and callee.tag == tags.ATTRIBUTE
+            if is_attribute or not original.kept:  # else its import is reported
                 self._keep(
                     "made",
                     (summary.filename, call.name_row),
@@ -610,7 +611,7 @@ def _in_order(summary: ModuleSummary, names: frozenset[str]) -> dict[int, list[_
             for one in bindings:
                 if one.fallback:
                     continue
-                if one.kind in (kinds.IMPORTED, kinds.STAR_IMPORTED):
+                if isinstance(one, ImportBinding):
                     add(one.scope, _Statement(one.path, one))
                 elif one.kind == kinds.ASSIGNED and _names(one.value, names):
                     if scope.kind in ("module", "class"):

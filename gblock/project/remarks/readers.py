@@ -14,9 +14,12 @@ from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding
+from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import Expr, constant, is_passed, last_name, passed
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
+
+_VALIDATORS = frozenset(("validator", "field_validator"))
+"""Decorators of functions that return the value of the fields that they name."""
 
 
 class Read(NamedTuple):
@@ -89,22 +92,21 @@ class Readers:
         expression = call.expression
         if reading.chooses:
             place = Place(path, call.scope, call.path)
-            if reading.symbol in self.inference.callees.called_symbols(expression.callee, place):
+            if reading.symbol in self._symbols(expression.callee, place):
                 part = Part(expression.callee, place, (call.row, call.end_row))
                 yield Read(part, chooser, "name", reading.chooses)
             return
         if not is_passed(expression, reading.position, reading.keyword):
+            yield from self._unpacked(chooser, reading, call, path)
             if reading.keyword == "default":  # then the environment alone has the string
                 place = Place(path, call.scope, call.path)
-                if reading.symbol in self.inference.callees.called_symbols(
-                    expression.callee, place
-                ):
+                if reading.symbol in self._symbols(expression.callee, place):
                     yield Read(Part(expression, place, (call.row, call.end_row)), chooser, "url")
             return
         if any(is_passed(expression, None, keyword) for keyword in reading.unless):
             return
         place = Place(path, call.scope, call.path)
-        symbols = self.inference.callees.called_symbols(expression.callee, place)
+        symbols = self._symbols(expression.callee, place)
         if reading.symbol not in symbols and (
             symbols or not self._is_star_imported(reading.symbol, expression.callee, path)
         ):
@@ -116,6 +118,29 @@ class Readers:
         else:
             for held in self.texts.held(part, reading.key):
                 yield Read(held, chooser, reading.form)
+
+    def _symbols(self, callee: Expr, place: Place) -> set[str]:
+        """Return the dotted names of a callee; of a method, those in its bases, too."""
+        found = self.inference.callees.called_symbols(callee, place)
+        catalog = self.inference.catalog
+        return found | {
+            f"{base}.{name}"
+            for owner, _, name in (symbol.rpartition(".") for symbol in found)
+            for base in catalog.lineage(owner)
+        }
+
+    def _unpacked(
+        self, chooser: Chooser, reading: DriverArgument, call: Call, path: str
+    ) -> Iterator[Read]:
+        """Yield what a dict holds that a call unpacks: ``db.bind(**settings)``."""
+        dicts = [value for name, value in call.expression.keywords if name is None]
+        if not dicts or reading.keyword is None or reading.key is not None:
+            return
+        place, rows = Place(path, call.scope, call.path), (call.row, call.end_row)
+        if reading.symbol in self._symbols(call.expression.callee, place):
+            for one in dicts:
+                for held in self.texts.held(Part(one, place, rows), reading.keyword):
+                    yield Read(held, chooser, reading.form)
 
     def _converted(
         self, chooser: Chooser, reading: DriverArgument, path: str, names: set[str]
@@ -138,9 +163,7 @@ class Readers:
                 and last_name(value) in names
             ]
             place = Place(path, call.scope, call.path)
-            if not any(
-                reading.symbol in self.inference.callees.called_symbols(r, place) for r in readers
-            ):
+            if not any(reading.symbol in self._symbols(one, place) for one in readers):
                 continue
             rows = (call.row, call.end_row)
             default = passed(expression, 1, "default")
@@ -156,7 +179,7 @@ class Readers:
             callee is not None
             and callee.tag == tags.NAME
             and callee.identifier == name
-            and any(one.value[0] == module for one in summary.scopes[0].bindings.get("*", ()))
+            and any(one.value.module == module for one in summary.star_imports)
         )
 
     def _settings(self, setting: Setting, summary: ModuleSummary) -> Iterator[Part]:
@@ -171,17 +194,21 @@ class Readers:
 
     def _given(self, name: str, summary: ModuleSummary) -> Iterator[Part]:
         key = constant(name)
-        for scope in summary.scopes:
+        for index, scope in enumerate(summary.scopes):
             if scope.kind == "class" and "Test" in scope.name:
                 continue
             if scope.kind in ("module", "class"):
                 for binding in scope.bindings.get(name, ()):
                     yield from self._stored(binding, summary)
+                    if scope.kind == "class" and binding.kind == kinds.DEFINED:
+                        yield from _returned(summary, binding.value)
+            if scope.kind == "function" and _validates(scope, key):
+                yield from _returned(summary, index)
             for (_, attribute), bindings in scope.attributes.items():
                 for binding in bindings if attribute == name else ():
                     yield from self._stored(binding, summary)
-            for bindings in (*scope.bindings.values(), *scope.attributes.values()):
-                for binding in bindings:
+            for binding in chain(*scope.bindings.values(), *scope.attributes.values()):
+                if isinstance(binding, ValueBinding):
                     if binding.kind == kinds.ELEMENT and binding.detail == key:
                         yield from self._stored(binding, summary)
                     else:
@@ -203,11 +230,31 @@ class Readers:
         elif binding.kind == kinds.IMPORTED:
             yield from self.texts.binding(binding, summary)
 
-    def _in_display(self, binding: Binding, key: Expr, summary: ModuleSummary) -> Iterator[Part]:
+    def _in_display(
+        self, binding: ValueBinding, key: Expr, summary: ModuleSummary
+    ) -> Iterator[Part]:
         if binding.kind in (kinds.ASSIGNED, kinds.ELEMENT):
             place = Place(summary.filename, binding.scope, binding.path)
             for value in _under(binding.value, key):
                 yield Part(value, place, (binding.row, binding.row))
+
+
+def _returned(summary: ModuleSummary, index: int) -> Iterator[Part]:
+    """Yield what a property or a method returns, whose name is a setting's."""
+    scope = summary.scopes[index]
+    for value, at in scope.returns if scope.kind == "function" else ():
+        yield Part(value, Place(summary.filename, index, at), scope.rows)
+
+
+def _validates(scope: Scope, key: Expr) -> bool:
+    """Return whether a decorator makes of a function a validator of a field of pydantic."""
+    return any(
+        one is not None
+        and one.tag == tags.CALL
+        and last_name(one.callee) in _VALIDATORS
+        and key in one.positional
+        for one in scope.decorators
+    )
 
 
 def _is_run_by_alembic(path: str, data: bytes) -> bool:

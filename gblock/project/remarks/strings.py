@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gblock.project.names.texts import Text
+from gblock.project.names.partial_texts import Text
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import column

@@ -84,7 +84,9 @@ def _config_maps(text: str, filename: str, repository: Repository) -> list[Varia
         if name and _text(kind) == "ConfigMap" and data is not None and data.id == "mapping":
             found[name] = {key: _text(value) for key, value in _items(data).items()}
         generators = items.get("configMapGenerator")
-        for one in generators.value if generators is not None else ():
+        if generators is None or generators.id != "sequence":
+            continue
+        for one in generators.value:
             made = _items(one) if one.id == "mapping" else {}
             variables = found.setdefault(_text(made.get("name")), {})
             for path in _texts(made.get("envs")) + _texts(made.get("env")):
@@ -154,7 +156,7 @@ def _loader() -> Any:
 
 
 class _Reader:
-    """Walk one document; aliases can form a cycle, so each node is visited once."""
+    """Walks one document; aliases can form a cycle, so each node is visited once."""
 
     def __init__(
         self,
@@ -165,7 +167,7 @@ class _Reader:
         self.filename = filename
         self.repository = repository
         self.variables = variables
-        """Return compose's value for ``$NAME``."""
+        """The values that compose substitutes for ``$NAME``."""
         self.runs = os.path.basename(filename) in _RUN
         self.entered: set[object] = set()
         self.notes: dict[Note, None] = {}
@@ -202,7 +204,7 @@ class _Reader:
             UnitSetting(str(name.value), str(one.value), one.start_mark.line + 1)
             for name, value in node.value
             for one in (value.value if value.id == "sequence" else [value])
-            if one.id == "scalar"
+            if name.id == "scalar" and one.id == "scalar"
         ]
         return uwsgi(Section("uwsgi", node.start_mark.line + 1, settings), self.filename)
 

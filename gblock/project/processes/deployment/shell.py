@@ -486,7 +486,7 @@ def _without(value: str, operator: str, pattern: str) -> str:
 
 
 class _Lexer:
-    """Split a script into words and operators, lazily: a word's variables are set before it."""
+    """Splits a script into words and operators, lazily: a word's variables are set before it."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -496,7 +496,6 @@ class _Lexer:
         self.heredocs: list[tuple[str, bool]] = []
         self.parts: list[str] = []
         self.quoted = False
-        self.started = 0
         self.pending: list[str] = []
 
     def is_aside(self, operator: str) -> bool:
