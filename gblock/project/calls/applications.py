@@ -47,7 +47,7 @@ class Applications:
 
     def _values(self, served: Served) -> Values:
         """Return the functions that an application is, or that its class calls."""
-        values = self.inference.module_name(served.path, served.name)
+        values = self.inference.imports.name(served.path, served.name)
         if served.is_made:
             made = self.inference.results.result
             values = v.NOTHING.union(*(made(x) for x in values if x.kind == v.FUNCTION))

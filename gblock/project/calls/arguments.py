@@ -8,8 +8,7 @@ from gblock.catalog.blockers import Blocker, Timeout
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import CallExpr, is_passed, passed
+from gblock.project.reading.expressions import CallExpr, hides_arguments, is_passed, passed
 
 
 class Wait(NamedTuple):
@@ -22,7 +21,7 @@ class Wait(NamedTuple):
     seconds: float | None = None
     """Its bound, where it is a constant."""
     ready: bool = False
-    """True if it is immediate since its object is ready, not by its arguments."""
+    """True if it is immediate because its object is ready, whatever its arguments are."""
 
 
 IMMEDIATE = Wait(immediate=True)
@@ -32,7 +31,14 @@ UNKNOWN = Wait()
 
 
 def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Inference) -> Wait:
-    """Return how long a call of a blocker waits."""
+    """Return how long a call of a blocker waits.
+
+    Args:
+        blocker: The blocker.
+        expression: The call.
+        place: The place of the call.
+        inference: Type inference over the project.
+    """
     if any(
         inference.conditions.holds(condition, expression, place) for condition in blocker.unless
     ):
@@ -45,8 +51,7 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
     if timeout is None:
         return UNKNOWN
     if not is_passed(expression, timeout.position, timeout.keyword):
-        starred = any(one is not None and one.tag == tags.STAR for one in expression.positional)
-        if starred or any(name is None for name, _ in expression.keywords):
+        if hides_arguments(expression):
             return UNKNOWN
         return FOREVER if timeout.default is None else bounded(timeout, timeout.default)
     argument = passed(expression, timeout.position, timeout.keyword)
@@ -57,11 +62,15 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
 
 
 def length(one: Wait) -> tuple[bool, bool, float]:
-    """Return what waits are compared by: a longer one is larger, an unknown one than a known."""
+    """Return the sort key of a wait: longer ones are greater, and unknown ones than known ones.
+
+    A wait without a bound is the greatest.
+    """
     return (one.forever, not one.immediate and one.seconds is None, one.seconds or 0.0)
 
 
 def _meant(timeout: Timeout, value: v.Value) -> Wait:
+    """Return the wait that a value passed as a timeout means."""
     if value.kind != v.LITERAL:
         return UNKNOWN
     if value.value is None:
@@ -72,7 +81,12 @@ def _meant(timeout: Timeout, value: v.Value) -> Wait:
 
 
 def bounded(timeout: Timeout, value: float) -> Wait:
-    """Return the wait that a number means as this timeout."""
+    """Return the wait that a number passed as a timeout means.
+
+    Args:
+        timeout: The parameter.
+        value: The number, in the unit of the parameter.
+    """
     if value < 0:
         return FOREVER if timeout.negative == "forever" else IMMEDIATE
     if value == 0 or value < timeout.minimum:

@@ -16,23 +16,24 @@ from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, ModuleSummary
 
-_FILES = 12
-"""In more files than this a name is too common to follow calls of unknown objects by it."""
-_EDGES = 40
+_MOST_FILES = 12
+"""A name in more files than this is common: it does not identify a method of unknown objects."""
+_MOST_CALLERS = 40
 """At most this many callers of one function are followed."""
 _COMMON = frozenset(
     "get set add pop append extend update items keys values copy clear remove insert index count "
     "sort join split strip format encode decode read write close open next send put start stop "
-    "run call apply map filter find match search save delete create list filter all first".split()
+    "run call apply map filter find match search save delete create list all first".split()
 )
-"""Methods of containers, texts and files: a call of one on an unknown object is no evidence."""
+"""Common names of methods: a call of one on an unknown object is no evidence."""
 _PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
+"""Last names of decorators that make a method run where its attribute is read."""
 _COMPOSED = re.compile(
     rb"""getattr\(\s*(?:self|cls)\s*,\s*[fF]?["']([A-Za-z]\w*_)(?:["']\s*(?:[+%]|\.format)|\{|%s)"""
 )
-"""``getattr(self, "on_" + name)``, with the beginning of the names."""
+"""``getattr(self, "on_" + name)``, with the prefix of the names as the group."""
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
 """Patterns of reads of an attribute, and of assignments to it."""
 _MAKING = frozenset(
@@ -51,9 +52,10 @@ _ITERATING = frozenset(
     "iter next list tuple set frozenset sorted sum any all max min enumerate zip map filter dict "
     "join extend update chain deque enter_context".split()
 )
-"""Functions that iterate over what they are given, and the one that enters it."""
+"""Functions that iterate over their arguments, and one that enters them."""
 _GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
 """Decorators of functions that have an implementation for each type."""
+
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
 
@@ -75,7 +77,7 @@ class Caller(NamedTuple):
     only: Dispatched | None = None
     """The calls of the caller that lead on, if not all do."""
     is_lasting: bool = False
-    """True if an object is made here whose method runs whenever something uses the object."""
+    """True if an object is made here whose special methods run where something uses the object."""
 
 
 class Callers:
@@ -146,7 +148,7 @@ class Callers:
         words = self.keeping.containers(summary, index)
         calls = self.keeping.callers(words, summary.filename, index) if words else ()
         found = []
-        for path, call in islice(calls, _EDGES):
+        for path, call in islice(calls, _MOST_CALLERS):
             if path != summary.filename or not summary.is_within(call.scope, index):
                 taken, place = call.expression.callee, Place(path, call.scope, call.path)
                 only = self.dispatch.of((summary.filename, index), taken, place)
@@ -157,7 +159,7 @@ class Callers:
         """Return the calls that run a receiver of a signal, or an object of a class that is one."""
         return [
             Caller(path, call.scope, call.path, call.row, True)
-            for path, call in islice(self._signals.senders(summary, index), _EDGES)
+            for path, call in islice(self._signals.senders(summary, index), _MOST_CALLERS)
         ]
 
     def _of_special(self, summary: ModuleSummary, index: int) -> list[Caller]:
@@ -173,8 +175,7 @@ class Callers:
         found: list[Caller] = []
         for _, path, inner in sorted(target, key=lambda one: (one != own, one)):
             made = self.modules.summary(path)
-            if made is not None:
-                found += self._calls(made, inner, target, made.scopes[inner].name, index)
+            found += self._calls(made, inner, target, made.scopes[inner].name, index)
         if scope.name in _MAKING:
             return found
         called: list[Caller] = []
@@ -196,11 +197,11 @@ class Callers:
             targets: The class, and the classes based on it.
         """
         found: list[Caller] = []
-        for _, path, inner in targets[:_FILES]:
+        for _, path, inner in targets[:_MOST_FILES]:
             found += self._sent(self.modules.summary(path), inner)
             words = self.keeping.of_objects(self.modules.summary(path), inner)
             calls = self.keeping.callers(words, path, inner, objects=True) if words else ()
-            for file, call in islice(calls, _EDGES):
+            for file, call in islice(calls, _MOST_CALLERS):
                 if file != summary.filename or not summary.is_within(call.scope, index):
                     found.append(Caller(file, call.scope, call.path, call.row, True))
         return found
@@ -226,7 +227,7 @@ class Callers:
                 if path == summary.filename and summary.is_within(call.scope, index):
                     continue
                 found.append(Caller(path, call.scope, call.path, call.row, True))
-                if len(found) >= _EDGES:
+                if len(found) >= _MOST_CALLERS:
                     return found
         return found
 
@@ -261,7 +262,7 @@ class Callers:
         own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
         is_method = summary.scopes[scope.parent].kind == "class"
         files = self._naming(summary.filename, name)
-        by_name_alone = is_method and len(files) <= _FILES and name not in _COMMON
+        by_name_alone = is_method and len(files) <= _MOST_FILES and name not in _COMMON
         found: list[Caller] = []
         for path in files:
             calls = calling.calls_by_name(path)
@@ -275,7 +276,8 @@ class Callers:
                 is_certain = not meant.isdisjoint(targets)
                 if not is_certain and (values or not by_name_alone):
                     continue
-                if not is_certain and call.expression.callee.tag != tags.ATTRIBUTE:
+                callee = call.expression.callee
+                if not is_certain and callee is not None and callee.tag != tags.ATTRIBUTE:
                     continue
                 recursing = index if method is None else method
                 if path == summary.filename and summary.is_within(call.scope, recursing):
@@ -292,7 +294,7 @@ class Callers:
                         expression=call.expression,
                     )
                 )
-                if len(found) >= _EDGES:
+                if len(found) >= _MOST_CALLERS:
                     return found
         return found
 
@@ -307,7 +309,7 @@ class Callers:
         pattern = re.compile(how % re.escape(scope.name.encode()))
         files = self._naming(summary.filename, scope.name)
         found: list[Caller] = []
-        for path in files if len(files) <= _FILES else [summary.filename]:
+        for path in files if len(files) <= _MOST_FILES else [summary.filename]:
             reader = self.modules.summary(path)
             data = self.modules.data(path)
             proven = self._reading(reader, summary, index) if how == _READ else set()
@@ -316,7 +318,7 @@ class Callers:
                 inner = _scope_at(reader, row)
                 if (path, inner) != (summary.filename, index):
                     found.append(Caller(path, inner, (), row, is_certain=row in proven))
-                if len(found) >= _EDGES:
+                if len(found) >= _MOST_CALLERS:
                     return found
         return found
 
@@ -395,9 +397,9 @@ class Callers:
                     continue
                 if (path, call.scope) != (summary.filename, index):
                     found.append(Caller(path, call.scope, call.path, call.row, is_named))
-        return found[:_EDGES]
+        return found[:_MOST_CALLERS]
 
-    def _taken_by_name(self, call: Call, place: Place) -> CallExpr | None:
+    def _taken_by_name(self, call: AnyCall, place: Place) -> CallExpr | None:
         """Return the ``getattr`` of a computed name whose result is called."""
         callee = call.expression.callee if call.node == "call" else None
         if callee is not None and callee.tag == tags.NAME:
@@ -446,7 +448,7 @@ class Callers:
             return []
         found = []
         target = (v.FUNCTION, summary.filename, outer)
-        for path in self._naming(summary.filename, decorator.name)[: _FILES + 1]:
+        for path in self._naming(summary.filename, decorator.name)[: _MOST_FILES + 1]:
             other = self.modules.summary(path)
             for number, one in enumerate(other.scopes):
                 place = Place(path, one.parent, one.path)
@@ -457,7 +459,7 @@ class Callers:
                     values = self.inference.infer(callee, place)
                     if any(_plain(value) == target for value in values):
                         found.append(Caller(path, number, (), one.rows[0], is_certain=True))
-        return found[:_EDGES]
+        return found[:_MOST_CALLERS]
 
 
 def _plain(value: Value) -> _Target | None:
@@ -468,7 +470,7 @@ def _plain(value: Value) -> _Target | None:
     return None
 
 
-def _used_by(call: Call, node: str | None) -> Iterator[Expr]:
+def _used_by(call: AnyCall, node: str | None) -> Iterator[Expr]:
     """Yield the objects that a call or a statement uses by a special method.
 
     Args:

@@ -8,7 +8,7 @@ from gblock.project.reading.expressions import last_name
 from gblock.project.reading.modules import Modules
 
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
-"""Methods that begin something that runs beside the caller."""
+"""Functions and methods that start code that runs beside the caller."""
 
 
 class Concurrency:
@@ -24,7 +24,7 @@ class Concurrency:
         """By file the scopes and paths of the calls that start greenlets."""
 
     def at(self, visit: Visit) -> bool:
-        """Return whether other greenlets may run, by this function or by those after it."""
+        """Return whether other greenlets may run at a visit, or at a later one on its path."""
         return visit.beside or self._is_beside(visit.path, visit.scope, visit.at)
 
     def _is_beside(self, path: str, scope: int, at: Path) -> bool:

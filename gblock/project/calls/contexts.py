@@ -16,6 +16,7 @@ from gblock.project.calls.callers import Caller, Callers
 from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.handovers import Handovers
+from gblock.project.calls.named_runs import NamedRuns
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.queues import Queues
 from gblock.project.calls.running import Running
@@ -34,19 +35,20 @@ from gblock.project.calls.ways import (
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
-from gblock.project.reading.expressions import last_name
+from gblock.project.reading.expressions import last_name, without_arguments
 from gblock.project.reading.positions import row_is_main_guard
 from gblock.project.reading.summary import ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
 
-_VISITS = 400
+_MOST_VISITS = 400
 """At most this many functions are visited for one call."""
-_WAYS = 12
+_MOST_WAYS = 12
 """At most this many paths to one call are kept."""
 _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property", "lru_cache"})
 """Decorators that hand a function to nothing."""
@@ -75,6 +77,7 @@ class Contexts:
         self._callers = Callers(inference)
         self._offloading = offloading
         self._queues = Queues(inference)
+        self._named_runs = NamedRuns(inference)
         self._concurrency = Concurrency(inference.modules)
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
@@ -87,15 +90,23 @@ class Contexts:
             self._queues,
         )
         self._known: dict[Place, Reached] = {}
+        self._asked: set[Place] = set()
+        """The places whose contexts a search needs at the time."""
         self._started: dict[tuple[str, int], list[Started]] = {}
 
-    def of(self, place: Place, files: frozenset[str] | None = None) -> Reached:
+    def of(
+        self,
+        place: Place,
+        files: frozenset[str] | None = None,
+        processes: Collection[Process] = (),
+    ) -> Reached:
         """Return the contexts of the code at a place.
 
         Args:
             place: The place.
             files: The files that the processes in question can run: a path that begins elsewhere
                 belongs to another process. None for all processes.
+            processes: These processes, where more of them than their files matters.
         """
         found = self._known.get(place)
         if found is None:
@@ -105,7 +116,9 @@ class Contexts:
         ways = tuple(
             way
             for way in found.ways
-            if way.steps[0].path in files and self._is_begun_in(way, files)
+            if way.steps[0].path in files
+            and self._is_begun_in(way, files)
+            and (not processes or any(self.running.may_run(way, one) for one in processes))
         )
         return Reached(ways[0].context if ways else OTHER, ways)
 
@@ -124,14 +137,27 @@ class Contexts:
     def _search(self, place: Place) -> Reached:
         ways = self._ways(place)
         if any(way.context not in (UNKNOWN, NATIVE) for way in ways):
-            # A plain function without callers is dead, or is called from outside.
+            # A plain function without callers is dead code, or an API for other projects.
             ways = [way for way in ways if not way.is_dead]
         order = {context: number for number, context in enumerate(CONTEXTS)}
-        ways = [self.running.settled(way) for way in ways]
+        ways = [self.running.settled(self._begun_elsewhere(way)) for way in ways]
         ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
         if not ways:
             return Reached(UNKNOWN, ())
-        return Reached(ways[0].context, tuple(ways[:_WAYS]))
+        return Reached(ways[0].context, tuple(ways[:_MOST_WAYS]))
+
+    def _begun_elsewhere(self, way: Way) -> Way:
+        """Return a path, in another process if only other processes start its greenlet."""
+        if way.begun is None or way.begun in self._asked or way.context in IDLE:
+            return way
+        self._asked.add(way.begun)
+        try:
+            starting = self.of(way.begun).ways
+        finally:
+            self._asked.discard(way.begun)
+        if starting and all(one.context == OTHER for one in starting):
+            return way._replace(context=OTHER)
+        return way
 
     def _ways(self, place: Place) -> list[Way]:
         """Return every path to a place, found breadth first."""
@@ -139,7 +165,7 @@ class Contexts:
         first = Visit(place.path, index, place.at, (), True, False)
         queue, seen = deque([first]), {first.key}
         ways: list[Way] = []
-        while queue and len(seen) < _VISITS:
+        while queue and len(seen) < _MOST_VISITS:
             visit = queue.popleft()
             ended, more = self._expanded(visit)
             if visit.is_lasting:
@@ -165,8 +191,11 @@ class Contexts:
         ways = list(self._of_entries(summary, visit, here))
         if summary.scopes[visit.scope].is_async and self.running.runs_asyncio_alone(visit.path):
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
-        is_sent = any(one.is_sent for one in self._entries_of(summary, visit.scope))
-        callers = [] if is_sent else self._callers.of(visit.path, visit.scope)
+        entries = self._entries_of(summary, visit.scope)
+        is_sent = any(one.is_sent for one in entries)
+        callers = [] if is_sent else list(self._callers.of(visit.path, visit.scope))
+        for entry in dict.fromkeys(one.entry for one in entries if one.entry is not None):
+            callers += self._named_runs.callers(entry, summary)
         proxied = [one for one in callers if self._is_through_proxy(one)]
         if proxied:
             ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
@@ -180,7 +209,7 @@ class Contexts:
         if ways or more:
             return ways, more
         if visit.only is not None and callers:
-            return [], []  # all calls select something else
+            return [], []  # all calls select another handler
         if summary.scopes[summary.scopes[visit.scope].parent].kind == "function":
             return [], [self._defining(summary, visit, here)]
         return [self._of_nothing(summary, visit, here)], []
@@ -272,7 +301,7 @@ class Contexts:
         owner = summary.scopes[scope.parent]
         context = self._without_callers(summary, visit)
         is_dead = context == UNKNOWN and owner.kind != "class"
-        decorators = {last_name(getattr(one, "callee", one)) for one in scope.decorators}
+        decorators = {last_name(without_arguments(one)) for one in scope.decorators}
         is_plain = decorators <= _PLAIN and not (owner.decorators or owner.bases)
         is_unused = (
             context == UNKNOWN

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gblock.catalog.blockers import Blocker, Mentioned
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.processes.conditions import condition
+from gblock.project.processes.conditions import condition, conditions_around
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.summary import Call
 
@@ -24,7 +24,7 @@ class Remedy(NamedTuple):
     path: str
     row: int
     condition: str = ""
-    """On what the call depends; empty where that is nothing, or gevent itself."""
+    """The condition of the call; empty if there is none, or if it only tests for gevent."""
 
 
 class Cooperation:
@@ -71,7 +71,7 @@ class Cooperation:
         return path is None or not (self.lacking(blocker, path) or self.doubt(blocker, path))
 
     def doubt(self, blocker: Blocker, path: str) -> Remedy | None:
-        """Return the remedy of a blocker that only a condition applies.
+        """Return the remedy of a blocker that is only applied under a condition.
 
         Args:
             blocker: The blocker.
@@ -79,7 +79,7 @@ class Cooperation:
 
         Returns:
             None if a remedy is unconditional in each process that can run the file, or if there
-            is none.
+            is no remedy.
         """
         found = [one for one in map(self.remedy, blocker.cooperative_after) if one is not None]
         if not any(one.condition for one in found):
@@ -116,7 +116,7 @@ class Cooperation:
     def lacking(self, blocker: Blocker, path: str) -> tuple[Process, ...]:
         """Return the processes on gevent that can run a file without a remedy for a blocker.
 
-        None if the project has no remedy, or if no process is known to run the file.
+        The result is empty if the project has no remedy, or if no process is known to run the file.
         """
         after = blocker.cooperative_after
         if self._processes is None or not any(self.remedy(one) is not None for one in after):
@@ -144,14 +144,17 @@ class Cooperation:
             summary = modules.summary(path)
             for call in summary.calls:
                 place = Place(path, call.scope, call.path)
-                if call.node == "call" and self._is(call, place, symbol):
-                    depends = condition(modules.data(path), call.row, call.column)
+                if call.node == "call" and self._applies(call, place, symbol):
+                    depends = condition(
+                        conditions_around(modules.data(path), call.row, call.column)
+                    )
                     if not depends:
                         return Remedy(symbol, path, call.row)
                     doubtful = doubtful or Remedy(symbol, path, call.row, depends)
         return doubtful
 
-    def _is(self, call: Call, place: Place, symbol: str) -> bool:
+    def _applies(self, call: Call, place: Place, symbol: str) -> bool:
+        """Return whether a call of a remedy applies it: ``None`` as an argument takes it back."""
         if symbol not in self.inference.callees.called_symbols(call.expression.callee, place):
             return False
         positional = call.expression.positional

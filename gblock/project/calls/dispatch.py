@@ -15,7 +15,9 @@ from gblock.project.reading.summary import ModuleSummary
 _LONGEST_CHAIN = 3
 """At most this many assignments between the container and its element are followed."""
 _LOOK_UPS = ("get", "pop", "setdefault")
+"""Methods of a dict whose first argument is a key."""
 _COPIES = ("list", "tuple", "sorted", "reversed")
+"""Functions whose result has the elements of their argument."""
 
 
 class Dispatched(NamedTuple):
@@ -57,7 +59,7 @@ class Dispatch:
         Args:
             handler: The module and the scope of the handler.
             taken: The expression that is the handler.
-            place: The place of it.
+            place: The place of the expression.
         """
         summary = self.inference.modules.summary(place.path)
         key = self._key(taken, place, summary, 0)

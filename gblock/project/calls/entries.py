@@ -14,7 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
-from gblock.project.calls.registrations import Registrations, suits
+from gblock.project.calls.registrations import Registrations, is_module, suits
+from gblock.project.calls.workers import Application
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -25,6 +26,7 @@ from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
     last_name,
+    owner_of,
     passed,
     without_arguments,
 )
@@ -145,6 +147,17 @@ class Entries:
                 found += self._named(summary, scope)
         return found
 
+    def is_task(self, path: str, index: int) -> bool:
+        """Return whether a decorator makes a function a task, which code gives to its senders."""
+        summary = self.modules.summary(path)
+        scope = summary.scopes[index]
+        if scope.kind != "function" or not scope.decorators:
+            return False
+        return any(
+            one.entry is not None and one.entry.context == "task" and one.entry.queue is not None
+            for one in self._decorated(summary, scope)
+        )
+
     def of_module(self, summary: ModuleSummary) -> list[Started]:
         """Return the entries that start a module's statements, from its path."""
         return self._in_file(summary, "")
@@ -209,9 +222,8 @@ class Entries:
         for number in sorted(inside - {index}):
             scope = summary.scopes[number]
             applied += [
-                (one.callee if one.tag == tags.CALL else one, Place(path, scope.parent, scope.path))
+                (without_arguments(one), Place(path, scope.parent, scope.path))
                 for one in scope.decorators
-                if one is not None
             ]
         return [
             entry
@@ -226,7 +238,7 @@ class Entries:
         return Registrations(self.inference, self._all)
 
     def _registered(self, summary: ModuleSummary, index: int) -> Iterable[Started]:
-        """Yield what starts a function that is assigned or named, or a method of such a class."""
+        """Yield what starts a function, or a method of a class, that is assigned or named."""
         scope = summary.scopes[index]
         for one in self._registrations.of(summary, index):
             label = of_call(one.entry, one.call.expression, "") if one.call is not None else ""
@@ -242,8 +254,8 @@ class Entries:
                     one.entry.context, one.entry.framework, label, one.is_certain, one.entry
                 )
 
-    def application(self, summary: ModuleSummary, scope: Scope) -> tuple[str, str] | None:
-        """Return the file and the name of the application whose decorator registers a function."""
+    def application(self, summary: ModuleSummary, scope: Scope) -> Application | None:
+        """Return the application whose decorator registers a function, or an import of it."""
         for decorator in scope.decorators:
             one = without_arguments(decorator)
             if one is None or one.tag != tags.ATTRIBUTE or one.base is None:
@@ -253,12 +265,12 @@ class Entries:
             bound = summary.scopes[0].bindings.get(one.base.identifier, ())
             for binding in bound:
                 if binding.kind != kinds.IMPORTED:
-                    return summary.filename, one.base.identifier
+                    return Application(summary.filename, one.base.identifier)
                 target = self.inference.modules.resolve(
                     binding.value.module, binding.value.level, summary.filename
                 )
                 if target is not None and binding.value.name is not None:
-                    return target, binding.value.name
+                    return Application(target, binding.value.name)
         return None
 
     def _of_decorated_class(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
@@ -271,10 +283,10 @@ class Entries:
             yield Started(entry.context, entry.framework, label, is_certain, entry)
 
     def _decorating(self, summary: ModuleSummary, scope: Scope) -> Iterable[tuple[Entry, bool]]:
-        """Yield the entries of a framework's decorators of a function or class."""
+        """Yield the entries whose decorators a function or class has."""
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
-            callee = getattr(decorator, "callee", decorator)
+            callee = without_arguments(decorator)
             for symbol, entry in self._of_callee(self._by_decorator, callee, summary.filename):
                 symbols = self.inference.callees.called_symbols(callee, place)
                 if any(fits(one, symbol) for one in symbols):
@@ -309,7 +321,7 @@ class Entries:
             yield Started(entry.context, entry.framework, label, certain, entry)
 
     def _of_object(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
-        """Yield what calls the methods of an object that it is given."""
+        """Yield the entries that call the methods of an object that they take."""
         for entry in self._of_objects:
             if any(fnmatch.fnmatchcase(scope.name, one) for one in entry.methods or ("[!_]*",)):
                 if (summary.filename, scope.parent) in self._given_objects(entry):
@@ -357,19 +369,14 @@ class Entries:
         """Yield what starts a function because a file of another format names it."""
         for entry, names in self._names:
             for written in names.get(scope.name, ()):
-                if self._is_module(summary.filename, written):
+                if is_module(summary.filename, written):
                     label = f"{entry.context} {scope.name}()"
                     yield Started(entry.context, entry.framework, label, True, entry)
                     break
 
-    def _is_module(self, path: str, name: str) -> bool:
-        """Return whether a file is the module of a dotted name."""
-        stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
-        return stem.endswith(os.sep + name.replace(".", os.sep))
-
     @cached_property
     def _names(self) -> list[tuple[Entry, dict[str, set[str]]]]:
-        """For each entry that needs them the functions that files name, with their modules."""
+        """The functions that files of other formats name, with their modules, for each entry."""
         found = []
         for entry in self._all:
             if entry.named_by is not None and self._files is not None:
@@ -472,7 +479,7 @@ class Entries:
         return [one for _, one in exact or found] or self._by_decorator_called(call, place)
 
     def _context(self, entry: Entry, call: CallExpr | None, place: Place) -> str:
-        """Return the context of an entry, given the argument that names another process."""
+        """Return the context of an entry; an argument of the call may name another process."""
         elsewhere = entry.elsewhere
         if elsewhere is None or call is None:
             return entry.context
@@ -496,7 +503,8 @@ class Entries:
         known = self._of_callee(self._by_decorator, callee, place.path)
         if not known:
             return []
-        called = expression if callee is expression.callee else expression.callee
+        inner = expression.callee
+        called = inner if inner is not None and inner.tag == tags.CALL else expression
         by = f"by {last_name(callee)}()"
         symbols = self.inference.callees.called_symbols(callee, place)
         return [
@@ -532,7 +540,7 @@ class _ByName(Generic[_T]):
 
 
 def _is_pattern(known: tuple[str, object]) -> bool:
-    """Return whether a symbol is a pattern: what names a function in full goes before it."""
+    """Return whether a symbol is a pattern; as a sort key it puts full names first."""
     return "*" in known[0]
 
 
@@ -557,7 +565,7 @@ def _inside_call(summary: ModuleSummary, index: int) -> bool:
 
 def _is_of_super(callee: Expr) -> bool:
     """Return whether a callee is a method of ``super()``."""
-    base = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
+    base = owner_of(callee)
     return base is not None and base.tag == tags.CALL
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
 from gblock.project.reading.expressions import CompareExpr, Expr, last_name, same
-from gblock.project.reading.summary import LOOPS, Call, ModuleSummary, Scope
+from gblock.project.reading.summary import LOOPS, AnyCall, ModuleSummary, Scope
 
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in"}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "is": "is"}
@@ -23,10 +23,10 @@ class CallFact(NamedTuple):
     at: Path
     """The statement that has tested it."""
     within: Path
-    """The block in which it holds; the first statement there may invalidate it."""
+    """The block in which it holds, until a statement of the block invalidates it."""
 
 
-def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Iterator[CallFact]:
+def facts(summary: ModuleSummary, call: AnyCall, *, lasting: bool = False) -> Iterator[CallFact]:
     """Yield the tests with a known outcome at a call, the nearest first.
 
     Args:
@@ -37,7 +37,7 @@ def facts(summary: ModuleSummary, call: Call, *, lasting: bool = False) -> Itera
     for expression, holds in reversed(call.guards):
         for atom, is_true in atoms(expression, holds):
             yield CallFact(atom, is_true, call.path, call.path)
-    scope, path = summary.scopes[frame(summary, call.scope)], call.path
+    scope, path = summary.scopes[summary.frame(call.scope)], call.path
     for depth in range(len(path) - (len(path) % 2 == 0), 0, -2):
         block = path[: depth - 1]
         for index in range(path[depth - 1] - 1, -1, -1):
@@ -130,10 +130,3 @@ def _is_empty(expression: Expr) -> bool:
     if expression is None or expression.tag not in (tags.SEQUENCE, tags.TUPLE):
         return False
     return all(_is_empty(one) for one in expression.elements)
-
-
-def frame(summary: ModuleSummary, scope: int) -> int:
-    """Return the scope whose statements contain a comprehension."""
-    while summary.scopes[scope].kind == "comprehension":
-        scope = summary.scopes[scope].parent
-    return scope

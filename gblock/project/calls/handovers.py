@@ -15,6 +15,7 @@ from gblock.project.calls.receivers import Receivers
 from gblock.project.calls.running import Running
 from gblock.project.calls.visits import Visit, step_in
 from gblock.project.calls.ways import GREENLET, NATIVE, UNKNOWN, Step, Way
+from gblock.project.calls.wrappings import Wrappings
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -56,7 +57,8 @@ class Handovers:
         self._running = running
         self._concurrency = concurrency
         self._queues = queues
-        self._receivers = Receivers(inference, offloading, callers.keeping)
+        self._receivers = Receivers(inference, offloading, callers.keeping, callers.dispatch)
+        self._wrappings = Wrappings(inference, self._receivers)
 
     def of(self, visit: Visit, here: Step) -> Iterator[Way | Visit]:
         """Yield the paths that begin where a function is handed over, or what runs it later.
@@ -66,6 +68,14 @@ class Handovers:
             here: The step through it.
         """
         named = self.inference.calling.handovers(visit.path, visit.scope)
+        is_task = self._entries.is_task(visit.path, visit.scope)
+        if is_task:
+            for run in self._receivers.methods_of_task(visit.path, visit.scope):
+                steps = (here, *visit.steps)
+                yield Visit(run.path, run.scope, run.at, steps, visit.is_certain, visit.beside)
+        for call, place, position, taken in self._wrappings.of(visit.path, visit.scope):
+            begun = self._entries.handed(call, place, position, taken)
+            yield from self._by_framework(begun, call, place, visit, here)
         yield from self._out_of_containers(visit, here, named)
         for call, place, position in named:
             if self._is_field(call, place):
@@ -79,7 +89,7 @@ class Handovers:
             if started:
                 yield from self._by_framework(started, call, place, visit, here)
             elif (place.path, self._function(place)) != (visit.path, visit.scope):
-                yield from self._received(call, place, visit, here)
+                yield from self._received(call, place, visit, here, is_task)
 
     def _function(self, place: Place) -> int:
         return self.modules.summary(place.path).function_around(place.scope)
@@ -89,6 +99,8 @@ class Handovers:
     def _elsewhere(self, handover: Handover, visit: Visit, here: Step) -> Way:
         """Return the path that begins with a thread or a greenlet that runs a function."""
         context = NATIVE if handover.offload.thread == "native" else GREENLET
+        if handover.offload.thread == "greenlet":
+            context = self._running.of_thread(handover.place.path)
         step = Step(handover.place.path, handover.call.row, f"{context} {here.text}")
         begun = handover.place if context == GREENLET else None
         return Way(context, (step, *visit.steps), visit.is_certain, begun=begun)
@@ -178,25 +190,34 @@ class Handovers:
             yield Visit(where.path, index, made.path, steps, visit.is_certain, visit.beside)
 
     def _received(
-        self, call: Call, place: Place, visit: Visit, here: Step
+        self, call: Call, place: Place, visit: Visit, here: Step, is_task: bool
     ) -> Iterator[Way | Visit]:
         """Yield what runs a function that a call gives to code of the project, or to unknown code.
+
+        A task is given to what sends it, and runs only where it is called.
 
         Args:
             call: The call.
             place: Its place.
             visit: The function.
             here: The step through it.
+            is_task: True if the function is a task.
         """
         index, steps = self._function(place), (here, *visit.steps)
         callees = self.inference.infer(call.expression.callee, place)
         given = (visit.path, visit.scope)
         takers = sorted((x for x in callees if x.kind in (v.CLASS, v.FUNCTION)), key=repr)
-        runs = [run for one in takers for run in self._receivers.runs(one, call, place, given)]
-        for path, scope, at in runs:
-            inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside)
+        runs = [
+            run
+            for one in takers
+            for run in self._receivers.runs(one, call.expression, place, given, is_task=is_task)
+        ]
+        for path, scope, at, only in runs:
+            inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside, only)
             is_called = any(v.comes_from(one, path, scope) for one in callees)
             yield self._through(inside, place, index) if is_called else inside
+        if is_task:
+            return
         if not runs:
             # What is given at start-up may be kept, and run at any time.
             keeps = any(value.kind in (v.CLASS, v.FUNCTION) for value in callees)

@@ -17,8 +17,9 @@ _MOUNTING = frozenset({"add_resource", "add_url_rule", "add_route", "route"}) | 
 _ROUTING = _VERBS | _PATHS | {"route", "expose", "view"}
 """Functions and decorators whose first argument is a path, however it is written."""
 _EVENT = "on_"
-_FILES = 12
-"""In more files than this a class is too common to look for its path."""
+"""The prefix of methods that handle an event, or a request as in Falcon."""
+_MOST_FILES = 12
+"""At most this many files that mention a class are searched for its path."""
 
 
 class Labels:
@@ -60,7 +61,7 @@ class Labels:
                 if last_name(decorator.callee) in _MOUNTING and (found := _path(decorator)):
                     return found
         paths = self.inference.modules.mentioning(owner.name, whole=True)
-        for path in dict.fromkeys([summary.filename, *paths[:_FILES]]):
+        for path in dict.fromkeys([summary.filename, *paths[:_MOST_FILES]]):
             by_name = self.inference.calling.calls_by_name(path)
             for called in sorted(_MOUNTING & by_name.keys()):
                 for call in by_name[called]:

@@ -26,12 +26,12 @@ from gblock.project.reading.expressions import (
     last_name,
     passed,
 )
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 _CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "threading.get_ident"})
 """Functions that return the calling thread or its number."""
 _ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
-"""A project that tests for its main thread contains one of these words."""
+"""A project that tests whether it runs on the main thread contains one of these words."""
 _PATCHES = ("patch_all", "patch_thread")
 """The functions that turn threads into greenlets."""
 
@@ -127,7 +127,7 @@ class Offloading:
             return call_of(None, rest, keywords)
         return call_of(None, (), keywords)
 
-    def is_native(self, call: Call, path: str) -> bool:
+    def is_native(self, call: AnyCall, path: str) -> bool:
         """Return whether a call is only ever made in native threads."""
         return self.runs_natively(path, call.scope) or self._is_off_main(call, path)
 
@@ -138,7 +138,7 @@ class Offloading:
         summary = self.inference.modules.summary(path)
         while scope > 0:
             if summary.scopes[scope].kind in ("function", "lambda"):
-                if self._only_native(summary, scope):
+                if self._is_only_native(summary, scope):
                     return True
             scope = summary.scopes[scope].parent
         return False
@@ -156,28 +156,29 @@ class Offloading:
         }
         return any(self.inference.modules.mentioning(module) for module in modules)
 
-    def _only_native(self, summary: ModuleSummary, index: int) -> bool:
+    def _is_only_native(self, summary: ModuleSummary, index: int) -> bool:
         return self._is_so(
-            ("runs natively", summary.filename, index), lambda: self._decide(summary, index)
+            ("runs natively", summary.filename, index),
+            lambda: self._is_only_handed_over(summary, index),
         )
 
     def _is_so(self, question: tuple[Hashable, ...], decide: Callable[[], bool]) -> bool:
         """Return the answer to a question that may lead back to itself.
 
-        The least fixed point: functions that only hand over one another are no evidence.
+        It is the least fixed point: functions that only hand over one another are no evidence.
         """
         found: tuple[bool, ...] = self.inference.solved(
             (*question, self._patched), lambda: (True,) if decide() else ()
         )
         return bool(found)
 
-    def _decide(self, summary: ModuleSummary, index: int) -> bool:
+    def _is_only_handed_over(self, summary: ModuleSummary, index: int) -> bool:
         if summary.scopes[index].kind == "function" and self._decorated(summary, index):
             return True
         native = self._is_run_by_base(summary, index)
         for call, place, position in self.inference.calling.handovers(summary.filename, index):
-            if place.path == summary.filename and self._inside(summary, place.scope, index):
-                continue  # hands itself over
+            if place.path == summary.filename and summary.is_within(place.scope, index):
+                continue  # it hands itself over
             handover = self.handover(call, place)
             if handover is not None and not _is_callable(handover, position):
                 handover = None  # it is an argument of the callable
@@ -185,7 +186,7 @@ class Offloading:
                 native = True
             elif handover is None and self._is_wrapping(call, place):
                 continue  # partial(f): counted where the partial goes
-            elif handover is None and self._passes_on(call, place, (summary, index)):
+            elif handover is None and self._passes_on(call, place, summary.filename, index):
                 native = True
             elif not self.runs_natively(place.path, place.scope):
                 return False
@@ -195,8 +196,8 @@ class Offloading:
         if native:
             through += self.inference.protocols.overridden(summary.filename, index)
         for call, place in (c for one in through for c in self.inference.calling.callers(*one)):
-            if place.path == summary.filename and self._inside(summary, place.scope, index):
-                continue  # calls itself
+            if place.path == summary.filename and summary.is_within(place.scope, index):
+                continue  # recursion
             if not (
                 self.is_through_proxy(call.expression, place)
                 or self.runs_natively(place.path, place.scope)
@@ -222,17 +223,20 @@ class Offloading:
         found = (catalog.offload_by_symbol.get(name) for name in names)
         return next((offload for offload in found if offload is not None), None)
 
-    def _passes_on(self, call: Call, place: Place, what: tuple[ModuleSummary, int]) -> bool:
-        """Return whether a project function does nothing with its argument but hand it over."""
-        summary, index = what
+    def _passes_on(self, call: Call, place: Place, path: str, index: int) -> bool:
+        """Return whether what a call runs only hands over the function that it takes.
+
+        Args:
+            call: The call.
+            place: Its place.
+            path: The module of the function that is an argument.
+            index: Its scope.
+        """
         _, callee, positional, keywords = call.expression
         given = [
             key
             for key, argument in (*enumerate(positional), *keywords)
-            if any(
-                v.comes_from(x, summary.filename, index)
-                for x in self.inference.infer(argument, place)
-            )
+            if any(v.comes_from(x, path, index) for x in self.inference.infer(argument, place))
         ]
         values = self.inference.infer(callee, place)
         return bool(values and given) and all(
@@ -316,13 +320,6 @@ class Offloading:
         found = self.inference.callees.called_symbols(call.expression.callee, place)
         return bool(found & {"functools.partial", "functools.wraps", "functools.update_wrapper"})
 
-    def _inside(self, summary: ModuleSummary, scope: int, index: int) -> bool:
-        while scope > 0:
-            if scope == index:
-                return True
-            scope = summary.scopes[scope].parent
-        return False
-
     def _decorated(self, summary: ModuleSummary, index: int) -> bool:
         """Return whether a decorator of the project hands the function to a native thread."""
         scope = summary.scopes[index]
@@ -379,7 +376,7 @@ class Offloading:
         summary = self.inference.modules.summary(path)
         native = False
         for call in summary.calls:
-            if not self._inside(summary, call.scope, index) or call.node != "call":
+            if call.node != "call" or not summary.is_within(call.scope, index):
                 continue
             if last_name(call.expression.callee) == name and not self.is_native(call, path):
                 return False
@@ -417,7 +414,7 @@ class Offloading:
             for value in self.inference.infer(callee, place)
         )
 
-    def _is_off_main(self, call: Call, path: str) -> bool:
+    def _is_off_main(self, call: AnyCall, path: str) -> bool:
         """Return whether a path condition excludes the main thread."""
         summary = self.inference.modules.summary(path)
         mentioning = self.inference.modules.mentioning
@@ -430,7 +427,7 @@ class Offloading:
         )
 
     def _asks_for_main(self, expression: Expr, place: Place, depth: int = 0) -> bool:
-        """Return whether a condition is true on the main thread alone."""
+        """Return whether a condition is only true on the main thread."""
         if expression is None or depth > 2:
             return False
         if expression.tag == tags.COMPARE:

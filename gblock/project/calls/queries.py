@@ -12,19 +12,18 @@ from gblock.outline import Outlines
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import LOOPED
-from gblock.project.reading.expressions import Expr, last_name
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.expressions import Expr, last_name, owner_of
+from gblock.project.reading.summary import AnyCall, ModuleSummary
 
-_QUERIES_LIMIT = 1000
+_MOST_QUERIES = 1000
 """At most this many calls are returned for one driver."""
-_FILES = 400
+_MOST_FILES = 400
 """At most this many files are searched for them."""
 _EVALUATING = frozenset(
     "all any bool dict frozenset len list max min next set sorted sum tuple".split()
 )
-"""Functions that iterate over what they are given at once."""
+"""Functions that iterate over their argument at once."""
 
 
 class Sent(NamedTuple):
@@ -49,7 +48,7 @@ class Queries:
     """
 
     def __init__(self, inference: Inference, outlines: Outlines, loaded: Collection[str]) -> None:
-        self._shared = inference
+        self._inference = inference
         self._modules = inference.modules
         self._outlines = outlines
         self._loaded = loaded
@@ -72,7 +71,7 @@ class Queries:
         used = [root for root in roots if self._modules.mentioning(root)]
         if not used:
             return
-        inference = self._shared
+        inference = self._inference
         if not all(root in self._loaded for root in used):
             inference = Inference(self._modules, catalog.parse_all(self._outlines, roots))
         symbols = frozenset(
@@ -93,7 +92,7 @@ class Queries:
         )
         found = searched = 0
         for path in self._modules.serving:
-            if found >= _QUERIES_LIMIT or searched >= _FILES:
+            if found >= _MOST_QUERIES or searched >= _MOST_FILES:
                 return
             if not called.search(self._modules.data(path)):
                 continue
@@ -114,7 +113,7 @@ class Queries:
 
     def _sent(
         self,
-        call: Call,
+        call: AnyCall,
         path: str,
         verbs: set[str],
         symbols: frozenset[str],
@@ -127,11 +126,11 @@ class Queries:
         place = Place(path, call.scope, call.path)
         for symbol in sorted(inference.callees.called_symbols(callee, place)):
             if any(f"{base}.{name}" in symbols for base in _owners(symbol, inference)):
-                return Sent(place, call.name_row, call.column, symbol, _receiver(callee))
+                return Sent(place, call.name_row, call.column, symbol, owner_of(callee))
         return None
 
     def _iterated(
-        self, call: Call, path: str, lazy: frozenset[str], inference: Inference
+        self, call: AnyCall, path: str, lazy: frozenset[str], inference: Inference
     ) -> Sent | None:
         """Return the statement that iterating over a lazy query sends: ``list(orders)``."""
         given: Expr = None
@@ -160,11 +159,6 @@ class Queries:
                 symbol = _lazy(value, place, lazy, inference)
                 if symbol is not None:
                     yield Sent(place, row, 0, symbol, value)
-
-
-def _receiver(callee: Expr) -> Expr:
-    """Return the object whose method is called."""
-    return callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
 
 
 def _lazy(expression: Expr, place: Place, lazy: frozenset[str], inference: Inference) -> str | None:

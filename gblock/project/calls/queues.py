@@ -20,17 +20,22 @@ from gblock.project.reading.expressions import (
     Expr,
     NameExpr,
     constant_of,
+    hides_arguments,
     last_name,
+    owner_of,
     passed,
 )
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 _ROUTES = ("task_routes", "CELERY_TASK_ROUTES", "CELERY_ROUTES")
+"""Settings of Celery with the queues of tasks."""
 _ANNOTATIONS = ("task_annotations", "CELERY_TASK_ANNOTATIONS", "CELERY_ANNOTATIONS")
+"""Settings of Celery with attributes of tasks, of which the queue is one."""
 _OF_ROUTE = "queue"
+"""The key of the queue in a route, and the argument of a call that sends a message."""
 _SENDING = frozenset({"apply_async", "set", "send_task", "signature", "subtask"})
 """Methods of Celery that take the queue of a single message."""
-_CHAIN = 4
+_LONGEST_CHAIN = 4
 """At most this many assignments between a name and the queue that it holds are followed."""
 
 
@@ -112,7 +117,7 @@ class Queues:
         self, expression: Expr, place: Place, queue: Queue, depth: int = 0
     ) -> frozenset[str] | None:
         """Return the queues that an expression names, or is an object of."""
-        if expression is None or depth > _CHAIN:
+        if expression is None or depth > _LONGEST_CHAIN:
             return None
         texts = _texts(self.inference.infer(expression, place))
         if texts is not None:
@@ -124,7 +129,7 @@ class Queues:
             given = passed(expression, 0, "name")
             if given is not None:
                 return _texts(self.inference.infer(given, place))
-            return frozenset([queue.default_of_makers]) if _is_bare(expression) else None
+            return None if hides_arguments(expression) else frozenset([queue.default_of_makers])
         if expression.tag != tags.NAME:
             return None
         found = self.inference.scope_of(expression.identifier, place)
@@ -216,25 +221,13 @@ class Queues:
 
 def _is_about(call: CallExpr, name: str) -> bool:
     """Return whether a call sends a task: ``place.apply_async()``, ``send_task("shop.place")``."""
-    base = _base(call.callee)
+    base = owner_of(call.callee)
     if base is not None and base.tag == tags.CALL:  # place.s(1).set(queue="low")
-        base = _base(base.callee)
+        base = owner_of(base.callee)
     if last_name(base) == name:
         return True
     first = constant_of(call.positional[0]) if call.positional else None
     return isinstance(first, str) and first.rpartition(".")[2] == name
-
-
-def _base(callee: Expr) -> Expr:
-    """Return the object of a method, None for anything else."""
-    return callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
-
-
-def _is_bare(call: CallExpr) -> bool:
-    """Return whether a call passes no argument that is hidden behind ``*``."""
-    return not any(one is not None and one.tag == tags.STAR for one in call.positional) and all(
-        name is not None for name, _ in call.keywords
-    )
 
 
 def _texts(values: Values) -> frozenset[str] | None:
@@ -244,7 +237,7 @@ def _texts(values: Values) -> frozenset[str] | None:
 
 
 def _tables_in(expression: Expr) -> Iterator[Expr]:
-    """Yield the tables and the pairs of a display, however nested, or the expression itself."""
+    """Yield the tables and the pairs in a nested display; the expression itself if it is none."""
     if expression is None or expression.tag not in (tags.SEQUENCE, tags.TUPLE):
         yield expression
         return

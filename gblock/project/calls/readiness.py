@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gblock.catalog.blockers import Assigned, Blocker, Called
-from gblock.project.calls.facts import CallFact, atoms, facts, frame
+from gblock.project.calls.facts import CallFact, atoms, facts
+from gblock.project.calls.making import Making
 from gblock.project.calls.refusals import Refusals
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import Path, ValueBinding
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
@@ -28,11 +29,11 @@ from gblock.project.reading.expressions import (
     passed,
     same,
 )
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 """Directories of files that a read may wait for."""
-_DEPTH = 4
+_LONGEST_CHAIN = 4
 """At most this many names in a row are followed from a test to the tested call."""
 
 
@@ -46,9 +47,10 @@ class Readiness:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.refusals = Refusals(inference.modules)
+        self._making = Making(inference)
         self._callbacks: dict[tuple[str, int], bool] = {}
 
-    def is_immediate(self, blocker: Blocker, call: Call, place: Place) -> bool:
+    def is_immediate(self, blocker: Blocker, call: AnyCall, place: Place) -> bool:
         """Return whether a blocker's call returns at once, whatever its arguments."""
         summary = self.inference.modules.summary(place.path)
         for one in blocker.unless_called:
@@ -59,6 +61,8 @@ class Readiness:
             ):
                 return True
         if any(self._is_set(one, call, place, summary) for one in blocker.unless_set):
+            return True
+        if self._making.is_cheap(blocker):
             return True
         if blocker.kind != "waits" or call.node != "call":
             return False
@@ -81,21 +85,23 @@ class Readiness:
         return False
 
     def _is_marked(
-        self, condition: Called, call: Call, place: Place, summary: ModuleSummary
+        self, condition: Called, call: AnyCall, place: Place, summary: ModuleSummary
     ) -> bool:
         """Return whether a call makes the descriptor of another one non-blocking.
 
         ``fcntl(fd, F_SETFL, flags | O_NONBLOCK)`` may be in a function that is given it.
         """
+        if call.node != "call":
+            return False
         descriptor = passed(call.expression, 0, None)
-        if call.node != "call" or dotted(descriptor) is None:
+        if dotted(descriptor) is None:
             return False
         names = set(self._names_of(descriptor, place, summary))
         for other in summary.calls:
             if other.node != "call" or other is call:
                 continue
             for position, argument in enumerate(other.expression.positional):
-                if (frame(summary, other.scope), dotted(argument)) in names:
+                if (summary.frame(other.scope), dotted(argument)) in names:
                     where = Place(summary.filename, other.scope, other.path)
                     if self._marks(condition, other, position, where):
                         return True
@@ -116,7 +122,7 @@ class Readiness:
             return not condition.values or any(
                 x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in values
             )
-        return depth < _DEPTH and any(
+        return depth < _LONGEST_CHAIN and any(
             self._marks_parameter(condition, value, position, depth)
             for value in self.inference.infer(callee, place)
             if value.kind == v.FUNCTION
@@ -132,7 +138,7 @@ class Readiness:
         if position >= len(names):
             return False
         for call in summary.calls:
-            if call.node == "call" and frame(summary, call.scope) == function.scope:
+            if call.node == "call" and summary.frame(call.scope) == function.scope:
                 for inner, argument in enumerate(call.expression.positional):
                     if dotted(argument) == names[position]:
                         place = Place(function.path, call.scope, call.path)
@@ -141,15 +147,16 @@ class Readiness:
         return False
 
     def _is_set(
-        self, condition: Assigned, call: Call, place: Place, summary: ModuleSummary
+        self, condition: Assigned, call: AnyCall, place: Place, summary: ModuleSummary
     ) -> bool:
         """Return whether each assignment to the attribute of this object has such a value."""
-        receiver = call.expression
         if call.node == "call":
             callee = call.expression.callee
             if callee is None or callee.tag != tags.ATTRIBUTE:
                 return False
             receiver = callee.base
+        else:
+            receiver = call.expression
         owners = self._names_of(receiver, place, summary)
         found = [
             (index, binding)
@@ -174,8 +181,7 @@ class Readiness:
             found = self._assigned(expression.identifier, place)
             if len(found) != 1 or (found[0].detail or (0,)) != (0,):
                 return False
-            assigned: Expr = found[0].value
-            expression = assigned
+            expression = found[0].value
             place = place._replace(at=found[0].path)
         return self._never_waits(blocker, expression, place)
 
@@ -260,7 +266,7 @@ class Readiness:
         receivers = _receivers(call.expression)
         if not receivers:
             return False
-        home = frame(summary, call.scope)
+        home = summary.frame(call.scope)
         for fact in facts(summary, call):
             shown = self._shows(fact, blocker, receivers, Place(place.path, home, fact.at))
             if shown and not self._is_used_up(fact, call, home, summary):
@@ -280,7 +286,7 @@ class Readiness:
                 return True
         if _is_ready(expression, blocker, receivers, holds):
             return True
-        if expression is not None and expression.tag == tags.NAME and depth < _DEPTH:
+        if expression is not None and expression.tag == tags.NAME and depth < _LONGEST_CHAIN:
             for binding in self._assigned(expression.identifier, place):
                 inner = place._replace(at=binding.path)
                 for one, is_true in atoms(binding.value, holds):
@@ -310,7 +316,7 @@ class Readiness:
         return any(
             call.expression.callee == AttributeExpr(tags.ATTRIBUTE, poller, "register")
             and any(_mentions(one, receivers) for one in call.expression.positional)
-            for call in (summary.calls)
+            for call in summary.calls
             if call.node == "call"
         )
 
@@ -322,7 +328,7 @@ class Readiness:
             place: Its place.
             depth: The depth of the recursion.
         """
-        if not isinstance(expression, tuple) or not expression or depth > 2 * _DEPTH:
+        if not isinstance(expression, tuple) or not expression or depth > 2 * _LONGEST_CHAIN:
             return
         if isinstance(expression, CallExpr):
             symbols = self.inference.callees.called_symbols(expression.callee, place)
@@ -337,8 +343,8 @@ class Readiness:
             if isinstance(part, tuple):
                 yield from self._sources(part, place, depth + 1)
 
-    def _assigned(self, name: str, place: Place) -> list[Binding]:
-        """Return the value of a local name that is assigned once."""
+    def _assigned(self, name: str, place: Place) -> list[ValueBinding]:
+        """Return the bindings of a local name at a place, if each of them has a value."""
         summary = self.inference.modules.summary(place.path)
         scope = place.scope
         while name not in summary.scopes[scope].bindings:
@@ -347,7 +353,8 @@ class Readiness:
             scope = summary.scopes[scope].parent
         found = self.inference.definitions.reaching(summary, scope, name, place.at)
         followed = (kinds.ASSIGNED, kinds.UNPACKED, kinds.LOOPED)
-        return found if all(one.kind in followed for one in found) else []
+        values = [one for one in found if isinstance(one, ValueBinding) and one.kind in followed]
+        return values if len(values) == len(found) else []
 
     def _is_used_up(self, fact: CallFact, call: Call, home: int, summary: ModuleSummary) -> bool:
         """Return whether the same call is made before, under the same fact."""
@@ -375,10 +382,8 @@ class Readiness:
             root = (dotted(receiver) or "").partition(".")[0]
             if root in summary.scopes[home].bindings:
                 before = self.inference.definitions.reaching(summary, home, root, at)
-                if (
-                    self.inference.definitions.reaching(summary, home, root, use) != before
-                    and before
-                ):
+                after = self.inference.definitions.reaching(summary, home, root, use)
+                if before and after != before:
                     return False
         return True
 
@@ -422,7 +427,7 @@ class Readiness:
             and not self._is_used_up(
                 CallFact(other.expression, True, other.path, other.path[:-1]),
                 call,
-                frame(summary, call.scope),
+                summary.frame(call.scope),
                 summary,
             )
             for other in summary.calls
@@ -432,7 +437,7 @@ class Readiness:
 
     def _is_called_back(self, call: Call, summary: ModuleSummary) -> bool:
         """Return whether the call's function only runs once an object is ready."""
-        index = frame(summary, call.scope)
+        index = summary.frame(call.scope)
         if index == 0 or not self.inference.catalog.callbacks:
             return False
         key = (summary.filename, index)
@@ -490,7 +495,7 @@ def _receivers(expression: CallExpr) -> list[Expr]:
 
 
 def _is_ready(expression: Expr, blocker: Blocker, receivers: list[Expr], holds: bool) -> bool:
-    """Return whether an expression is a method or attribute that means readiness."""
+    """Return whether an expression is a method or attribute that shows an object to be ready."""
     if expression is None or expression.tag != tags.ATTRIBUTE or expression.base not in receivers:
         return False
     return any(r.method == expression.name and r.result == holds for r in blocker.ready_after)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple
 
+from gblock.project.calls.dispatch import Dispatch, Dispatched
 from gblock.project.calls.offloading import Offloading
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
@@ -14,14 +15,25 @@ from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
-from gblock.project.reading.expressions import Expr, dotted
-from gblock.project.reading.summary import Call
+from gblock.project.reading.expressions import CallExpr, Expr, dotted, last_name
 
-_FILES = 12
+_MOST_FILES = 12
 """At most this many files are read in search of the calls of a function that an object keeps."""
 
-Run: TypeAlias = tuple[str, int, Path]
-"""A statement that runs a function: its file, the function around it, and its path."""
+RUNNING = frozenset({"run", "apply", "__call__"})
+"""Methods of a task that run it in the caller's process; the others send it to a worker."""
+
+
+class RunPlace(NamedTuple):
+    """A statement that runs a function."""
+
+    path: str
+    """Its file."""
+    scope: int
+    """The function around it."""
+    at: Path
+    only: Dispatched | None = None
+    """The calls of that function for which it runs the other one, if not for all."""
 
 
 class Receivers:
@@ -31,75 +43,148 @@ class Receivers:
         inference: Type inference over the project.
         offloading: Finds the parameters of functions.
         keeping: Finds the containers that keep a function.
+        dispatch: Finds the conditions under which a function runs an element of a container.
     """
 
-    def __init__(self, inference: Inference, offloading: Offloading, keeping: Keeping) -> None:
+    def __init__(
+        self,
+        inference: Inference,
+        offloading: Offloading,
+        keeping: Keeping,
+        dispatch: Dispatch,
+    ) -> None:
         self.inference = inference
         self.modules = inference.modules
         self._offloading = offloading
         self._keeping = keeping
+        self._dispatch = dispatch
 
     def runs(
-        self, callee: v.Value, call: Call, place: Place, given: tuple[str, int]
-    ) -> Iterator[Run]:
+        self,
+        callee: v.FunctionValue | v.ScopeValue,
+        expression: CallExpr,
+        place: Place,
+        given: tuple[str, int],
+        *,
+        is_task: bool = False,
+    ) -> Iterator[RunPlace]:
         """Yield the calls of the parameter through which a project function gets a function.
 
         Args:
-            callee: What is called, with the function as an argument.
-            call: The call.
+            callee: The function or class that is called, with the function as an argument.
+            expression: The call.
             place: Its place.
             given: The module and the scope of the function.
+            is_task: True if the function is a task, which some of its methods run, too.
         """
-        if callee.kind not in (v.FUNCTION, v.CLASS):
-            return
-        expression = call.expression
         for key, argument in (*enumerate(expression.positional), *expression.keywords):
             if not self._is_of(argument, place, given):
                 continue
-            if callee.kind == v.CLASS:
-                yield from self._by_object(callee, key, given)
+            if callee.kind != v.FUNCTION:
+                yield from self._by_object(callee, key, given, is_task)
                 continue
             name = self._offloading.parameter(callee, key)
             if name is not None:
-                yield from self._by_parameter(callee, name)
+                if is_task:
+                    yield from self._of_task(callee, name, given, {(callee.path, callee.scope)})
+                else:
+                    yield from self._by_parameter(callee, name)
                 yield from self._out_of_container(callee, name, given)
 
     def _is_of(self, expression: Expr, place: Place, given: tuple[str, int]) -> bool:
         """Return whether an expression is a function, or a partial of it."""
         return any(
-            unwrapped(value)[:3] == (v.FUNCTION, *given)
-            for value in self.inference.infer(expression, place)
+            value.kind == v.FUNCTION and v.comes_from(value, *given)
+            for value in map(unwrapped, self.inference.infer(expression, place))
         )
 
-    def _by_parameter(self, receiver: v.FunctionValue, name: str) -> Iterator[Run]:
+    def _by_parameter(self, receiver: v.FunctionValue, name: str) -> Iterator[RunPlace]:
         """Yield the calls that a function makes of its parameter."""
         summary = self.modules.summary(receiver.path)
         for inner in summary.calls:
             written = inner.expression.callee if inner.node == "call" else None
             if written is not None and written.tag == tags.NAME and written.identifier == name:
                 if summary.is_within(inner.scope, receiver.scope):
-                    yield receiver.path, summary.function_around(inner.scope), inner.path
+                    yield RunPlace(receiver.path, summary.function_around(inner.scope), inner.path)
+
+    def _of_task(
+        self,
+        receiver: v.FunctionValue,
+        name: str,
+        given: tuple[str, int],
+        seen: set[tuple[str, int]],
+    ) -> Iterator[RunPlace]:
+        """Yield the calls that run the task of a parameter, in functions that pass it on, too."""
+        yield from self._by_parameter(receiver, name)
+        summary = self.modules.summary(receiver.path)
+        for inner in summary.calls:
+            if inner.node != "call" or not summary.is_within(inner.scope, receiver.scope):
+                continue
+            here = RunPlace(receiver.path, summary.function_around(inner.scope), inner.path)
+            expression = inner.expression
+            if dotted(task_of(expression.callee)) == name:
+                yield here
+            keys = [
+                key
+                for key, argument in (*enumerate(expression.positional), *expression.keywords)
+                if argument is not None and dotted(task_of(argument) or argument) == name
+            ]
+            if not keys:
+                continue
+            place = Place(receiver.path, inner.scope, inner.path)
+            if self._offloading.handover(inner, place) is not None:
+                yield here
+            for taker in sorted(self.inference.infer(expression.callee, place), key=repr):
+                if taker.kind == v.CLASS:
+                    for key in keys:
+                        yield from self._by_object(taker, key, given, is_task=True)
+                if taker.kind != v.FUNCTION or (taker.path, taker.scope) in seen:
+                    continue
+                seen.add((taker.path, taker.scope))
+                for key in keys:
+                    onward = self._offloading.parameter(taker, key)
+                    if onward is not None:
+                        yield from self._of_task(taker, onward, given, seen)
+
+    def methods_of_task(self, path: str, index: int) -> Iterator[RunPlace]:
+        """Yield the calls of the methods that run a task: ``place.run()``."""
+        name = self.modules.summary(path).scopes[index].name
+        for other in self.modules.mentioning(name, whole=True):
+            by_name = self.inference.calling.calls_by_name(other)
+            for inner in (one for method in sorted(RUNNING) for one in by_name.get(method, ())):
+                task = task_of(inner.expression.callee)
+                place = Place(other, inner.scope, inner.path)
+                if last_name(task) == name and self._is_of(task, place, (path, index)):
+                    summary = self.modules.summary(other)
+                    yield RunPlace(other, summary.function_around(inner.scope), inner.path)
 
     def _out_of_container(
         self, receiver: v.FunctionValue, name: str, given: tuple[str, int]
-    ) -> Iterator[Run]:
+    ) -> Iterator[RunPlace]:
         """Yield the calls of what a function puts into a container."""
         words = self._keeping.stored(receiver, name)
         for path, kept in self._keeping.callers(words, *given):
-            yield path, self.modules.summary(path).function_around(kept.scope), kept.path
+            place = Place(path, kept.scope, kept.path)
+            only = self._dispatch.of(given, kept.expression.callee, place)
+            index = self.modules.summary(path).function_around(kept.scope)
+            yield RunPlace(path, index, kept.path, only)
 
     def _by_object(
-        self, owner: v.ScopeValue, key: int | str | None, given: tuple[str, int]
-    ) -> Iterator[Run]:
+        self, owner: v.ScopeValue, key: int | str | None, given: tuple[str, int], is_task: bool
+    ) -> Iterator[RunPlace]:
         """Yield the calls of the attribute in which an object keeps a function that it is given."""
         for attribute in self._attributes(owner, key):
-            for path in self.modules.mentioning(attribute, whole=True)[:_FILES]:
-                for inner in self.inference.calling.calls_by_name(path).get(attribute, ()):
+            for path in self.modules.mentioning(attribute, whole=True)[:_MOST_FILES]:
+                by_name = self.inference.calling.calls_by_name(path)
+                named = [attribute, *sorted(RUNNING)] if is_task else [attribute]
+                for inner in (one for name in named for one in by_name.get(name, ())):
                     written = inner.expression.callee
+                    if last_name(written) != attribute:
+                        written = task_of(written)
                     if written is not None and written.tag == tags.ATTRIBUTE:
                         if self._is_of(written, Place(path, inner.scope, inner.path), given):
                             summary = self.modules.summary(path)
-                            yield path, summary.function_around(inner.scope), inner.path
+                            yield RunPlace(path, summary.function_around(inner.scope), inner.path)
 
     def _attributes(self, owner: v.ScopeValue, key: int | str | None) -> list[str]:
         """Return the attributes that a constructor sets to one of its arguments."""
@@ -127,3 +212,10 @@ class Receivers:
         if isinstance(key, int):
             return fields[key : key + 1]
         return [name for name in fields if name == key]
+
+
+def task_of(method: Expr) -> Expr:
+    """Return the task of a method that runs it, None if the expression is no such method."""
+    if method is not None and method.tag == tags.ATTRIBUTE and method.name in RUNNING:
+        return method.base
+    return None

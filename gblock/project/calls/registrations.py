@@ -20,7 +20,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding
+from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import (
     Expr,
     constant,
@@ -32,8 +32,8 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
-_FILES = 12
-"""In more files than this a name is too common to look for its registrations."""
+_MOST_FILES = 12
+"""A name in more other files than this is common: its own file alone is searched."""
 _RUN = frozenset(("hub", "request", "task", "greenlet"))
 """The contexts in which greenlets run code."""
 _DISPLAYS = (tags.SEQUENCE, tags.TUPLE, tags.MAPPING)
@@ -41,6 +41,7 @@ _OF_CONTAINERS = frozenset({*dir(list), *dir(dict), *dir(set)})
 """Methods of containers: the name alone says nothing about an object of unknown type."""
 _TRUE = constant(True)
 _KINDS = (kinds.ASSIGNED, kinds.ELEMENT, kinds.AUGMENTED)
+"""Kinds of bindings that register what they bind."""
 
 
 class Registered(NamedTuple):
@@ -53,7 +54,7 @@ class Registered(NamedTuple):
     is_certain: bool = True
     """True if inferred; if not, only the names match."""
     is_by_name: bool = False
-    """True if a setting names it: then a framework calls all methods of a class."""
+    """True if a setting names it: a framework then calls all public methods of a class."""
 
 
 class Registrations:
@@ -107,7 +108,7 @@ class Registrations:
             return
         naming = self.modules.mentioning(scope.name, whole=True)
         others = [path for path in naming if path != summary.filename]
-        if len(others) > _FILES:
+        if len(others) > _MOST_FILES:
             others = []
         in_strings = _written(scope.name)
         is_top = scope.parent == 0
@@ -118,7 +119,7 @@ class Registrations:
                 yield from self._assigned_in(other, summary.filename, index, scope.name)
             yield from self._in_displays(path, (summary.filename, index), scope.name)
             if is_top and any(
-                self._is_module(summary.filename, match[1].decode())
+                is_module(summary.filename, match[1].decode())
                 for match in in_strings.finditer(data)
             ):
                 yield from self._named_in(path, summary.filename, scope.name)
@@ -166,7 +167,7 @@ class Registrations:
 
     def _holds(self, binding: Binding, where: str, path: str, index: int, name: str) -> bool:
         """Return whether a binding's value is, or contains, a function or an object of a class."""
-        if binding.kind not in _KINDS:
+        if binding.kind not in _KINDS or not isinstance(binding, ValueBinding):
             return False
         place = Place(where, binding.scope, binding.path)
         return self._contains(binding.value, place, (path, index), name)
@@ -190,7 +191,7 @@ class Registrations:
             elif value.kind in (v.OBJECT, v.CLASS):
                 bases = self.inference.classes.ancestry(value.path, value.scope)
                 found.update(base.symbol for base in bases if base.kind == v.EXTERNAL)
-                found.add("")  # known, though of the project
+                found.add("")  # its class is known, though it is of the project
         return found
 
     # -- displays
@@ -223,11 +224,6 @@ class Registrations:
 
     # -- strings
 
-    def _is_module(self, path: str, name: str) -> bool:
-        """Return whether a file is the module of a dotted name."""
-        stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
-        return stem.endswith(os.sep + name.replace(".", os.sep))
-
     def _named_in(self, path: str, defined: str, name: str) -> Iterator[Registered]:
         """Yield the arguments and settings of one module that name a function in a string."""
         other = self.modules.summary(path)
@@ -250,14 +246,16 @@ class Registrations:
         if scope.kind in ("module", "class"):
             for setting, entry in self._settings.items():
                 for binding in scope.bindings.get(setting, ()):
-                    if binding.kind in _KINDS and self._names(binding.value, defined, name):
+                    if not isinstance(binding, ValueBinding) or binding.kind not in _KINDS:
+                        continue
+                    if self._names(binding.value, defined, name):
                         yield Registered(entry, is_by_name=True)
                         break
 
     def _names(self, expression: Expr, defined: str, name: str) -> bool:
         """Return whether an expression contains a string that names a function of a file."""
         return any(
-            self._is_module(defined, module)
+            is_module(defined, module)
             for text in _texts(expression)
             for module, _, last in (text.replace(":", ".").rpartition("."),)
             if last == name
@@ -291,6 +289,12 @@ class Registrations:
                 symbols = self.inference.callees.called_symbols(call.expression.callee, place)
             if any(fits(symbol, argument.symbol) for symbol in symbols):
                 yield Registered(entry, call)
+
+
+def is_module(path: str, name: str) -> bool:
+    """Return whether a file is the module of a dotted name."""
+    stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
+    return stem.endswith(os.sep + name.replace(".", os.sep))
 
 
 def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:

@@ -9,9 +9,15 @@ from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
-from gblock.project.reading.expressions import CALL, AttributeExpr, Expr, NameExpr, last_name
-from gblock.project.reading.summary import LOOPS, Call, ModuleSummary, Scope
+from gblock.project.reading.bindings import Path, ValueBinding
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    Expr,
+    NameExpr,
+    last_name,
+    without_arguments,
+)
+from gblock.project.reading.summary import LOOPS, AnyCall, ModuleSummary, Scope
 
 _SHORT = 0.05
 """Seconds: below this gap a measured call counts as cooperative, and a loop as short."""
@@ -20,16 +26,17 @@ _NOTHING = 0.0001
 _OTHERS = 2
 """A cheap call matters only in a loop with at most this many other calls."""
 _SAME_LENGTH = {"enumerate", "list", "tuple", "set", "sorted", "reversed", "zip"}
+"""Functions whose result is as long as their first argument, or shorter."""
 
 
-def repeated(summary: ModuleSummary, call: Call) -> str:
+def repeated(summary: ModuleSummary, call: AnyCall) -> str:
     """Return ``loop`` or ``comprehension`` if a call is repeated many times in a row, else ''."""
     if summary.scopes[call.scope].kind == "comprehension":
         return "comprehension"
     return "loop" if any(_loops(summary, call)) else ""
 
 
-def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: float) -> str:
+def adding_up(summary: ModuleSummary, call: AnyCall, inference: Inference, each: float) -> str:
     """Return ``loop`` or ``comprehension`` if the costs of a call add up, else ''.
 
     They do not if the loop ends once the call has succeeded, if it is visibly short, or if it lets
@@ -67,12 +74,9 @@ def adding_up(summary: ModuleSummary, call: Call, inference: Inference, each: fl
     return kind if total >= _SHORT else ""
 
 
-def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
+def _loops(summary: ModuleSummary, call: AnyCall) -> Iterator[Path]:
     """Yield the loops of the function that repeat a call, the innermost first."""
-    index = call.scope
-    while summary.scopes[index].kind == "comprehension":
-        index = summary.scopes[index].parent
-    branches, path = summary.scopes[index].branches, call.path
+    branches, path = summary.scopes[summary.frame(call.scope)].branches, call.path
     for depth in range(len(path) - (len(path) % 2 == 0), 0, -2):
         kind = branches.get(path[:depth])
         # The header of a ``while`` runs in each iteration, that of a ``for`` once, and the ``else``
@@ -81,9 +85,9 @@ def _loops(summary: ModuleSummary, call: Call) -> Iterator[Path]:
             yield path[:depth]
 
 
-def targets(scope: Scope) -> list[Binding]:
+def targets(scope: Scope) -> list[ValueBinding]:
     """Return the targets of a scope's loops or comprehension, each once."""
-    found: dict[Path, list[Binding]] = {}
+    found: dict[Path, list[ValueBinding]] = {}
     for bindings in scope.bindings.values():
         for one in bindings:
             if one.kind == kinds.LOOPED:
@@ -95,7 +99,7 @@ def targets(scope: Scope) -> list[Binding]:
     return [one for there in found.values() for one in there]
 
 
-def _is_busy(summary: ModuleSummary, call: Call, inference: Inference) -> bool:
+def _is_busy(summary: ModuleSummary, call: AnyCall, inference: Inference) -> bool:
     """Return whether the innermost loop around a call does much other work."""
     loop = next(_loops(summary, call), None)
     inside = [
@@ -129,7 +133,7 @@ def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None
         if any(one is not None and one.tag == tags.STAR for one in expression.elements):
             return None
         return len(expression.elements)
-    if expression.tag == CALL:
+    if expression.tag == tags.CALL:
         name, arguments = last_name(expression.callee), expression.positional
         if name == "range":
             return _range(arguments, place, inference)
@@ -148,12 +152,12 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
     while scope >= 0:
         bindings = summary.scopes[scope].bindings.get(name)
         if bindings:
-            value = bindings[0].value
-            literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
-            if len(bindings) > 1 or bindings[0].kind != kinds.ASSIGNED or value is None:
+            only = bindings[0]
+            if len(bindings) > 1 or only.kind != kinds.ASSIGNED or only.value is None:
                 return None
-            is_literal = value.tag in literal and not bindings[0].detail
-            return turns_of(value, place, inference) if is_literal else None
+            literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
+            is_literal = only.value.tag in literal and not only.detail
+            return turns_of(only.value, place, inference) if is_literal else None
         scope = summary.scopes[scope].parent
     return None
 
@@ -172,7 +176,7 @@ def _range(arguments: tuple[Expr, ...], place: Place, inference: Inference) -> i
     return len(range(*bounds))
 
 
-def _ends_with(call: Call, loop: Path, scope: Scope) -> bool:
+def _ends_with(call: AnyCall, loop: Path, scope: Scope) -> bool:
     """Return whether a loop repeats a call only until its result is accepted."""
     for depth in range(len(loop) + 1, len(call.path), 2):
         block = call.path[:depth]
@@ -234,7 +238,7 @@ def yields_to_hub(summary: ModuleSummary, index: int, loop: Path, inference: Inf
     )
 
 
-def goes_round(summary: ModuleSummary, call: Call) -> bool:
+def goes_round(summary: ModuleSummary, call: AnyCall) -> bool:
     """Return whether a call is in a ``while`` loop of its function, or in its condition."""
     index, path = call.scope, call.path
     while summary.scopes[index].kind in ("comprehension", "lambda"):
@@ -243,7 +247,7 @@ def goes_round(summary: ModuleSummary, call: Call) -> bool:
     return any(branches.get(path[:depth]) == "while" for depth in range(1, len(path) + 1, 2))
 
 
-def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
+def handled(summary: ModuleSummary, call: AnyCall, inference: Inference) -> str:
     """Return ``task`` or ``request`` if the function around a call runs once for each, or ''."""
     scopes = summary.scopes
     index = call.scope
@@ -251,7 +255,7 @@ def handled(summary: ModuleSummary, call: Call, inference: Inference) -> str:
         index = scopes[index].parent
     place = Place(summary.filename, scopes[index].parent, scopes[index].path)
     for decorator in scopes[index].decorators:
-        callee = decorator.callee if decorator and decorator.tag == CALL else decorator
+        callee = without_arguments(decorator)
         for symbol in sorted(inference.callees.called_symbols(callee, place)):
             found = inference.catalog.handler_of(symbol)
             if found:

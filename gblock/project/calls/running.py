@@ -21,7 +21,7 @@ from gblock.project.calls.ways import (
     UNKNOWN,
     Way,
 )
-from gblock.project.calls.workers import KINDS, Workers
+from gblock.project.calls.workers import KINDS, Application, Workers
 from gblock.project.reading.modules import Modules
 
 TYPE_CHECKING = False
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 _WEB = ("gunicorn", "uwsgi", "server")
 """Kinds of processes that serve requests."""
 _NO_WEB = tuple(KINDS)
+"""Beginnings of the names of processes that run tasks."""
 _SERVING = re.compile(
     rb"serve|WSGIServer|StreamServer|[sS]ocket_?io\b|\.run\(|make_server|wsgi|zerorpc|Server\("
 )
-"""Names in the files of a program that serves requests."""
+"""Names that the file of a program contains if it serves requests."""
 
 
 class Running:
@@ -90,7 +91,7 @@ class Running:
         return way
 
     def _is_of_tests(self, path: str) -> bool:
-        """Return whether tests import a file, and nothing of the service is known to."""
+        """Return whether tests import a file, and no process of the service is known to run it."""
         found = self._of_tests.get(path)
         if found is None:
             found = self._of_tests[path] = self._find_of_tests(path)
@@ -119,16 +120,16 @@ class Running:
             beside: True if other greenlets may run at the time.
             guarded: True if they run only where the module is started and not imported.
         """
-        running = self._begun_by(path)
+        processes = self.processes
+        if processes is None:
+            return UNKNOWN
+        running = self._begun_by(path, processes)
         if guarded or running:
             if not any(self._is_service(process) for process in running):
                 return COMMAND
             if beside:
                 return GREENLET
             return STARTUP
-        processes = self.processes
-        if processes is None:
-            return UNKNOWN
         if processes.reaching(path):
             return TEST if self._is_of_tests(path) else STARTUP
         # A module that is neither imported nor started by a known process is a manual script.
@@ -143,11 +144,9 @@ class Running:
             return not process.is_casual
         return process.runs_on_gevent == "yes"
 
-    def _begun_by(self, path: str) -> list[Process]:
+    def _begun_by(self, path: str, processes: Processes) -> list[Process]:
         """Return the processes that start in a file."""
-        if self.processes is None:
-            return []
-        return [p for p in self.processes.all() if p.is_deployed and path in p.entries]
+        return [p for p in processes.all() if p.is_deployed and path in p.entries]
 
     # -- an entry
 
@@ -157,7 +156,7 @@ class Running:
         path: str,
         *,
         beside: bool,
-        application: tuple[str, str] | None = None,
+        application: Application | None = None,
         queues: frozenset[str] | None = None,
     ) -> str:
         """Return the context of an entry, given the processes that run its file.
@@ -166,16 +165,18 @@ class Running:
             started: The entry.
             path: The file that defines it or hands it over.
             beside: True if other greenlets may run at the time.
-            application: The file and the name of the application that it belongs to, if known.
+            application: The application that it belongs to, if known.
             queues: For a task the queues that it may be in, if known.
         """
         context, processes = started.context, self.processes
         if processes is None:
             return context
         if context == COMMAND:
-            return self._of_command(path, beside=beside)
+            return self._of_command(path, processes, beside=beside)
         if started.only_in and not self._is_run_on_gevent(started.only_in, processes):
             return OTHER
+        if started.entry is not None and started.entry.threaded:
+            context = self.of_thread(path)
         if context not in PROVEN:
             return context
         if processes.only_without_gevent(path):
@@ -187,6 +188,27 @@ class Running:
             return OTHER
         return context
 
+    def of_thread(self, path: str) -> str:
+        """Return the context of what runs in a thread of the standard library.
+
+        Monkey patching makes a greenlet of it. A script's main guard alone is no evidence of the
+        processes that start it.
+
+        Args:
+            path: The file that starts the thread.
+        """
+        processes = self.processes
+        if processes is None or not processes.has_gevent:
+            return GREENLET
+        running = [p for p in processes.reaching(path) if p.is_deployed]
+        if not running and self.is_beside_gevent(path):
+            return OTHER
+        if not running or all(process.is_casual for process in running):
+            return GREENLET
+        if any(not processes.keeps_threads(process) for process in running):
+            return GREENLET
+        return NATIVE if any(p.runs_on_gevent != "no" for p in running) else OTHER
+
     def _is_run_on_gevent(self, only_in: tuple[str, ...], processes: Processes) -> bool:
         """Return whether a process on gevent may be one of those that alone run an entry."""
         families = {re.split("[: ]", one)[0] for one in only_in}
@@ -194,9 +216,9 @@ class Running:
         green = [p for p in known if p.is_deployed and p.runs_on_gevent != "no"]
         return not known or any(one.is_among(only_in) for one in green)
 
-    def _of_command(self, path: str, *, beside: bool) -> str:
-        """Return the context of a command, which may be what starts a service."""
-        running = [p for p in self._begun_by(path) if p.is_gevent_service]
+    def _of_command(self, path: str, processes: Processes, *, beside: bool) -> str:
+        """Return the context of a command; the command of a service is start-up."""
+        running = [p for p in self._begun_by(path, processes) if p.is_gevent_service]
         if running and not all(p.is_casual for p in running):
             if beside:
                 return GREENLET
@@ -232,8 +254,25 @@ class Running:
             return True
         return not green
 
+    def may_run(self, way: Way, process: Process) -> bool:
+        """Return whether a process may run a path that begins in one of its files.
+
+        Workers serve no requests, though they load the views, and web servers run no tasks.
+        """
+        if way.context == REQUEST and self.processes is not None:
+            is_handled = way.steps[0].path in self.processes.handling(process)
+            return is_handled and self._may_serve(process)
+        if way.context != TASK or process.kind not in _WEB:
+            return True
+        return process.name.startswith(_NO_WEB)
+
     def _may_serve(self, process: Process) -> bool:
-        """Return whether a process may serve requests, as far as its kind and its files say."""
+        """Return whether a process may serve requests, as far as its kind and its files say.
+
+        What serves them outside of greenlets makes no greenlet wait for another request.
+        """
+        if process.in_turn:
+            return False
         if process.kind in _WEB:
             return not process.name.startswith(_NO_WEB)
         if process.kind not in ("script", "console script"):

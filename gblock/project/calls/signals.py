@@ -22,15 +22,16 @@ from gblock.project.reading.expressions import (
     Expr,
     constant_of,
     last_name,
+    owner_of,
     passed,
     without_arguments,
 )
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_CHAIN = 4
+_LONGEST_CHAIN = 4
 """At most this many imports of a signal are followed."""
-_FILES = 30
-"""A word of a call that sends, in more files than this, is followed no further."""
+_MOST_FILES = 30
+"""At most this many files are searched for the calls that send a signal."""
 
 _Object: TypeAlias = tuple[str, ...]
 """The identity of a signal: its text, or where it is defined."""
@@ -43,7 +44,7 @@ class Connected(NamedTuple):
     objects: frozenset[_Object]
     """The identities of the signal; empty if none is known."""
     event: object
-    """The event that it is connected to; None for any, or if that is not known."""
+    """The event that it is connected to; None for any event, or for an unknown one."""
 
 
 class Signals:
@@ -142,7 +143,7 @@ class Signals:
         event = None
         if signal.event is not None and called is not None and called.tag == tags.CALL:
             event = constant_of(passed(called, signal.event.position, signal.event.keyword))
-        objects = frozenset[_Object]() if signal.shared else self._objects(_base(callee), place)
+        objects = frozenset[_Object]() if signal.shared else self._objects(owner_of(callee), place)
         return Connected(signal, objects, event)
 
     # -- what sends
@@ -152,13 +153,13 @@ class Signals:
         signal, name = connected.signal, pattern.rpartition(".")[2]
         naming = self.modules.mentioning(name, whole=True)
         words = {one[-1] for one in connected.objects}
-        if words and len(naming) > _FILES:
+        if words and len(naming) > _MOST_FILES:
             naming = [
                 path
                 for path in naming
                 if any(path in self.modules.mentioning(word, whole=True) for word in words)
             ]
-        for path in naming if len(naming) <= _FILES else ():
+        for path in naming if len(naming) <= _MOST_FILES else ():
             for call in self.inference.calling.calls_by_name(path).get(name, ()):
                 place = Place(path, call.scope, call.path)
                 callee = call.expression.callee
@@ -171,7 +172,7 @@ class Signals:
                     if event is not None and event != connected.event:
                         continue
                 if signal.shared or not connected.objects.isdisjoint(
-                    self._objects(_base(callee), place)
+                    self._objects(owner_of(callee), place)
                 ):
                     yield path, call
 
@@ -179,7 +180,7 @@ class Signals:
 
     def _objects(self, expression: Expr, place: Place, depth: int = 0) -> frozenset[_Object]:
         """Return what a signal is known by: the text that names it, or where it is defined."""
-        if expression is None or depth > _CHAIN:
+        if expression is None or depth > _LONGEST_CHAIN:
             return frozenset()
         if expression.tag == tags.CALL:  # signal("placed")
             text = constant_of(expression.positional[0]) if expression.positional else None
@@ -203,13 +204,14 @@ class Signals:
     ) -> frozenset[_Object]:
         objects: set[_Object] = set()
         for binding in summary.scopes[scope].bindings.get(name, ()):
-            if binding.kind == kinds.IMPORTED and binding.value.name is not None:
-                imported = binding.value
-                resolve = self.modules.resolve
-                target = resolve(imported.module, imported.level, summary.filename)
-                if target is not None and self.modules.is_module(target) and depth < _CHAIN:
+            if binding.kind == kinds.IMPORTED:
+                module, original, level = binding.value
+                if original is None:
+                    continue
+                target = self.modules.resolve(module, level, summary.filename)
+                if target is not None and self.modules.is_module(target) and depth < _LONGEST_CHAIN:
                     there = self.modules.summary(target)
-                    objects |= self._bound(there, 0, imported.name, depth + 1)
+                    objects |= self._bound(there, 0, original, depth + 1)
             elif binding.kind == kinds.ASSIGNED:
                 value = binding.value
                 named = value is not None and value.tag == tags.CALL and value.positional
@@ -226,8 +228,3 @@ class Signals:
             for base in self.inference.classes.ancestry(value.path, value.scope):
                 if base.kind == v.CLASS:
                     yield (base.path, str(base.scope), name)
-
-
-def _base(callee: Expr) -> Expr:
-    """Return the object of a method, None for anything else."""
-    return callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None

@@ -36,7 +36,23 @@ from gblock.project.reading.generated import (
     may_call_rpcs,
 )
 from gblock.project.reading.renaming import renamed
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
+
+_ADDING_UP = ("costly", "sends")
+"""The kinds of blockers of which one call does not matter, and many do."""
+_LOOK_UPS = ("get", "pop", "setdefault")
+"""Methods of a dict whose first argument is a key."""
+_CALL = ".__call__"
+_OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
+"""The methods that statements call."""
+_WITHOUT_ARGUMENTS = call_of(None, ())
+_REFERENCES = (tags.NAME, tags.ATTRIBUTE)
+_PLAIN = frozenset(
+    "len str int float bool list dict set tuple print isinstance issubclass type super range "
+    "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
+    "ValueError TypeError KeyError RuntimeError Exception".split()
+)
+"""Builtin functions and classes, which do not block: their calls are not looked at."""
 
 
 class Found(NamedTuple):
@@ -62,7 +78,7 @@ class Unresolved(NamedTuple):
 class Site(NamedTuple):
     """One call and its blockers."""
 
-    call: Call
+    call: AnyCall
     place: Place
     found: tuple[Found, ...]
     """The blockers that it can call."""
@@ -96,7 +112,7 @@ class Sites:
             for alias in library.aliases
             if catalog.canonical(alias) in catalog.by_symbol
         )
-        self.whatever = not self.verbs.isdisjoint(("*", "**"))
+        self._has_patterns = not self.verbs.isdisjoint(("*", "**"))
         """True if all methods of some class, or all calls into some package, are looked for."""
         common = {symbol for one in catalog.blockers if one.common for symbol in one.symbols}
         self.methods = {
@@ -112,7 +128,8 @@ class Sites:
         self._called = self._callables()
         self._wanted = self.verbs | self.handing | self._called
         self._looked_for = self._wanted
-        self._any_name = self.whatever
+        self._any_name = self._has_patterns
+        self._calls_rpcs = False
         self._is_frugal = inference.modules.is_frugal
         self.unresolved: list[Unresolved] = []
         """Calls of a blocker's method of whose receiver nothing is known."""
@@ -159,7 +176,7 @@ class Sites:
             self._looked_for = (self._wanted & names) | self.handing | self._called
         self._calls_rpcs = self._has_stubs and may_call_rpcs(self.inference.modules.data(path))
         kept = self._kept(summary, self._looked_for)
-        self._any_name = self.whatever and names is None
+        self._any_name = self._has_patterns and names is None
         sites = [self._site(call, path, kept) for call in summary.calls]
         return self._once([site for site in sites if site is not None], summary)
 
@@ -175,7 +192,7 @@ class Sites:
         return [s for s in sites if s.call.node == "call" or _span(s.call) not in reported]
 
     def _kept(self, summary: ModuleSummary, names: set[str]) -> set[str]:
-        """Return the names that a module may assign an object with one of some names to."""
+        """Return the names to which a module may assign what one of some names refers to."""
         found: set[str] = set()
         while True:
             before = len(found)
@@ -184,8 +201,8 @@ class Sites:
                 for name, bindings in scope.bindings.items():
                     if any(self._renames(binding, name, wanted) for binding in bindings):
                         found.add(name)
-                for (_, name), bindings in scope.attributes.items():
-                    if any(_keeps(binding.value, wanted) for binding in bindings):
+                for (_, name), assigned in scope.attributes.items():
+                    if any(_keeps(binding.value, wanted) for binding in assigned):
                         found.add(name)
                 for one in scope.parameters:
                     if _keeps(one.default, wanted):
@@ -204,7 +221,7 @@ class Sites:
             return binding.value.name in wanted and binding.value.name != name
         return _keeps(binding.value, wanted)
 
-    def _site(self, call: Call, path: str, kept: set[str]) -> Site | None:
+    def _site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
         if call.node != "call":
             if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
@@ -217,12 +234,13 @@ class Sites:
         of_stub = self._calls_rpcs and name[:1].isupper()
         is_wanted = self._any_name or of_stub or name in self._looked_for or name in kept
         if not is_wanted and not self._names_handler(call):
-            if callee.tag == tags.ATTRIBUTE or name in _PLAIN or self._is_frugal:
+            is_method = callee is not None and callee.tag == tags.ATTRIBUTE
+            if is_method or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression) or self._served(call, place)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
         if not found and handover is None:
-            if name in self.methods and callee.tag == tags.ATTRIBUTE:
+            if name in self.methods and callee is not None and callee.tag == tags.ATTRIBUTE:
                 if not informative(self.inference.infer(callee.base, place)):
                     why = cause(self.inference, callee.base, place)
                     if why is not None and not _is_of_mapping(name, call.expression):
@@ -231,7 +249,7 @@ class Sites:
         native = self._can_matter(call, found, path) and self.offloading.is_native(call, path)
         return Site(call, place, found, handover, native)
 
-    def _can_matter(self, call: Call, found: tuple[Found, ...], path: str) -> bool:
+    def _can_matter(self, call: AnyCall, found: tuple[Found, ...], path: str) -> bool:
         """Return whether one of some blockers can be reported at a call.
 
         Only then does its thread matter, which is expensive to determine.
@@ -242,7 +260,7 @@ class Sites:
             for one in found
         )
 
-    def _costs(self, summary: ModuleSummary, call: Call, blocker: Blocker) -> bool:
+    def _costs(self, summary: ModuleSummary, call: AnyCall, blocker: Blocker) -> bool:
         """Return whether a costly call is frequent: in a loop, or in a task or request."""
         each = blocker.seconds_each or 0.0
         return bool(
@@ -264,11 +282,11 @@ class Sites:
                 return True  # In a native thread it is counted.
         return False
 
-    def _found(self, call: Call, place: Place, expression: CallExpr) -> tuple[Found, ...]:
+    def _found(self, call: AnyCall, place: Place, expression: CallExpr) -> tuple[Found, ...]:
         symbols = self.inference.callees.of_call(call, place)
-        bound = self._bound(call, place) if symbols and call.node == "call" else []
         found = self._blockers(symbols, expression, place)
-        if bound:
+        bound = self._bound(call, place) if symbols and call.node == "call" else []
+        if call.node == "call" and bound:
             called = [self._through(symbols, *one, place) for one in bound]
             plain = [] if self._is_bound(call, place) else [found]
             found = [
@@ -299,7 +317,7 @@ class Sites:
         ]
 
     def _bound(self, call: Call, place: Place) -> list[tuple[CallExpr, Place]]:
-        """Return a call of partials with the arguments that each was made with, and where."""
+        """Return the calls of partials: with the arguments that each was made with, and where."""
         return [
             (with_bound(call.expression, value.bound[0]), value.bound[1])
             for value in self.inference.infer(call.expression.callee, place)
@@ -307,7 +325,7 @@ class Sites:
         ]
 
     def _is_bound(self, call: Call, place: Place) -> bool:
-        """Return whether all that a callee may be, but None, is a partial of known arguments."""
+        """Return whether a callee can only be None and partials of known arguments."""
         return all(
             (value.kind == PARTIAL and value.bound is not None) or value == NONE
             for value in self.inference.infer(call.expression.callee, place)
@@ -389,21 +407,6 @@ class Sites:
         return found
 
 
-_ADDING_UP = ("costly", "sends")
-"""The kinds of blockers of which one call does not matter, and many do."""
-_LOOK_UPS = ("get", "pop", "setdefault")
-_CALL = ".__call__"
-_OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
-"""The methods that statements call."""
-_WITHOUT_ARGUMENTS = call_of(None, ())
-_REFERENCES = (tags.NAME, tags.ATTRIBUTE)
-_PLAIN = frozenset(
-    "len str int float bool list dict set tuple print isinstance issubclass type super range "
-    "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
-    "ValueError TypeError KeyError RuntimeError Exception".split()
-)
-
-
 def _is_of_mapping(name: str, expression: CallExpr) -> bool:
     """Return whether a call looks up a constant key, as most calls of ``dict.get`` do."""
     first = expression.positional[0] if expression.positional else None
@@ -411,7 +414,7 @@ def _is_of_mapping(name: str, expression: CallExpr) -> bool:
     return is_text and name in _LOOK_UPS and len(expression.positional) < 3
 
 
-def _span(call: Call) -> tuple[int, int, int, int]:
+def _span(call: AnyCall) -> tuple[int, int, int, int]:
     return call.row, call.column, call.end_row, call.end_column
 
 

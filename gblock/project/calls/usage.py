@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 
+from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.specifications import content
 
 _DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
 _FOREIGN = (
@@ -22,7 +22,7 @@ _COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
 class Usage:
-    """Finds the names of functions in texts.
+    """Finds the uses of functions' names in the text of modules.
 
     Args:
         modules: The project's files.
@@ -80,14 +80,14 @@ _TEMPLATES = (
     *(".xml", ".yaml", ".yml", ".zcml"),
 )
 """The endings of templates and settings, which may name functions of the code."""
-_ALL = 10_000_000
-"""Bytes: of more files it is not known what they name."""
+_MOST_BYTES = 10_000_000
+"""The size above which files are not searched: they may then name any function."""
 _PUBLISHED = re.compile(rb"\bclassifiers\b|Development Status ::")
 _PACKAGING = ("setup.py", "setup.cfg", "pyproject.toml")
 
 
 class OtherFiles:
-    """Files that are no Python, and the functions that they name.
+    """Finds the functions that files other than Python modules name.
 
     Args:
         files: The files of the repository, of any format.
@@ -115,7 +115,7 @@ class OtherFiles:
                 continue
             data = content(path)
             size += len(data)
-            if size > _ALL:
+            if size > _MOST_BYTES:
                 return None
             found.append(data)
         return found

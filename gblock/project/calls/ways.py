@@ -17,8 +17,11 @@ PROVEN = frozenset({HUB, REQUEST, TASK, GREENLET})
 NOTED = frozenset({STARTUP, SHUTDOWN})
 """Contexts that are reported as notes."""
 IDLE = frozenset({COMMAND, MIGRATION, TEST, OTHER})
-"""Contexts that are counted and not reported. So is what only ever runs in native threads, unless
-it keeps the GIL: then a native thread does not help."""
+"""Contexts that are counted and not reported.
+
+Calls that only ever run in native threads are counted, too, unless they keep the GIL: a native
+thread does not help then.
+"""
 
 
 class Step(NamedTuple):
@@ -45,7 +48,6 @@ class Way(NamedTuple):
     decorator hands it over, and its class has no base through which something may call it."""
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
-
     after_patch: bool = False
     """True if it begins in a function that runs after the server has patched, though the file is
     loaded before."""

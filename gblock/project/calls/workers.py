@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gblock.catalog.entries import Entry
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -16,8 +18,17 @@ KINDS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
 """The kind of process that runs a framework's tasks, or the beginning of its command's name."""
 _APPLICATIONS = ("app", "celery")
 """The names by which Celery finds the application of a module."""
-_CHAIN = 6
+_LONGEST_CHAIN = 6
 """At most this many imports of an application are followed."""
+
+
+class Application(NamedTuple):
+    """An application of a framework, such as an object of Celery's class."""
+
+    path: str
+    """The file that makes or imports it."""
+    name: str
+    """The name that it has there."""
 
 
 class Workers:
@@ -35,7 +46,7 @@ class Workers:
         self,
         entry: Entry,
         path: str,
-        application: tuple[str, str] | None,
+        application: Application | None,
         queues: frozenset[str] | None,
     ) -> bool:
         """Return whether only workers without gevent run a framework's tasks in a file.
@@ -43,7 +54,7 @@ class Workers:
         Args:
             entry: The entry of the task.
             path: The file.
-            application: The file and the name of the application that the task belongs to.
+            application: The application that the task belongs to; None if it is not known.
             queues: The queues that the task may be in; None if they are not known.
         """
         near = self._near(entry.framework, path)
@@ -75,7 +86,7 @@ class Workers:
 
     # -- applications
 
-    def _runs_another(self, entry: Entry, worker: Process, application: tuple[str, str]) -> bool:
+    def _runs_another(self, entry: Entry, worker: Process, application: Application) -> bool:
         """Return whether a worker runs another application than the one of a task.
 
         Of the same file (``-A shop.apps:mail``), or of a file that makes one of its own.
@@ -83,7 +94,7 @@ class Workers:
         first = next(iter(worker.entries), None)
         if first is None:
             return False
-        own = self._origin(*application) or application
+        own = self._origin(application) or application
         if worker.application:
             names: tuple[str, ...] = (worker.application,)
         elif entry.framework == "celery":
@@ -91,25 +102,34 @@ class Workers:
             names = (name,) if colon else _APPLICATIONS
         else:
             return False
-        if first == application[0] and application[1] in names:
+        if first == application.path and application.name in names:
             return False
-        run = {origin for name in names for origin in [self._origin(first, name)] if origin}
+        origins = (self._origin(Application(first, name)) for name in names)
+        run = {origin for origin in origins if origin is not None}
         if not run:
             _, colon, name = worker.name.partition(":")
-            return first == application[0] and bool(colon) and name != application[1]
+            return first == application.path and bool(colon) and name != application.name
         return own not in run
 
-    def _origin(self, path: str, name: str, depth: int = 0) -> tuple[str, str] | None:
-        """Return the file and the name under which an application is made, if a call makes it."""
+    def _origin(self, application: Application, depth: int = 0) -> Application | None:
+        """Return an application where a call makes it; None if no call is known to make it.
+
+        Args:
+            application: A file that makes or imports it, and its name there.
+            depth: The number of imports that led to the file.
+        """
+        path, name = application
         for binding in self.modules.summary(path).scopes[0].bindings.get(name, ()):
-            if binding.kind == kinds.IMPORTED and binding.value.name and depth < _CHAIN:
-                imported = binding.value
-                target = self.modules.resolve(imported.module, imported.level, path)
+            if binding.kind == kinds.IMPORTED:
+                module, original, level = binding.value
+                if original is None or depth >= _LONGEST_CHAIN:
+                    continue
+                target = self.modules.resolve(module, level, path)
                 if target is not None and self.modules.is_module(target):
-                    return self._origin(target, imported.name, depth + 1)
+                    return self._origin(Application(target, original), depth + 1)
             elif binding.kind == kinds.ASSIGNED and binding.value is not None:
                 if binding.value.tag == tags.CALL and _makes(last_name(binding.value.callee)):
-                    return path, name
+                    return application
         return None
 
 

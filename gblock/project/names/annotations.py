@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _LONGEST_CHAIN = 5
 """A type alias is followed over at most this many imports."""
 _UNWRAPPED = {"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"}
+"""Special forms whose values are those of the types in the brackets."""
 _HOLDERS = {
     "list",
     "List",
@@ -44,6 +45,7 @@ _HOLDERS = {
     "SimpleQueue",
     "LifoQueue",
 }
+"""Classes of iterables and queues, with the type of the elements in the brackets."""
 _KEYED = {
     "dict",
     "Dict",
@@ -54,20 +56,27 @@ _KEYED = {
     "OrderedDict",
     "WeakValueDictionary",
 }
-_BESIDES = {"AsyncResult", "ContextVar", "Future"}
+"""Classes of mappings, with the type of the values as the last one in the brackets."""
+_RESULT_HOLDERS = {"AsyncResult", "ContextVar", "Future"}
 """Classes with one value that ``get()`` or ``result()`` returns."""
 _UNTYPED = ("typing.", "builtins.", "collections.abc.")
-_ENTERED = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
+"""Modules whose classes say nothing about an object, such as ``Any`` and ``str``."""
+_MANAGERS = {"ContextManager", "AbstractContextManager", "AsyncContextManager"}
+"""Classes of context managers, with the type of what they bind in the brackets."""
 
 
 class Annotations:
-    """Evaluates annotations: names, generics, unions, strings and type aliases."""
+    """Evaluates annotations: names, generics, unions, strings and type aliases.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
     def annotated(self, annotation: Expr, place: Place) -> Values:
-        """Return the values of an annotated name."""
+        """Return the values that an object of an annotation's type can be."""
         if annotation is None:
             return NOTHING
         if annotation.tag == tags.CONSTANT:
@@ -111,17 +120,17 @@ class Annotations:
             binding = next(
                 (b for b in bindings if b.kind in (kinds.ASSIGNED, kinds.IMPORTED)), None
             )
-            if binding is None:
-                return None
-            if binding.kind == kinds.ASSIGNED:
+            if binding is not None and binding.kind == kinds.ASSIGNED:
                 value = self._aliased(binding.value)
                 return (value, Place(path, 0, binding.path)) if value is not None else None
-            module, name, level = binding.value
-            modules = self.inference.modules
-            found = modules.resolve(module, level, path) if name else None
-            if found is None or modules.is_frugal:
+            if binding is None or binding.kind != kinds.IMPORTED:
                 return None
-            path = found
+            module, imported, level = binding.value
+            modules = self.inference.modules
+            found = modules.resolve(module, level, path) if imported else None
+            if imported is None or found is None or modules.is_frugal:
+                return None
+            path, name = found, imported
         return None
 
     def _aliased(self, value: Expr) -> Expr:
@@ -150,7 +159,7 @@ class Annotations:
             )
         if name in _HOLDERS:
             return v.holding(self.annotated(inner[0], place))
-        if name in _BESIDES:
+        if name in _RESULT_HOLDERS:
             return self.annotated(base, place) | v.holding(self.annotated(inner[0], place))
         if name in _KEYED:
             return frozenset([v.MappingValue(v.MAPPING, (), self.annotated(inner[-1], place))])
@@ -159,7 +168,7 @@ class Annotations:
                 return v.holding(self.annotated(inner[0], place))
             members = tuple(self.annotated(one, place) for one in inner)
             return frozenset([v.TupleValue(v.TUPLE, members)])
-        if name in _ENTERED:
+        if name in _MANAGERS:
             return frozenset([v.HolderValue(v.MANAGER, self.annotated(inner[0], place))])
         if name == "Callable":
             given = v.HolderValue(v.ELEMENTS, self.annotated(inner[-1], place))

@@ -30,6 +30,7 @@ _TAKERS = {
     "__getitem__",
     "result",
 }
+"""Methods of containers, and of futures, that return what their object holds."""
 
 
 class Attributes:
@@ -43,11 +44,14 @@ class Attributes:
         self.inference = inference
 
     def read(self, expression: AttributeExpr, place: Place) -> Values:
-        """Return the values of ``owner.name`` at a place, for this very name of the owner."""
+        """Return the values of ``owner.name`` at a place.
+
+        What is assigned to the attribute of a dotted name holds for uses of this dotted name.
+        """
         set_here = self._set_on_name(expression.base, expression.name, place)
         found = set(set_here)
         for value in self.inference.infer(expression.base, place):
-            # All objects of a package's class are one value, so look at this object's name.
+            # All objects of a package's class are one value; the dotted name distinguishes them.
             if value.kind == v.INSTANCE and v.informative(set_here):
                 known = self.external(value, expression.name)
                 found |= known if self.inference.is_catalogued(known) else NOTHING
@@ -63,7 +67,12 @@ class Attributes:
         return known
 
     def named_values(self, value: Value, name: str) -> Values:
-        """Return the values of an attribute."""
+        """Return the values of an attribute of a value.
+
+        Args:
+            value: The owner.
+            name: The attribute.
+        """
         if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external(value, name)
             if value.kind == v.EXTERNAL and value.symbol in self.inference.catalog.settings:
@@ -73,10 +82,10 @@ class Attributes:
                 return given if v.informative(given) else found
             return found
         if value.kind == v.MODULE:
-            found = self.inference.once(("name", value.path, name), value.path, name)
+            found = self.inference.imports.name(value.path, name)
             return found or self.computed_by_module(value.path, name)
         if value.kind == v.PACKAGE:
-            return self.inference.submodule(value.path, name)
+            return self.inference.imports.inside(value.path, name)
         if value.kind in (v.OBJECT, v.CLASS):
             if name == "__class__" and value.kind == v.OBJECT:
                 return frozenset([value._replace(kind=v.CLASS)])
@@ -124,6 +133,11 @@ class Attributes:
             if held is not None:
                 return self.inference.generics.made(held, owner, of)
         symbol = self.inference.catalog.canonical(f"{owner}.{name}")
+        other = self.inference.catalog.other_attributes.get(owner)
+        if other is not None and value.kind == v.INSTANCE and not name.startswith("_"):
+            lineage = self.inference.catalog.lineage(owner)
+            if not any(self.inference.is_known(f"{base}.{name}") for base in lineage):
+                return self.inference.generics.made(other, owner, of)
         carried = self.inference.generics.carried(owner, name, of) if of else NOTHING
         return frozenset([v.SymbolValue(v.EXTERNAL, symbol, carried)])
 
@@ -169,14 +183,14 @@ class Attributes:
         return frozenset(found) | self.inference.computed.attribute(named, name, summary.filename)
 
     def computed_by_module(self, path: str, name: str) -> Values:
-        """Return what the ``__getattr__`` of a module returns for an attribute."""
+        """Return what the ``__getattr__`` of a module returns, whatever the attribute."""
         scope = self.inference.modules.summary(path).scopes[0]
         if name.startswith("__") or "__getattr__" not in scope.bindings:
             return NOTHING
         return NOTHING.union(
             *(
                 self.inference.results.result(one)
-                for one in self.inference.once(("name", path, "__getattr__"), path, "__getattr__")
+                for one in self.inference.imports.name(path, "__getattr__")
                 if one.kind == v.FUNCTION
             )
         )

@@ -11,7 +11,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import Values, unwrapped
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import Expr
-from gblock.project.reading.summary import Call
+from gblock.project.reading.summary import AnyCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Callees:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
-    def of_call(self, call: Call, place: Place) -> list[str]:
+    def of_call(self, call: AnyCall, place: Place) -> list[str]:
         """Return the dotted names, in the catalog's spelling, of a call's possible callees."""
         if call.node == "with":
             return sorted(self._entering(call.expression, place))

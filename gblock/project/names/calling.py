@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _USED = re.compile(rb"\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$", re.MULTILINE)
 """The text after a name that is called, given or assigned."""
 _LETTER = re.compile(rb"\w")
-_RARE = 12
+_MOST_NAMING = 12
 """A name in more files than this is common: then only files near its definition are read."""
 _MOST_FILES = 30
 """If more files than this can call a function, only callers in its own file are searched."""
@@ -32,12 +32,17 @@ _MOST_HEIRS = 12
 
 
 class Calling:
-    """Finds call sites, in as few files as can hold them."""
+    """Finds the calls of a function, in as few files as can contain them.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._aliases: dict[str, dict[str | int, set[str]]] = {}
+        """By file the names that are bound to a function, class or lambda."""
         self._imported: dict[str, dict[str, set[str]]] = {}
         self._originally: dict[str, dict[str, list[Call]]] = {}
         self._named: dict[str, dict[str, bool]] = {}
@@ -64,7 +69,10 @@ class Calling:
         return found
 
     def _deriving(self, name: str) -> list[str]:
-        """Return the files that name a base of a class so; one more than are read says enough."""
+        """Return the files in which a class may have a base of this name.
+
+        The list ends one file beyond the limit: more are not read.
+        """
         found = self._bases.get(name)
         if found is None:
             modules = self.inference.modules
@@ -89,6 +97,8 @@ class Calling:
     def _find_callers(self, path: str, index: int) -> list[tuple[Call, Place]]:
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
+        if scope.kind not in ("class", "function"):
+            return []
         target: Value
         if scope.kind == "class":
             target, word = v.ScopeValue(v.CLASS, path, index), scope.name
@@ -99,8 +109,6 @@ class Calling:
             names = {word, "__init__", "cls"}
         else:
             target, names, word = v.function(path, index), {scope.name}, scope.name
-        if scope.kind not in ("class", "function"):
-            return []
         found: list[tuple[Call, Place]] = []
         named = summary.scopes[scope.parent] if word != scope.name else scope
         files = self._callable_from(path, named)
@@ -177,7 +185,7 @@ class Calling:
         A method may be taken from an object that is only known to be of a base or a protocol.
         """
         found: list[tuple[Call, Place, int | None]] = []
-        possible = self._possible_handovers(path, index)
+        possible = self.possible_handovers(path, index)
         through = {(path, index)}
         if possible:
             through.update(self.inference.protocols.overridden(path, index))
@@ -187,10 +195,13 @@ class Calling:
                 found.append((call, place, position))
         return found
 
-    def _possible_handovers(
+    def possible_handovers(
         self, path: str, index: int
     ) -> list[tuple[Call, Place, int | None, Expr]]:
-        """Return the calls whose arguments have the function's name, and these arguments."""
+        """Return the calls whose arguments have the function's name, and these arguments.
+
+        What they mean is not inferred.
+        """
         found = self._handovers.get((path, index))
         if found is not None:
             return found
@@ -201,7 +212,7 @@ class Calling:
         for other in self._callable_from(path, scope):
             aliases = self.aliases(other).get(scope.name if named else index, set())
             for word in sorted({scope.name if named else "", *aliases}):
-                for call, position, argument in self._arguments_named(other).get(word, ()):
+                for call, position, argument in self.given(other).get(word, ()):
                     found.append((call, Place(other, call.scope, call.path), position, argument))
         return found
 
@@ -220,8 +231,8 @@ class Calling:
                     for binding in bindings:
                         for original in originals(binding):
                             found.setdefault(original, set()).add(name)
-                for (_, name), bindings in scope.attributes.items():
-                    for binding in bindings if name != ANY_NAME else ():
+                for (_, name), assigned in scope.attributes.items():
+                    for binding in assigned if name != ANY_NAME else ():
                         for original in originals(binding):
                             found.setdefault(original, set()).add(name)
         return found
@@ -238,7 +249,7 @@ class Calling:
                             found.setdefault(bound, set()).add(binding.value.name)
         return {name, *found.get(name, ())}
 
-    def _arguments_named(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
+    def given(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
         """Return a module's arguments that can be functions, by name; a lambda's is empty."""
         found = self._arguments.get(path)
         if found is None:
@@ -263,8 +274,8 @@ class Calling:
         if modules.is_frugal:
             return [path]
         tests = modules.is_test(path)  # tests call the service with mocks
-        naming = list(islice(self._naming(scope.name, tests), _RARE + 1))
-        if len(naming) <= _RARE:
+        naming = list(islice(self._naming(scope.name, tests), _MOST_NAMING + 1))
+        if len(naming) <= _MOST_NAMING:
             return naming
         directory, name = os.path.split(path)
         stem = name.partition(".")[0]
@@ -307,7 +318,11 @@ class Calling:
             for name, calls in self.calls_by_name(path).items():
                 found.setdefault(name, []).extend(calls)
                 for original in self.imported_names(path, name) - {name}:
-                    plain = [c for c in calls if c.expression.callee.tag == NAME]
+                    plain = [
+                        call
+                        for call in calls
+                        if (callee := call.expression.callee) is not None and callee.tag == NAME
+                    ]
                     found.setdefault(original, []).extend(plain)
         return found
 
@@ -315,7 +330,7 @@ class Calling:
 def _uses(name: bytes, data: bytes) -> bool:
     """Return whether a name is called, an argument or an assigned value somewhere in a text.
 
-    A search for the name and a look around it: compiling a pattern for each name takes longer.
+    A pattern for each name would take longer to compile than this search takes.
     """
     at = data.find(name)
     while at >= 0:

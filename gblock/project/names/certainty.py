@@ -12,7 +12,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, ScopeValue, Value
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import Binding, ImportBinding, Path
 from gblock.project.reading.expressions import CallExpr, Expr, call_of, constant_of
 from gblock.project.reading.summary import ModuleSummary
 
@@ -24,15 +24,8 @@ _LONGEST_CHAIN = 8
 """The number of assignments, arguments and imports in a row that are followed."""
 _OPENED = (kinds.UNPACKED, kinds.LOOPED, kinds.ENTERED, kinds.PARAMETER)
 """Kinds of bindings whose values are parts of other values."""
-
-
 _CONVERTERS = {f"builtins.{name}" for name in ("int", "float", "max", "min")}
 """Functions whose result is known if their arguments are."""
-
-
-def _without_default(call: CallExpr) -> CallExpr:
-    """Return ``getattr(object, name)`` for a ``getattr`` with a default."""
-    return call_of(call.callee, call.positional[:2])
 
 
 class Certainty:
@@ -41,6 +34,7 @@ class Certainty:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._open: set[tuple[Expr, Place]] = set()
+        """The expressions that are being followed."""
 
     def is_complete(self, expression: Expr, place: Place) -> bool:
         """Return whether all possible values of an expression are known.
@@ -157,9 +151,19 @@ class Certainty:
             return self._is_import_complete(binding, path)
         return True
 
-    def _is_import_complete(self, binding: Binding, importer: str) -> bool:
+    def _is_import_complete(self, binding: ImportBinding, importer: str) -> bool:
         module, name, level = binding.value
         path = self.inference.modules.resolve(module, level, importer) if name else None
-        if path is None or path == importer or not self.inference.modules.is_module(path):
+        if (
+            name is None
+            or path is None
+            or path == importer
+            or not self.inference.modules.is_module(path)
+        ):
             return True
         return self._is_attribute_complete(v.FileValue(v.MODULE, path), name)
+
+
+def _without_default(call: CallExpr) -> CallExpr:
+    """Return ``getattr(object, name)`` for a ``getattr`` with a default."""
+    return call_of(call.callee, call.positional[:2])

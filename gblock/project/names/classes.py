@@ -15,7 +15,7 @@ from gblock.project.names.values import (
 )
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding
+from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import call_of, dotted, read_dotted
 from gblock.project.reading.summary import ModuleSummary, Scope
 
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 PROPERTIES = {
     "builtins.property",
     "functools.cached_property",
+    "pydantic.computed_field",
     "django.utils.functional.cached_property",
     "werkzeug.utils.cached_property",
     "kombu.utils.cached_property",
     "kombu.utils.objects.cached_property",
 }
-
+"""Decorators that make an attribute of a method: reading it calls the method."""
 
 _METACLASSES = ("builtins.type", "abc.ABCMeta")
+"""Bases outside the project that make a class a metaclass."""
 _BARE = frozenset(
     "abc.ABC builtins.object typing.Generic typing.Protocol typing_extensions.Protocol".split()
 )
@@ -48,8 +50,8 @@ class Classes:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._attributes: dict[tuple[str, int], dict[str, list[Binding]]] = {}
-        self._set_on_others: dict[str, dict[str, list[tuple[str, list[Binding]]]]] = {}
+        self._attributes: dict[tuple[str, int], dict[str, list[ValueBinding]]] = {}
+        self._set_on_others: dict[str, dict[str, list[tuple[str, list[ValueBinding]]]]] = {}
 
     def attribute(self, value: ScopeValue, name: str) -> Values:
         """Return the values of an attribute of a class or of an instance."""
@@ -83,7 +85,7 @@ class Classes:
         """Return an attribute of the objects that a protocol stands for."""
         found: set[Value] = set()
         if self.inference.protocols.is_protocol(value.path, value.scope):
-            for one in self.inference.protocols.fulfilling(value):
+            for one in self.inference.protocols.fulfilled_by(value):
                 found |= self.attribute(one, name)
         return frozenset(found)
 
@@ -110,7 +112,7 @@ class Classes:
         return frozenset(found)
 
     def _own_attribute(self, value: ScopeValue, name: str, receiver: ScopeValue) -> Values:
-        """Return the values that a class itself, without its bases, sets an attribute to.
+        """Return the values of an attribute that a class itself sets, without its bases.
 
         Args:
             value: The class, or an object of it.
@@ -155,6 +157,8 @@ class Classes:
         yielded = self.inference.results.method_result(descriptor, "__get__")
         made: set[Value] = set()
         for binding in self.inference.definitions.reaching(summary, index, name, END):
+            if not isinstance(binding, ValueBinding):
+                continue
             if binding.value is None or binding.value.tag != tags.CALL:
                 continue
             place = Place(summary.filename, index, binding.path)
@@ -176,8 +180,10 @@ class Classes:
             if base.kind != v.CLASS:
                 continue
             summary = self.inference.modules.summary(base.path)
-            found = self._attribute_bindings(summary, base.scope).get(name, [])
-            found = [*found, *self._set_from_outside(summary, base.scope, name)]
+            found: list[Binding] = [
+                *self._attribute_bindings(summary, base.scope).get(name, ()),
+                *self._set_from_outside(summary, base.scope, name),
+            ]
             if name in summary.scopes[base.scope].bindings:
                 found += self.inference.definitions.reaching(summary, base.scope, name, END)
             if found:
@@ -187,7 +193,7 @@ class Classes:
 
     def _set_from_outside(
         self, summary: ModuleSummary, class_index: int, name: str
-    ) -> list[Binding]:
+    ) -> list[ValueBinding]:
         """Return the attributes that the module sets on objects of a class other than ``self``."""
         path = summary.filename
         by_name = self._set_on_others.get(path)
@@ -198,7 +204,7 @@ class Classes:
                 for (owner, attribute), bindings in scope.attributes.items():
                     if owner != receiver:
                         by_name.setdefault(attribute, []).append((owner, bindings))
-        found: list[Binding] = []
+        found: list[ValueBinding] = []
         for owner, bindings in by_name.get(name, ()):
             place = Place(path, bindings[0].scope, bindings[0].path)
             for value in self.inference.infer(read_dotted(owner), place):
@@ -208,7 +214,10 @@ class Classes:
         return found
 
     def _receiver(self, summary: ModuleSummary, index: int) -> tuple[int, str | None]:
-        """Return the class, or 0, and the name of ``self``, in a method or a function inside."""
+        """Return the class of the method around a scope, and the name of its first parameter.
+
+        The class is 0 outside of methods.
+        """
         while index > 0:
             scope = summary.scopes[index]
             if scope.kind == "function" and summary.scopes[scope.parent].kind == "class":
@@ -253,7 +262,7 @@ class Classes:
 
     def _attribute_bindings(
         self, summary: ModuleSummary, class_index: int
-    ) -> dict[str, list[Binding]]:
+    ) -> dict[str, list[ValueBinding]]:
         """Return the bindings of attributes in the methods of a class and in its module."""
         key = (summary.filename, class_index)
         found = self._attributes.get(key)
@@ -384,7 +393,7 @@ class Classes:
     def _find_beside(self, name: str, parent: ScopeValue) -> Values:
         own = self.ancestry(parent.path, parent.scope)
         found: set[Value] = set()
-        for derived in self._all_derived(own[0]):
+        for derived in self._all_derived(parent._replace(kind=v.CLASS)):
             order = self.ancestry(derived.path, derived.scope)
             receiver = v.ScopeValue(v.OBJECT, derived.path, derived.scope)
             for base in order[order.index(own[0]) + 1 :] if own[0] in order else ():
@@ -426,20 +435,16 @@ class Classes:
             for base in self.ancestry(path, index)
         )
 
-    def _all_derived(self, base: ScopeValue | SymbolValue) -> list[ScopeValue]:
+    def _all_derived(self, base: ScopeValue) -> list[ScopeValue]:
         """Return the classes of the project that derive from a class, directly or not."""
         found: list[ScopeValue] = []
         waiting = [base]
         while waiting and len(found) < _MOST_DERIVED:
             one = waiting.pop()
-            if one.kind == v.CLASS:
-                more = [
-                    x
-                    for x in self.inference.calling.subclasses(one.path, one.scope)
-                    if x not in found
-                ]
-                found += more
-                waiting += more
+            derived = self.inference.calling.subclasses(one.path, one.scope)
+            more = [x for x in derived if x not in found]
+            found += more
+            waiting += more
         return found
 
     def derived(self, receiver: ScopeValue | None, path: str, index: int) -> ScopeValue | None:
@@ -459,12 +464,10 @@ class Classes:
         return frozenset(found)
 
     def constructors(self, value: ScopeValue) -> set[str]:
-        """Return the compiled class whose constructor a class of the project inherits."""
+        """Return the class outside the project whose constructor a class inherits, if it does."""
         for base in self.ancestry(value.path, value.scope):
-            if base.kind == v.EXTERNAL:
+            if isinstance(base, SymbolValue):
                 return {base.symbol}
-            if base.kind != v.CLASS:
-                continue
             summary = self.inference.modules.summary(base.path)
             if "__init__" in summary.scopes[base.scope].bindings:
                 return set()

@@ -9,8 +9,8 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, ScopeValue, Value, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import Expr, NameExpr
+from gblock.project.reading.bindings import ValueBinding
+from gblock.project.reading.expressions import Expr, NameExpr, last_name, owner_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _OF_ITEMS, _OF_KEYS = "items", "keys"
 
 
 class Computed:
-    """Finds what computed names give an attribute.
+    """Finds the values of attributes that are set by a computed name.
 
     Args:
         inference: Type inference over the project.
@@ -33,7 +33,7 @@ class Computed:
 
     def attribute(
         self,
-        bindings: Iterable[Binding],
+        bindings: Iterable[ValueBinding],
         name: str,
         path: str,
         receiver: ScopeValue | None = None,
@@ -86,10 +86,11 @@ class Computed:
                 found |= dict(value.known).get(name, value.others)
         return frozenset(found)
 
-    def _entries(self, binding: Binding, place: Place) -> tuple[Expr, Place] | None:
-        """Return the mapping of which a loop sets each entry, with the place of the loop.
+    def _entries(self, binding: ValueBinding, place: Place) -> tuple[Expr, Place] | None:
+        """Return the mapping whose entries a loop sets as attributes, with the place of the loop.
 
-        ``for name, value in given.items(): setattr(x, name, value)``, and with ``given[name]``.
+        The loop is ``for name, value in given.items(): setattr(x, name, value)``, or it reads
+        ``given[name]``.
         """
         name = self._looped(binding.detail, place)
         if name is None or name.value is None:
@@ -97,8 +98,8 @@ class Computed:
         iterated, value = name.value, binding.value
         around = Place(place.path, name.scope, name.path, place.receiver)
         method = iterated.callee if iterated.tag == tags.CALL else None
-        base = method.base if method is not None and method.tag == tags.ATTRIBUTE else None
-        called = method.name if method is not None and method.tag == tags.ATTRIBUTE else ""
+        base = owner_of(method)
+        called = last_name(method) if base is not None else ""
         if called == _OF_ITEMS and name.detail == (0,):
             other = self._looped(value, place)
             if other is not None and other.value == iterated and other.detail == (1,):
@@ -109,7 +110,7 @@ class Computed:
                 return mapping, around
         return None
 
-    def _looped(self, expression: Expr, place: Place) -> Binding | None:
+    def _looped(self, expression: Expr, place: Place) -> ValueBinding | None:
         """Return the loop that binds a name, if nothing else does."""
         if expression is None or expression.tag != tags.NAME:
             return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from gblock.catalog.blockers import Condition, FileArgument
+from gblock.catalog.blockers import Condition
+from gblock.catalog.tables import CallArgument
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, flags_of
@@ -15,6 +16,7 @@ from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
     NameExpr,
+    hides_arguments,
     is_passed,
     last_name,
     passed,
@@ -30,7 +32,11 @@ _PATHS = frozenset(["join", "joinpath", "Path", "str", "PurePath", "fspath"])
 
 
 class Conditions:
-    """Evaluates conditions on flags and constants."""
+    """Evaluates conditions on the flags and constants that a call passes.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -41,13 +47,7 @@ class Conditions:
         if argument is None and self._is_packed(condition, expression, place):
             return True
         if argument is None:
-            mapped = any(name is None for name, _ in expression.keywords)
-            if mapped and condition.written:
-                mapped = self._is_in_mapping(condition.keyword, expression, place)
-            starred = any(one is not None and one.tag == tags.STAR for one in expression.positional)
-            open_ended = mapped or starred
-            given = is_passed(expression, condition.position, condition.keyword)
-            if open_ended or given:
+            if self._may_be_hidden(condition, expression, place):
                 return False
             named = condition.extension_of
             extensions = self._extensions(named, expression, place) if named is not None else ()
@@ -79,8 +79,18 @@ class Conditions:
             for x in found
         )
 
+    def _may_be_hidden(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
+        """Return whether ``*`` or ``**`` may pass the argument of a condition."""
+        if is_passed(expression, condition.position, condition.keyword):
+            return True
+        if not condition.written:
+            return hides_arguments(expression)
+        return hides_arguments(expression._replace(keywords=())) or self._is_in_mapping(
+            condition.keyword, expression, place
+        )
+
     def _extensions(
-        self, named: FileArgument, expression: CallExpr, place: Place
+        self, named: CallArgument, expression: CallExpr, place: Place
     ) -> tuple[str, ...]:
         """Return the extensions that the name of a file surely has, in capitals without the dot."""
         written = passed(expression, named.position, named.keyword)
@@ -195,7 +205,7 @@ def _is_any(value: object, condition: Condition) -> bool:
 
 
 def _start(expression: Expr) -> str:
-    """Return the constant with which a text begins that is put together of several."""
+    """Return the constant with which a concatenated or formatted text begins."""
     if expression is None:
         return ""
     if expression.tag == tags.TEXT:
@@ -210,7 +220,7 @@ def _start(expression: Expr) -> str:
 
 
 def _end(expression: Expr) -> str:
-    """Return the constant with which a text or a path ends that is put together of several."""
+    """Return the constant with which a concatenated or formatted text, or a path, ends."""
     if expression is None:
         return ""
     if expression.tag == tags.TEXT:

@@ -7,7 +7,7 @@ or an annotation shows. `gblock.project.names.inferred` answers the same questio
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gblock.project.names import values as v
@@ -16,7 +16,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import ScopeValue, Value
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import Binding, ImportBinding, Path, ValueBinding
 from gblock.project.reading.expressions import AttributeExpr, Expr, NameExpr, dotted, last_name
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Call, ModuleSummary
@@ -26,11 +26,11 @@ _LONGEST_CHAIN = 25
 _MOST_STEPS = 1000
 """At most this many expressions are looked at for one question."""
 _MOST_BASES = 4
-"""At most this many classes above each other are searched."""
+"""At most this many levels of base classes are searched."""
 _MOST_CALLS = 16
 """At most this many calls of one function are followed."""
 STORES = (kinds.ELEMENT, kinds.EXTENDED)
-"""Bindings that put something into what a name holds."""
+"""Kinds of bindings that store something in the container that a name holds."""
 _PROPERTIES = ("property", "cached_property")
 _PACKAGE = f"{os.sep}__init__.py"
 
@@ -42,9 +42,9 @@ class Use(NamedTuple):
     """The module that binds it."""
     scope: int
     """The scope that binds it."""
-    bindings: list[Binding]
+    bindings: Sequence[Binding]
     """Its definitions, as far as they reach the use."""
-    stores: list[Binding]
+    stores: list[ValueBinding]
     """The bindings that store something in it, or extend it, anywhere."""
     at: Path
     """The path of the use in the scope that binds it; ``END`` for a use from outside."""
@@ -98,7 +98,7 @@ class Declarations:
             return self._use(summary, 0, name, END, Place(path, 0, END))
         return self._star_imported(summary, name)
 
-    def imported(self, binding: Binding, path: str) -> Use | None:
+    def imported(self, binding: ImportBinding, path: str) -> Use | None:
         """Return the bindings of the name that ``from module import name`` takes.
 
         Args:
@@ -119,7 +119,8 @@ class Declarations:
     def _use(self, summary: ModuleSummary, scope: int, name: str, at: Path, place: Place) -> Use:
         reaching = self.definitions.reaching(summary, scope, name, at)
         bindings = sorted(reaching, key=lambda binding: binding.row)
-        stores = [b for b in summary.scopes[scope].bindings[name] if b.kind in STORES]
+        stored = summary.scopes[scope].bindings[name]
+        stores = [b for b in stored if b.kind == kinds.ELEMENT or b.kind == kinds.EXTENDED]
         return Use(summary, scope, bindings, stores, at, place, name)
 
     def _star_imported(self, summary: ModuleSummary, name: str) -> Use | None:
@@ -128,7 +129,7 @@ class Declarations:
             return None
         self._asked.add(key)
         try:
-            for binding in summary.scopes[0].bindings.get("*", ()):
+            for binding in summary.star_imports:
                 module, _, level = binding.value
                 path = self._resolved(module, level, summary.filename)
                 found = self.of_module(path, name) if path not in (None, summary.filename) else None
@@ -216,7 +217,7 @@ class Declarations:
             return
         yield from self._member(v.FileValue(v.MODULE, path), name)
 
-    def _parameter(self, summary: ModuleSummary, binding: Binding) -> Iterator[Value]:
+    def _parameter(self, summary: ModuleSummary, binding: ValueBinding) -> Iterator[Value]:
         """Yield the object or class that a method's first parameter is, else an annotation's."""
         scope = summary.scopes[binding.scope]
         _, annotation, _, kind = scope.parameters[binding.detail]
@@ -329,7 +330,7 @@ class Declarations:
         expression: Expr,  # noqa: ARG002 - inference knows more
         place: Place,  # noqa: ARG002
     ) -> list[str]:
-        """Return further texts of an expression: without inference, none."""
+        """Return texts that only inference can find: none here."""
         return []
 
     # -- functions
@@ -347,7 +348,7 @@ class Declarations:
         return found[:_MOST_CALLS]
 
     def symbol(self, expression: Expr, place: Place) -> str | None:
-        """Return the dotted name, as imported, of what an expression names; None if it does not."""
+        """Return the dotted name, as imported, of an expression; None if no import binds it."""
         name = dotted(expression)
         if name is None:
             return None
@@ -359,15 +360,67 @@ class Declarations:
                 return ".".join(filter(None, (module, imported, rest)))
         return None
 
+    def origins(self, expression: Expr, place: Place) -> Iterator[str]:
+        """Yield the dotted names, in packages of others, of what an expression names.
+
+        Imports are followed through the project; for one of its classes, the names are its bases'.
+        """
+        name = dotted(expression)
+        if name is None:
+            return
+        first, _, rest = name.partition(".")
+        use = self.use(first, place)
+        if use is None:
+            for star in self.modules.summary(place.path).star_imports:
+                module, _, level = star.value
+                if not level and self._resolved(module, level, place.path) is None:
+                    yield f"{module}.{name}"
+        elif use.key not in self._used and len(self._used) <= _LONGEST_CHAIN:
+            self._used.add(use.key)
+            try:
+                for binding in use.bindings:
+                    yield from self._origins(binding, use.summary, rest)
+            finally:
+                self._used.discard(use.key)
+
+    def _origins(self, binding: Binding, summary: ModuleSummary, rest: str) -> Iterator[str]:
+        path = summary.filename
+        if binding.kind == kinds.IMPORTED:
+            module, name, level = binding.value
+            found = self._resolved(module, level, path)
+            if found is None:
+                if not level:
+                    yield ".".join(filter(None, (module, name, rest)))
+                return
+            inner = ".".join(filter(None, (name, rest)))
+            if inner and self.modules.is_module(found) and found != path:
+                yield from self.origins(_named(inner), Place(found, 0, END))
+        elif binding.kind == kinds.ASSIGNED and not rest:
+            yield from self.origins(binding.value, Place(path, binding.scope, binding.path))
+        elif binding.kind == kinds.DEFINED and not rest:
+            scope = summary.scopes[binding.value]
+            outside = Place(path, max(scope.parent, 0), scope.path)
+            for base in scope.bases if scope.kind == "class" else ():
+                yield from self.origins(base, outside)
+
+
+def _named(name: str) -> Expr:
+    """Return the expression of a dotted name."""
+    first, *others = name.split(".")
+    found: Expr = NameExpr(tags.NAME, first)
+    for other in others:
+        found = AttributeExpr(tags.ATTRIBUTE, found, other)
+    return found
+
 
 def _any_of(
     summary: ModuleSummary, scope: int, name: str, place: Place | None, owner: str = ""
 ) -> Use:
-    """Return the bindings of an attribute, whose order is known within one function alone."""
+    """Return the bindings of an attribute; their order is known within one function alone."""
     entry = summary.scopes[scope]
-    bindings = entry.attributes[owner, name] if owner else entry.bindings[name]
+    bindings: Sequence[Binding] = entry.attributes[owner, name] if owner else entry.bindings[name]
     here = place is not None and (place.path, place.scope) == (summary.filename, scope)
     use = place if place is not None else Place(summary.filename, scope, END)
     defined = [b for b in bindings if b.kind not in STORES]
-    stores = [b for b in bindings if b.kind in STORES]
+    stores = [b for b in bindings if b.kind == kinds.ELEMENT or b.kind == kinds.EXTENDED]
     return Use(summary, scope, defined, stores, use.at if here else END, use, name, owner or ".")

@@ -31,6 +31,7 @@ class _Bindings(NamedTuple):
     here: list[Binding]
     """In the scope itself, in the order of their paths."""
     declared: list[Binding]
+    """Annotations without a value."""
     elsewhere: list[Binding]
     """By a ``global`` statement in some function."""
     always: list[Path]
@@ -38,7 +39,7 @@ class _Bindings(NamedTuple):
 
 
 class Definitions:
-    """Finds reaching definitions; results that do not depend on the use are kept by name."""
+    """Finds reaching definitions; what does not depend on the use is computed once for a name."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, str], _Bindings] = {}
@@ -67,7 +68,7 @@ class Definitions:
                 break
             if not _precedes(binding, use):
                 continue
-            if _excluded(binding.path, use, scope) or _lost(binding.path, use, scope):
+            if _is_excluded(binding.path, use, scope) or _is_lost(binding.path, use, scope):
                 continue
             found.append(binding)
             if _dominates(binding.path, use):
@@ -85,18 +86,20 @@ class Definitions:
 
 def comes_before(one: Path, other: Path, scope: Scope) -> bool:
     """Return whether a statement of a scope may have run before another one, further down."""
-    return one < other and not _excluded(one, other, scope) and not _lost(one, other, scope)
+    return one < other and not _is_excluded(one, other, scope) and not _is_lost(one, other, scope)
 
 
 def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
     scope = summary.scopes[home]
-    declared, elsewhere, here = [], [], []
+    declared: list[Binding] = []
+    elsewhere: list[Binding] = []
+    here: list[Binding] = []
     for binding in scope.bindings.get(name, ()):
         if binding.kind in (ELEMENT, EXTENDED, AUGMENTED):
             continue
         if binding.kind == ANNOTATED:
             declared.append(binding)
-        elif _frame(summary, binding.scope) != _frame(summary, home):
+        elif summary.frame(binding.scope) != summary.frame(home):
             elsewhere.append(binding)
         else:
             here.append(binding)
@@ -105,7 +108,10 @@ def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
 
 
 def _always(bindings: list[Binding], scope: Scope) -> list[Path]:
-    """Return the statements whose blocks, of which one always runs, all bind or leave."""
+    """Return the statements that bind a name in each block that can run to its end.
+
+    One of the blocks always runs. The last statement comes first.
+    """
     binding_blocks = {binding.path[:-1] for binding in bindings if len(binding.path) % 2}
     statements = {
         binding.path[:depth] for binding in bindings for depth in range(1, len(binding.path) - 1, 2)
@@ -129,21 +135,14 @@ def _precedes(binding: Binding, use: Path) -> bool:
     return binding.path < use or (binding.path == use and binding.kind == ENTERED)
 
 
-def _frame(summary: ModuleSummary, scope: int) -> int:
-    """Return the scope whose statements hold a comprehension."""
-    while summary.scopes[scope].kind == "comprehension":
-        scope = summary.scopes[scope].parent
-    return scope
-
-
 def _dominates(binding: Path, use: Path) -> bool:
     """Return whether the use's block, or one around it, has passed the binding."""
     depth = len(binding) - 1
     return use[:depth] == binding[:depth] and len(use) > depth and use[depth] >= binding[depth]
 
 
-def _fork(one: Path, other: Path) -> int:
-    """Return the length of two paths' common prefix."""
+def _common_prefix(one: Path, other: Path) -> int:
+    """Return the length of the longest common prefix of two paths."""
     shared = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -152,9 +151,9 @@ def _fork(one: Path, other: Path) -> int:
     return shared
 
 
-def _excluded(binding: Path, use: Path, scope: Scope) -> bool:
+def _is_excluded(binding: Path, use: Path, scope: Scope) -> bool:
     """Return whether the two are in branches of one statement of which only one runs."""
-    shared = _fork(binding, use)
+    shared = _common_prefix(binding, use)
     if shared % 2 == 0 or shared >= min(len(binding), len(use)):
         return False  # they part in a block, not between blocks
     statement = binding[:shared]
@@ -176,9 +175,9 @@ def _both_handlers(statement: Path, one: int, other: int, scope: Scope) -> bool:
     return one < finally_ and other < finally_
 
 
-def _lost(binding: Path, use: Path, scope: Scope) -> bool:
+def _is_lost(binding: Path, use: Path, scope: Scope) -> bool:
     """Return whether a block around the binding, but not the use, ends in return or raise."""
-    shared = _fork(binding, use)
+    shared = _common_prefix(binding, use)
     depth = len(binding) - 1
     while depth > shared:
         if binding[:depth] in scope.dead_ends:
@@ -189,7 +188,7 @@ def _lost(binding: Path, use: Path, scope: Scope) -> bool:
 
 def _common_loop(one: Path, other: Path, scope: Scope) -> Path | None:
     """Return the innermost loop around both."""
-    shared = _fork(one, other)
+    shared = _common_prefix(one, other)
     for depth in range(shared if shared % 2 else shared - 1, 0, -2):
         if scope.branches.get(one[:depth]) in LOOPS and len(one) > depth and len(other) > depth:
             return one[:depth]

@@ -32,11 +32,11 @@ class Enumerations:
 
     def members(self, cls: ScopeValue) -> Values:
         """Return a member of a class, as an object; nothing if it is no enumeration."""
-        return frozenset([cls._replace(kind=v.OBJECT)]) if self._is_one(cls) else NOTHING
+        return frozenset([cls._replace(kind=v.OBJECT)]) if self._is_enumeration(cls) else NOTHING
 
     def attribute(self, value: ScopeValue, name: str) -> Values:
         """Return the member of a class that an attribute names, or what a member is assigned."""
-        if value.kind == v.PARENT or not self._is_one(value):
+        if value.kind == v.PARENT or not self._is_enumeration(value):
             return NOTHING
         names = self._names(value)
         if name in names:
@@ -58,7 +58,7 @@ class Enumerations:
             if name[:1] != "_" and all(one.kind == kinds.ASSIGNED for one in bindings)
         ]
 
-    def _is_one(self, cls: ScopeValue) -> bool:
+    def _is_enumeration(self, cls: ScopeValue) -> bool:
         scope = self.inference.modules.summary(cls.path).scopes[cls.scope]
         return bool(scope.bases) and any(
             base.kind == v.EXTERNAL and base.symbol in _BASES

@@ -69,7 +69,7 @@ class _Question:
         """The number of times that the answer lost a value."""
 
     def keep(self, found: Any) -> bool:
-        """Keep an answer, and return whether it is another one than before."""
+        """Keep an answer, and return whether it differs from the one before."""
         if self.is_wide:
             return False
         bounded = _bounded(found)
@@ -215,7 +215,7 @@ class FixedPoint:
             question.position = -1
 
     def _keep(self, question: _Question, found: Any) -> None:
-        """Keep an answer; if it is another than before, those that were given it are stale."""
+        """Keep an answer; if it has changed, the questions that were given it become stale."""
         if not question.keep(found):
             return
         for asker in question.askers:

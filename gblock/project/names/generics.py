@@ -16,6 +16,7 @@ from gblock.project.names.definitions import END
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, ScopeValue, SymbolValue, Value, Values
 from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import ValueBinding
 from gblock.project.reading.expressions import CallExpr, call_of, last_name, passed
 
 TYPE_CHECKING = False
@@ -29,7 +30,11 @@ _MOST_CLASSES = 8
 
 
 class Generics:
-    """Follows the objects that values of generic classes are about."""
+    """Follows the objects that values of generic classes are about.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -247,7 +252,7 @@ class Generics:
                     receiver in self.inference.infer(binding.value, place)
                     for bindings in scope.bindings.values()
                     for binding in bindings
-                    if _is_made(binding.value, name)
+                    if isinstance(binding, ValueBinding) and _is_made(binding.value, name)
                 ):
                     found.add(v.ScopeValue(v.OBJECT, path, index))
         return frozenset(found) if len(found) <= _MOST_CLASSES else NOTHING

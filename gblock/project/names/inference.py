@@ -28,6 +28,7 @@ from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.enumerations import Enumerations
 from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.generics import Generics
+from gblock.project.names.imported import ImportedValues
 from gblock.project.names.keeping import Keeping
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
@@ -46,7 +47,7 @@ from gblock.project.names.values import (
 )
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, Path
+from gblock.project.reading.bindings import Binding, Path, ValueBinding
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
@@ -58,7 +59,6 @@ from gblock.project.reading.expressions import (
     TextExpr,
     constant_of,
 )
-from gblock.project.reading.generated import GRPC_MODULE
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import ModuleSummary
 
@@ -66,12 +66,17 @@ _SUPER = NameExpr(tags.NAME, "super")
 _OWN_NAME = NameExpr(tags.NAME, "__name__")
 _BUILTINS = frozenset(dir(builtins))
 _MOST_TEXTS = 12
-"""Of more texts than this that an expression may be, none is known: a wide set is a guess."""
+"""An expression with more possible texts than this has no known text."""
 _NONE = frozenset([v.NONE])
 
 
 class Inference:
-    """Infers the types of one project's expressions, and caches the results."""
+    """Infers the types of one project's expressions, and caches the results.
+
+    Args:
+        modules: The project's files.
+        catalog: The types of packages outside the project.
+    """
 
     def __init__(self, modules: Modules, catalog: Catalog) -> None:
         self.modules = modules
@@ -88,6 +93,7 @@ class Inference:
         self.definitions = Definitions()
         self.enumerations = Enumerations(self)
         self.generics = Generics(self)
+        self.imports = ImportedValues(self)
         self.keeping = Keeping(self)
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
@@ -233,9 +239,9 @@ class Inference:
         if isinstance(wanted, str) and value.symbol.startswith("gevent.monkey.saved"):
             return frozenset([v.external(f"{value.symbol}.{wanted}")])
         if value.symbol == "sys.modules" and expression.key == _OWN_NAME:
-            return self._module(place.path)
+            return self.imports.file(place.path)
         if value.symbol == "sys.modules" and isinstance(wanted, str):
-            return self.imported(wanted, None, 0, place.path)
+            return self.imports.bound(wanted, None, 0, place.path)
         given = self.results.passing.subscripted(value.symbol, expression.key, place)
         return frozenset([value]) if given is None else given  # a generic class: Queue[int]
 
@@ -254,7 +260,7 @@ class Inference:
             found = self.binding_values(summary, scope, name, use, place.receiver)
             if found is not None:
                 return found
-        found = self._star_imported(summary, name)
+        found = self.imports.star_imported(summary, name)
         if not found and name in _BUILTINS:
             return frozenset([v.external(f"builtins.{name}")])
         return found
@@ -313,7 +319,7 @@ class Inference:
         return known
 
     def stored(
-        self, bindings: list[Binding], path: str, receiver: ScopeValue | None = None
+        self, bindings: list[ValueBinding], path: str, receiver: ScopeValue | None = None
     ) -> Values:
         """Return the containers of the values that are stored under a name."""
         held: set[Value] = set()
@@ -331,36 +337,6 @@ class Inference:
             found.add(v.MappingValue(v.MAPPING, tuple(by_key.items()), NOTHING))
         return frozenset(found)
 
-    def _star_imported(self, summary: ModuleSummary, name: str) -> Values:
-        for binding in summary.scopes[0].bindings.get("*", ()):
-            module, _, level = binding.value
-            path = self.modules.resolve(module, level, summary.filename)
-            if path is not None:
-                if path != summary.filename and self._exports(path, name):
-                    found = self.once(("star", path, name), path, name)
-                    if found:
-                        return found
-            elif not level:
-                symbol = self.catalog.canonical(f"{module}.{name}")
-                if self.is_known(symbol):
-                    return frozenset([v.external(symbol)])
-        return NOTHING
-
-    def _exports(self, path: str, name: str) -> bool:
-        """Return whether ``from module import *`` gives a name."""
-        if not self.modules.is_module(path):
-            return False
-        summary = self.modules.summary(path)
-        declared = summary.scopes[0].bindings.get("__all__", ())
-        if not declared:
-            return not name.startswith("_")
-        # An ``__all__`` that is built in steps is assumed to hold every name.
-        return summary.exports is None or len(declared) > 1 or name in summary.exports
-
-    def once(self, key: Hashable, path: str, name: str) -> Values:
-        """Return the values of a module's name, none in a cyclic query."""
-        return self.solved(key, lambda: self.module_name(path, name))
-
     def is_catalogued(self, values: Values) -> bool:
         """Return whether the catalog knows an attribute of an object."""
         return any(
@@ -373,31 +349,15 @@ class Inference:
         catalog = self.catalog
         return symbol in catalog.by_symbol or symbol in catalog.returns or symbol in catalog.classes
 
-    def module_name(self, path: str, name: str) -> Values:
-        """Return the values of a module's attribute, as seen from outside."""
-        summary = self.modules.summary(path)
-        found: Values | None = None
-        if name in summary.scopes[0].bindings:
-            found = self.binding_values(summary, 0, name, END)
-        if not found:
-            found = self._star_imported(summary, name)
-        if not found and path.endswith("__init__.py"):
-            return self.submodule(path[: -len("/__init__.py")], name)
-        return found or NOTHING
-
-    def submodule(self, directory: str, name: str) -> Values:
-        """Return a module or a package in a directory, nothing if there is none."""
-        path = self.modules.inside(directory, name)
-        return self._module(path) if path is not None else NOTHING
-
-    def _module(self, path: str) -> Values:
-        if self.modules.is_module(path):
-            return frozenset([v.FileValue(v.MODULE, path)])
-        return frozenset([v.FileValue(v.PACKAGE, path)])
-
     def bound(self, binding: Binding, path: str, receiver: ScopeValue | None = None) -> Values:
         """Return the values of one binding, for a receiver of a derived class if one is given."""
         place = Place(path, binding.scope, binding.path, receiver)
+        if binding.kind == kinds.IMPORTED:
+            return self.imports.bound(*binding.value, path)
+        if binding.kind == kinds.DEFINED:
+            return self._defined(path, binding.value)
+        if binding.kind == kinds.STAR_IMPORTED:
+            return NOTHING
         kind, value = binding.kind, binding.value
         if kind in (kinds.ASSIGNED, kinds.ELEMENT):
             return self.infer(value, place)
@@ -407,11 +367,6 @@ class Inference:
             return self._unpacked(self.results.elements(self.infer(value, place)), binding.detail)
         if kind == kinds.ENTERED:
             return self._unpacked(self.results.entered(self.infer(value, place)), binding.detail)
-        if kind == kinds.IMPORTED:
-            module, imported, level = value
-            return self.imported(module, imported, level, path)
-        if kind == kinds.DEFINED:
-            return self._defined(path, value)
         if kind == kinds.ANNOTATED:
             return self.annotations.annotated(value, place)
         if kind == kinds.PARAMETER:
@@ -432,39 +387,6 @@ class Inference:
                     found |= self.results.elements(frozenset([value]))
             values = frozenset(found)
         return values
-
-    def imported(self, module: str, name: str | None, level: int, importer: str) -> Values:
-        """Return the values that ``import module`` or ``from module import name`` binds."""
-        path = self.modules.resolve(module, level, importer)
-        if path is not None and self.modules.is_frugal:
-            return NOTHING
-        if path is None:
-            if level:
-                return self._missing(module, name or "")
-            symbol = self.catalog.canonical(f"{module}.{name}" if name else module)
-            held = self.catalog.attributes.get(symbol)
-            if held:
-                return frozenset([v.instance(held)])
-            return frozenset([v.external(symbol)])
-        if name is None:
-            return self._module(path)
-        if not self.modules.is_module(path):
-            return self.submodule(path, name) or self._missing(module, name)
-        if path == importer:  # ``from . import name`` in the package's own __init__
-            directory = path[: -len("/__init__.py")] if path.endswith("__init__.py") else ""
-            return self.submodule(directory, name) if directory else NOTHING
-        found = self.once(("name", path, name), path, name)
-        if not found and path.endswith("__init__.py"):
-            found = self.submodule(path[: -len("/__init__.py")], name)
-        return (
-            found or self.attributes.computed_by_module(path, name) or self._missing(module, name)
-        )
-
-    def _missing(self, module: str, name: str) -> Values:
-        """Return the name in a module that gRPC's compiler generates when the project is built."""
-        if name.endswith(GRPC_MODULE):
-            return frozenset([v.external(f"{module}.{name}" if module else name)])
-        return NOTHING
 
     def _defined(self, path: str, scope: int) -> Values:
         summary = self.modules.summary(path)

@@ -1,4 +1,4 @@
-"""Declarations of the project, found by inference: the owners of attributes, and the callees."""
+"""Declarations of the project, found by inference: what owners of attributes and callees are."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Inferred(Declarations):
         for path, binding in self.inference.outside.bindings(value, name):
             summary = self.modules.summary(path)
             stored = binding.kind in STORES
-            bindings, stores = ([], [binding]) if stored else ([binding], [])
+            bindings = [] if stored else [binding]
+            stores = [binding] if stored else []
             yield Use(summary, binding.scope, bindings, stores, binding.path, place, name, ".")
 
     def bases(self, path: str, index: int) -> list[ScopeValue]:

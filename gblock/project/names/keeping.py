@@ -13,7 +13,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding
+from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
@@ -22,7 +22,7 @@ from gblock.project.reading.expressions import (
     members,
     without_arguments,
 )
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
-_FILES = 12
+_MOST_FILES = 12
 """A container, or a function, that more files mention is not followed."""
-_GETTERS = 12
+_MOST_GETTERS = 12
 """At most this many functions that return what a container keeps are followed."""
 _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
@@ -53,7 +53,8 @@ class Keeping:
         self.inference = inference
         self.modules = inference.modules
         self._stored: dict[str, _Stores] = {}
-        self._loose: dict[str, list[Call]] = {}
+        self._indirectly: dict[str, list[Call]] = {}
+        """By file the calls whose callee no definition and no import names."""
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
         self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
@@ -70,7 +71,7 @@ class Keeping:
         found: set[str] = set()
         naming = self.modules.mentioning(scope.name, whole=True)
         others = [path for path in naming if path != summary.filename]
-        for path in (summary.filename, *(others if len(others) <= _FILES else ())):
+        for path in (summary.filename, *(others if len(others) <= _MOST_FILES else ())):
             other = self.modules.summary(path)
             found.update(word for _, word in self._stores(other).get(scope.name, ()))
             found |= self._taken(other, scope.name)
@@ -229,19 +230,21 @@ class Keeping:
         return {position, *kept}
 
     def _stores(self, summary: ModuleSummary) -> _Stores:
-        """Return what a module puts into containers, with the container's name.
+        """Return what a module stores in containers, with the container's name.
 
-        By the last name of what is stored, or by the scope of a lambda.
+        The keys are the last names of what is stored, or the scopes of lambdas.
         """
         found = self._stored.get(summary.filename)
         if found is None:
             found = self._stored[summary.filename] = {}
             for scope in summary.scopes:
-                named = [*scope.bindings.items()]
+                named: list[tuple[str, Sequence[Binding]]] = [*scope.bindings.items()]
                 named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
                 named = [(name, bindings) for name, bindings in named if name != kinds.ANY_NAME]
                 for word, bindings in named:
                     for binding in bindings:
+                        if not isinstance(binding, ValueBinding):
+                            continue
                         is_display = binding.kind in _HOLDING and _is_display(binding.value)
                         if is_display or binding.kind == kinds.ELEMENT:
                             for part in members(binding.value, makers=_MAKERS):
@@ -271,16 +274,16 @@ class Keeping:
         """Return the files that mention a class, or a variable that holds an object of it."""
         name = summary.scopes[index].name
         paths = dict.fromkeys([summary.filename])
-        paths.update(dict.fromkeys(self.modules.mentioning(name, whole=True)[:_FILES]))
+        paths.update(dict.fromkeys(self.modules.mentioning(name, whole=True)[:_MOST_FILES]))
         for path in list(paths):
             for word in sorted(self.holders(path, name)):
                 naming = self.modules.mentioning(word, whole=True)
-                if len(naming) <= _FILES:
+                if len(naming) <= _MOST_FILES:
                     paths.update(dict.fromkeys(naming))
         directory, file = os.path.split(summary.filename)
         stem = file.partition(".")[0]
         word = os.path.basename(directory) if stem == "__init__" else stem
-        paths.update(dict.fromkeys(self.modules.mentioning(word, whole=True)[:_FILES]))
+        paths.update(dict.fromkeys(self.modules.mentioning(word, whole=True)[:_MOST_FILES]))
         return list(paths)
 
     def handovers(
@@ -320,15 +323,15 @@ class Keeping:
                 file
                 for word in sorted(words)
                 for naming in [self.modules.mentioning(word, whole=True)]
-                if len(naming) <= _FILES
+                if len(naming) <= _MOST_FILES
                 for file in naming
             }
         )
 
     def _getting(self, words: set[str]) -> dict[str, list[str]]:
-        """Return the files that mention a function which returns what a container keeps.
+        """Return the functions that return what a container keeps, by the files that mention them.
 
-        By file the names of such functions; the name of a special method is empty.
+        The name of a special method is empty.
         """
         found: dict[str, list[str]] = {}
         waiting = [(word, file) for word in sorted(words) for file in self._mentioning({word})]
@@ -337,7 +340,7 @@ class Keeping:
             for name, files in self._getters(word, file):
                 for other in files:
                     found.setdefault(other, []).append("" if name.startswith("__") else name)
-                if name not in seen and not name.startswith("__") and len(seen) < _GETTERS:
+                if name not in seen and not name.startswith("__") and len(seen) < _MOST_GETTERS:
                     seen.add(name)
                     waiting += [(name, other) for other in files]
         return found
@@ -371,7 +374,7 @@ class Keeping:
                 return naming
             return [one for one in naming if one in self.modules.mentioning(scope.name)]
         naming = self.modules.mentioning(scope.name, whole=True)
-        return naming if len(naming) <= _FILES else []
+        return naming if len(naming) <= _MOST_FILES else []
 
     def callers(
         self,
@@ -397,17 +400,14 @@ class Keeping:
         for file in sorted({*mentioning, *getting}):
             names = getting.get(file, ())
             is_near = file in mentioning
-            calls = self.modules.summary(file).calls if is_near else self._indirect(file)
+            calls: Sequence[AnyCall] = (
+                self.modules.summary(file).calls if is_near else self._indirect(file)
+            )
             for call in calls:
-                callee = call.expression.callee if call.node == "call" else None
-                if callee is None:
+                if call.node != "call" or call.expression.callee is None:
                     continue
-                if is_near:
-                    may = callee.tag in _CALLEES
-                    may = may or (callee.tag == tags.ATTRIBUTE and callee.name in words)
-                else:
-                    may = self._may_get(callee, names)
-                if not may:
+                callee = call.expression.callee
+                if not (_may_be_kept(callee, words) if is_near else _may_get(callee, names)):
                     continue
                 place = Place(file, call.scope, call.path)
                 if any(
@@ -418,7 +418,7 @@ class Keeping:
 
     def _indirect(self, file: str) -> list[Call]:
         """Return the calls of a file whose callee no definition and no import names."""
-        found = self._loose.get(file)
+        found = self._indirectly.get(file)
         if found is None:
             summary = self.modules.summary(file)
             bound = {
@@ -427,7 +427,7 @@ class Keeping:
                 for name, bindings in scope.bindings.items()
                 if any(one.kind not in (kinds.DEFINED, kinds.IMPORTED) for one in bindings)
             }
-            found = self._loose[file] = [
+            found = self._indirectly[file] = [
                 call
                 for call in summary.calls
                 if call.node == "call"
@@ -437,21 +437,22 @@ class Keeping:
             ]
         return found
 
-    def _may_get(self, callee: Expr, names: Sequence[str]) -> bool:
-        """Return whether a callee may be what one of some functions returns."""
-        if callee is not None and callee.tag == tags.SUBSCRIPT:
-            return "" in names
-        if callee is not None and callee.tag == tags.CALL:
-            return last_name(callee.callee) in names
-        return callee is not None and callee.tag == tags.NAME
+
+def _may_get(callee: Expr, names: Sequence[str]) -> bool:
+    """Return whether a callee may be what one of some functions returns."""
+    if callee is not None and callee.tag == tags.SUBSCRIPT:
+        return "" in names
+    if callee is not None and callee.tag == tags.CALL:
+        return last_name(callee.callee) in names
+    return callee is not None and callee.tag == tags.NAME
 
 
-def _may_be_kept(argument: Expr, words: set[str]) -> bool:
-    """Return whether an argument can be what a container, or an attribute, keeps."""
-    if argument is None:
+def _may_be_kept(expression: Expr, words: set[str]) -> bool:
+    """Return whether an expression can be what a container, or an attribute, keeps."""
+    if expression is None:
         return False
-    is_attribute = argument.tag == tags.ATTRIBUTE and argument.name in words
-    return is_attribute or argument.tag in _CALLEES
+    is_attribute = expression.tag == tags.ATTRIBUTE and expression.name in words
+    return is_attribute or expression.tag in _CALLEES
 
 
 def _is_display(value: Expr) -> bool:
@@ -463,7 +464,7 @@ def _is_display(value: Expr) -> bool:
 
 
 def _wraps(value: Expr, name: str) -> bool:
-    """Return whether a value is a copy of what has a name: ``list(handlers)``."""
+    """Return whether a value is a copy of what a name holds: ``list(handlers)``."""
     if value is None or value.tag != tags.CALL or not value.positional:
         return False
     return _key(value.positional[0]) == name

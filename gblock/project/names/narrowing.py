@@ -18,11 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
-_CONTAINERS = (v.TUPLE, v.ELEMENTS, v.MAPPING, v.LITERAL, v.COMBINED)
+_BUILTIN = (v.TUPLE, v.ELEMENTS, v.MAPPING, v.LITERAL, v.COMBINED)
+"""Kinds of values that are objects of builtin classes."""
 
 
 class Narrowing:
-    """Narrows the values of names by the tests of their scope."""
+    """Narrows the values of names by the tests of their scope.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -30,10 +35,7 @@ class Narrowing:
     def narrowed(self, expression: Expr, values: Values, place: Place) -> Values:
         """Return the values of a name or an attribute that remain possible at a place."""
         summary = self.inference.modules.summary(place.path)
-        index = place.scope
-        while summary.scopes[index].kind == "comprehension":
-            index = summary.scopes[index].parent
-        scope = summary.scopes[index]
+        scope = summary.scopes[summary.frame(place.scope)]
         if not scope.facts:
             return values
         name = dotted(expression)
@@ -110,7 +112,7 @@ class Narrowing:
         return frozenset(found) or None
 
     def _may_be(self, value: Value, types: Values) -> bool:
-        """Return whether a value may be of a type: a package's class hierarchy is unknown."""
+        """Return whether a value may be of a class whose place in the hierarchy is unknown."""
         return value.kind in (v.OBJECT, v.INSTANCE) and any(
             one.kind == v.EXTERNAL
             and not _is_builtin(one)
@@ -126,8 +128,7 @@ class Narrowing:
         if value.kind == v.INSTANCE:
             lineage = self.inference.catalog.lineage(value.symbol)
             return any(v.external(symbol) in types for symbol in lineage)
-        builtin = any(_is_builtin(one) for one in types)
-        return builtin and value.kind in _CONTAINERS
+        return value.kind in _BUILTIN and any(map(_is_builtin, types))
 
     def _instances(self, types: Values) -> Values:
         return frozenset(

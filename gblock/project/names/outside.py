@@ -10,7 +10,7 @@ from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, FileValue, ScopeValue, SymbolValue, Value, Values
 from gblock.project.reading import bindings as kinds
-from gblock.project.reading.bindings import Binding
+from gblock.project.reading.bindings import ValueBinding
 from gblock.project.reading.expressions import (
     CallExpr,
     call_of,
@@ -51,11 +51,15 @@ class _Set(NamedTuple):
 
     path: str
     owner: str
-    bindings: list[Binding]
+    bindings: list[ValueBinding]
 
 
 class Outside:
-    """Finds the assignments to an attribute from outside the class."""
+    """Finds the assignments to an attribute from outside the class.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -136,7 +140,7 @@ class Outside:
             if {stem, around}.isdisjoint(_SETTINGS) and not stem.endswith("settings"):
                 continue
             if name in modules.summary(path).scopes[0].bindings:
-                found |= self.inference.module_name(path, name)
+                found |= self.inference.imports.name(path, name)
         return frozenset(found)
 
     def _values(self, one: _Set) -> Values:
@@ -158,7 +162,7 @@ class Outside:
                 found |= self._values(one)
         return frozenset(found)
 
-    def bindings(self, value: SymbolValue, name: str) -> Iterator[tuple[str, Binding]]:
+    def bindings(self, value: SymbolValue, name: str) -> Iterator[tuple[str, ValueBinding]]:
         """Yield the assignments to an attribute of objects of a package, each with its file.
 
         Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from functools import cached_property
 from typing import Literal
 
 from gblock.project.names import values as v
@@ -19,6 +20,7 @@ from gblock.project.reading.expressions import (
     as_keywords,
     call_of,
     last_name,
+    owner_of,
     passed,
     without_arguments,
 )
@@ -31,32 +33,18 @@ if TYPE_CHECKING:
     from gblock.catalog.libraries import Construct
     from gblock.project.names.inference import Inference
 
-_DECORATING = 12
+_MOST_FILES = 12
 """A decorator that more files mention is not followed to what it decorates."""
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"}
-"""Methods that call a function with each element of what they are given."""
-
-
-def _member(value: Value, number: int) -> Values:
-    """Return the argument that ``*value`` passes at one of its positions."""
-    if value.kind == v.TUPLE:
-        members: tuple[Values, ...] = value.members
-        return members[number] if number < len(members) else NOTHING
-    held: Values = value.held if value.kind == v.ELEMENTS else NOTHING
-    return held
-
-
-def _added(call: Call, wrapper: Scope) -> int:
-    """Return the number of arguments that a wrapper puts before those that it is given."""
-    for before, one in enumerate(call.expression.positional):
-        if one is not None and one.tag == tags.STAR:
-            own = [one for one in wrapper.parameters if one.kind == "positional"]
-            return max(before - len(own), 0)
-    return 0
+"""Functions and methods that call a function with each element of an iterable."""
 
 
 class Parameters:
-    """Follows parameters to the arguments of the function's calls."""
+    """Follows parameters to the arguments of the function's calls.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -83,24 +71,11 @@ class Parameters:
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
         receiver = self.inference.classes.derived(receiver, path, scope.parent)
+        implicit = self._implicit(summary, index, receiver) if position == 0 else None
+        if implicit is not None:
+            return implicit
         name, annotation, default, kind = scope.parameters[position]
         outside = Place(path, scope.parent, scope.path)
-        owner = summary.scopes[scope.parent] if scope.parent >= 0 else None
-        method = owner is not None and owner.kind == "class" and scope.kind == "function"
-        decorators = self.inference.decorators(summary, index) if method else set()
-        if method and position == 0:
-            if scope.name == "__init_subclass__":
-                return self.inference.classes.derived_from(path, scope.parent)
-            if "builtins.classmethod" in decorators or scope.name == "__new__":
-                return frozenset([self._own(v.CLASS, path, scope.parent, receiver)])
-            if "builtins.staticmethod" not in decorators:
-                if self.inference.classes.is_metaclass(path, scope.parent):
-                    return self.inference.classes.made_by(path, scope.parent)
-                return frozenset([self._own(v.OBJECT, path, scope.parent, receiver)])
-        if position == 0 and scope.decorators and self.inference.catalog.binds:
-            bound = self._bound(summary, index)
-            if bound:
-                return bound
         declared = self.inference.annotations.annotated(annotation, outside)
         if kind in ("*", "**") and declared:
             if kind == "*":
@@ -113,7 +88,7 @@ class Parameters:
             return self._collected(calls, position)
         if kind == "**":
             packed = self._collected_by_name(calls, {one.name for one in scope.parameters})
-            if method and scope.name == "__init__" and not v.declares(packed):
+            if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
         found = {*declared, *self.inference.infer(default, outside)}
@@ -126,32 +101,79 @@ class Parameters:
                 found |= self.given(call.expression, position - shift - added, name, place)
         if receiver is not None and not v.declares(frozenset(found)):
             return self.parameter(path, index, position)
-        shift = 1 if method and "builtins.staticmethod" not in decorators else 0
+        return self._indirect(summary, index, position, receiver, frozenset(found))
+
+    def _implicit(
+        self, summary: ModuleSummary, index: int, receiver: ScopeValue | None
+    ) -> Values | None:
+        """Return the values of a first parameter that no argument fills; None for any other."""
+        path, scope = summary.filename, summary.scopes[index]
+        if _is_method(summary, index):
+            decorators = self.inference.decorators(summary, index)
+            if scope.name == "__init_subclass__":
+                return self.inference.classes.derived_from(path, scope.parent)
+            if "builtins.classmethod" in decorators or scope.name == "__new__":
+                return frozenset([_own(v.CLASS, path, scope.parent, receiver)])
+            if "builtins.staticmethod" not in decorators:
+                if self.inference.classes.is_metaclass(path, scope.parent):
+                    return self.inference.classes.made_by(path, scope.parent)
+                return frozenset([_own(v.OBJECT, path, scope.parent, receiver)])
+        if scope.decorators and self.inference.catalog.binds:
+            return self._bound(summary, index) or None
+        return None
+
+    def _indirect(
+        self,
+        summary: ModuleSummary,
+        index: int,
+        position: int,
+        receiver: ScopeValue | None,
+        known: Values,
+    ) -> Values:
+        """Return a parameter's values with those that calls of other functions lead to.
+
+        Such calls take the function as an argument, or a base class, a container, a framework or a
+        decorator calls it. What is less certain is looked for only where nothing is known so far.
+
+        Args:
+            summary: The module.
+            index: The function.
+            position: The position of the parameter.
+            receiver: For a method, the object of a derived class that it is called on.
+            known: The values from its annotation, its default and its calls.
+        """
+        path, scope = summary.filename, summary.scopes[index]
+        name, found = scope.parameters[position].name, known
+        method = _is_method(summary, index)
+        is_static = method and "builtins.staticmethod" in self.inference.decorators(summary, index)
+        shift = int(method and not is_static)
         for expression, place in self._handed(path, index):
             found |= self.given(expression, position - shift, name, place)
-        if shift and not v.declares(frozenset(found)):
+        if shift and not v.declares(found):
             found |= self._of_overridden(path, index, position)
-        if not v.declares(frozenset(found)):
+        if not v.declares(found):
             for call, place in self._kept(summary, index):
                 found |= self.given(call.expression, position - shift, name, place)
         if method and position and not found and self.inference.catalog.modelled:
             own = receiver or v.ScopeValue(v.OBJECT, path, scope.parent)
             found |= self.inference.classes.passed_model(own, scope.name, position)
-        if shift and scope.name == "__init__" and not v.declares(frozenset(found)):
+        if shift and scope.name == "__init__" and not v.declares(found):
             found |= self._constructed(path, scope.parent, position - shift, name)
-        if position == shift and not v.declares(frozenset(found)):
+        if scope.parent == 0 and self._is_injected:
+            found |= self._constructed(path, index, position, name)
+        if position == shift and not v.declares(found):
             found |= self._decorated(summary, index)
         conventional = self.inference.catalog.conventional.get(name)
-        if conventional is not None and not v.declares(frozenset(found)):
-            found.add(v.instance(conventional))
-        return frozenset(found)
+        if conventional is not None and not v.declares(found):
+            found |= {v.instance(conventional)}
+        return found
 
     def _constructed(self, path: str, owner: int, position: int | None, name: str) -> Values:
         """Return an argument of a constructor that a framework calls: ``View.as_view(...)``.
 
         Args:
             path: The module of the class.
-            owner: The class.
+            owner: The class, or a function that is called in the place of one.
             position: The position of the argument, without the receiver; None for all keywords.
             name: The parameter.
         """
@@ -161,20 +183,26 @@ class Parameters:
             return NOTHING
         found: set[Value] = set()
         verbs = {symbol.rpartition(".")[2] for symbol in constructs}
+        is_class = summary.scopes[owner].kind == "class"
+        made = v.ScopeValue(v.CLASS, path, owner) if is_class else v.function(path, owner)
         naming = modules.mentioning(summary.scopes[owner].name, whole=True)
-        for file in naming if len(naming) <= _DECORATING else ():
+        for file in naming if len(naming) <= _MOST_FILES else ():
             by_name = self.inference.calling.calls_by_name(file)
             for call in (call for verb in sorted(verbs) for call in by_name.get(verb, ())):
                 place = Place(file, call.scope, call.path)
                 symbols = self.inference.callees.called_symbols(call.expression.callee, place)
                 for symbol in sorted(symbols & constructs.keys()):
                     one, expression = constructs[symbol], call.expression
-                    if not self._makes(one, expression, place, v.ScopeValue(v.CLASS, path, owner)):
+                    if not self._makes(one, expression, place, made):
                         continue
                     if one.args is None and one.kwargs is None:
                         if position is None:
                             continue
-                        found |= self.given(expression, position + one.skipped, name, place)
+                        values = self.given(expression, position + one.skipped, name, place)
+                        found |= values
+                        for value in values if one.injects else ():
+                            called = self.inference.results.called(value, call_of(None, ()), place)
+                            found |= called
                         continue
                     if position is not None:
                         args = self.inference.infer(passed(expression, None, one.args), place)
@@ -186,14 +214,21 @@ class Parameters:
                             found |= dict(value.known).get(name, value.others)
         return frozenset(found)
 
-    def _makes(self, one: Construct, expression: CallExpr, place: Place, cls: ScopeValue) -> bool:
-        """Return whether a call makes objects of a class."""
-        callee = expression.callee
+    @cached_property
+    def _is_injected(self) -> bool:
+        """True if a framework of the project may call functions with what others return."""
+        return any(
+            one.injects and self.inference.modules.mentioning(symbol.partition(".")[0])
+            for symbol, one in self.inference.catalog.constructs.items()
+        )
+
+    def _makes(self, one: Construct, expression: CallExpr, place: Place, made: Value) -> bool:
+        """Return whether a call makes objects of a class, or calls a function."""
         if one.position is not None:
             given = passed(expression, one.position, one.keyword)
         else:
-            given = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
-        return cls in self.inference.infer(given, place)
+            given = owner_of(expression.callee)
+        return made in self.inference.infer(given, place)
 
     def _decorated(self, summary: ModuleSummary, index: int) -> Values:
         """Return the functions and classes that a function of the project decorates."""
@@ -236,7 +271,8 @@ class Parameters:
                 for call in self.inference.calling.calls_by_name(value.path).get(wrapped, ()):
                     wrapper = other.scopes[call.scope]
                     callee = call.expression.callee
-                    if callee.tag == tags.NAME and wrapper.parent == value.scope:
+                    is_name = callee is not None and callee.tag == tags.NAME
+                    if is_name and wrapper.parent == value.scope:
                         found.append((call, Place(value.path, call.scope, call.path), wrapper))
         return found
 
@@ -256,13 +292,13 @@ class Parameters:
         found = {own}
         for name in sorted(names):
             naming = modules.mentioning(name, whole=True)
-            if len(naming) <= _DECORATING:
+            if len(naming) <= _MOST_FILES:
                 found.update(naming)
         applied = re.compile(rb"@[\w.]*\b(?:%s)\b" % "|".join(sorted(names)).encode())
         return [path for path in sorted(found) if applied.search(modules.data(path))]
 
     def _bound(self, summary: ModuleSummary, index: int) -> Values:
-        """Return the object that a decorator makes of a function, if it passes that to itself."""
+        """Return the object that a decorator makes of a function and passes to the function."""
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         catalog = self.inference.catalog
@@ -295,14 +331,6 @@ class Parameters:
             for call, place, shift in self._calls(summary, index, receiver)
         ]
         return [(argument, place) for argument, place in found if argument is not None]
-
-    def _own(
-        self, kind: Literal["class", "object"], path: str, index: int, receiver: ScopeValue | None
-    ) -> Value:
-        """Return the values of ``self`` or ``cls``."""
-        if receiver is not None:
-            return v.ScopeValue(kind, receiver.path, receiver.scope)
-        return v.ScopeValue(kind, path, index)
 
     def given(
         self, expression: CallExpr, position: int | None, name: str | None, place: Place
@@ -436,7 +464,7 @@ class Parameters:
                 if packed is not None and packed.tag == tags.TUPLE:
                     found.append((call_of(None, packed.elements), place))
                 if last_name(call.expression.callee) in _MAPPED:
-                    rest = tuple(self._element_of(one) for one in rest)
+                    rest = tuple(_element_of(one) for one in rest)
                     if last_name(call.expression.callee).startswith("starmap"):
                         rest = tuple(InnerExpr(tags.STAR, one) for one in rest)
                 found.append((call_of(None, rest, keywords), place))
@@ -453,7 +481,7 @@ class Parameters:
         return found
 
     def _of_overridden(self, path: str, index: int, position: int) -> Values:
-        """Return what the methods that a method overrides are given: an abstract hook's arguments.
+        """Return the arguments of the methods that a method overrides, such as abstract ones.
 
         ``self.encode(rows)`` in a base class runs the ``encode()`` of each derived class.
         """
@@ -510,9 +538,46 @@ class Parameters:
                 callee, around = inner.expression.callee, inner.scope
                 while around > taker.scope:
                     around = summary.scopes[around].parent
-                if around == taker.scope and callee.tag == tags.NAME:
+                is_name = callee is not None and callee.tag == tags.NAME
+                if around == taker.scope and is_name:
                     yield inner.expression, Place(taker.path, inner.scope, inner.path)
 
-    def _element_of(self, expression: Expr) -> Expr:
-        """Return an expression for any element of another one."""
-        return SubscriptExpr(tags.SUBSCRIPT, expression, None) if expression is not None else None
+
+def _is_method(summary: ModuleSummary, index: int) -> bool:
+    """Return whether a scope is a function in the body of a class."""
+    scope = summary.scopes[index]
+    if scope.parent < 0 or scope.kind != "function":
+        return False
+    return summary.scopes[scope.parent].kind == "class"
+
+
+def _own(
+    kind: Literal["class", "object"], path: str, index: int, receiver: ScopeValue | None
+) -> ScopeValue:
+    """Return the value of ``self`` or ``cls`` in a method of a class."""
+    if receiver is not None:
+        return v.ScopeValue(kind, receiver.path, receiver.scope)
+    return v.ScopeValue(kind, path, index)
+
+
+def _member(value: Value, number: int) -> Values:
+    """Return the argument that ``*value`` passes at one of its positions."""
+    if value.kind == v.TUPLE:
+        members: tuple[Values, ...] = value.members
+        return members[number] if number < len(members) else NOTHING
+    held: Values = value.held if value.kind == v.ELEMENTS else NOTHING
+    return held
+
+
+def _added(call: Call, wrapper: Scope) -> int:
+    """Return the number of arguments that a wrapper puts before those that it is given."""
+    for before, one in enumerate(call.expression.positional):
+        if one is not None and one.tag == tags.STAR:
+            own = [one for one in wrapper.parameters if one.kind == "positional"]
+            return max(before - len(own), 0)
+    return 0
+
+
+def _element_of(expression: Expr) -> Expr:
+    """Return an expression for any element of another one."""
+    return SubscriptExpr(tags.SUBSCRIPT, expression, None) if expression is not None else None

@@ -30,7 +30,11 @@ PASS_THROUGH = {
     "copy.deepcopy",
     "weakref.proxy",
 }
+"""Functions whose result stands for their first argument."""
 _TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
+"""Builtin functions whose result has the elements of their argument."""
+_MAPPINGS = ("collections.OrderedDict", "types.SimpleNamespace", "weakref.WeakValueDictionary")
+"""Classes that take the same arguments as ``dict``."""
 
 
 class Passing:
@@ -40,7 +44,16 @@ class Passing:
         self.inference = inference
 
     def result(self, symbol: str, expression: CallExpr, place: Place) -> Values | None:
-        """Return the result of a function of the standard library that passes its argument on."""
+        """Return the result of a function that makes it of its arguments.
+
+        Args:
+            symbol: The function: of the standard library, or listed by the catalog.
+            expression: Its call.
+            place: The place of the call.
+
+        Returns:
+            None if the function is none of these.
+        """
         positional = expression.positional
         first = positional[0] if positional else None
         if symbol == "builtins.object.__new__":
@@ -49,13 +62,13 @@ class Passing:
         if symbol in ("builtins.type.__new__", "abc.ABCMeta.__new__"):
             made_by = self.inference.classes.made_by
             metaclasses = (x for x in self.inference.infer(first, place) if x.kind == v.CLASS)
-            return frozenset().union(*(made_by(one.path, one.scope) for one in metaclasses))
+            return NOTHING.union(*(made_by(one.path, one.scope) for one in metaclasses))
         if symbol == "builtins.dict":
             return self._dict(expression, place)
         if symbol == "builtins.property":
             return self._called(passed(expression, 0, "fget"), place)
         if symbol.startswith("builtins."):
-            return self._builtin(symbol[9:], positional, place)
+            return self._builtin(symbol.removeprefix("builtins."), positional, place)
         if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
             return self.inference.infer(first, place)
         if symbol in ("functools.partial", "functools.partialmethod"):
@@ -81,24 +94,32 @@ class Passing:
             return self._reduced(positional, place)
         if symbol in ("operator.itemgetter", "operator.attrgetter", "operator.methodcaller"):
             return self._getter(symbol, first)
-        if symbol in ("collections.OrderedDict", "weakref.WeakValueDictionary"):
+        record = self.inference.records.made(symbol, expression, place)
+        if record is not None:
+            return record
+        found = self._container(symbol, expression, place)
+        return found if found is not None else self._iterated(symbol, positional, place)
+
+    def _container(self, symbol: str, expression: CallExpr, place: Place) -> Values | None:
+        """Return the container that a class or a function of the standard library makes."""
+        first = expression.positional[0] if expression.positional else None
+        if symbol in _MAPPINGS:
             return self._dict(expression, place)
         if symbol == "collections.ChainMap":
-            return self.inference.any_of(positional, place)
-        if symbol == "types.SimpleNamespace":
-            return self._dict(expression, place)
-        if symbol == "dataclasses.astuple":
-            return v.NOTHING.union(
-                *(self.inference.records.as_tuple(x) for x in self.inference.infer(first, place))
-            )
+            return self.inference.any_of(expression.positional, place)
         if symbol == "collections.defaultdict":
             made: set[Value] = set()
             for value in self.inference.infer(first, place):
                 made |= self.inference.results.called(value, call_of(None, ()), place)
             return frozenset([v.MappingValue(v.MAPPING, (), frozenset(made))])
-        record = self.inference.records.made(symbol, expression, place)
-        if record is not None:
-            return record
+        if symbol == "dataclasses.astuple":
+            objects = self.inference.infer(first, place)
+            return NOTHING.union(*map(self.inference.records.as_tuple, objects))
+        return None
+
+    def _iterated(self, symbol: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
+        """Return what a function of the standard library makes of the elements of its arguments."""
+        first = positional[0] if positional else None
         if symbol == "random.choice":
             return self._elements(first, place)
         if symbol == "itertools.chain.from_iterable":
@@ -118,7 +139,7 @@ class Passing:
         return None
 
     def subscripted(self, symbol: str, key: Expr, place: Place) -> Values | None:
-        """Return what ``symbol[key]`` makes of the key, None if the catalog does not know that."""
+        """Return what ``symbol[key]`` makes of the key; None if the catalog does not list it."""
         passed_on = self.inference.catalog.passed_on(symbol)
         if passed_on is None:
             return None
@@ -136,6 +157,7 @@ class Passing:
         return NOTHING
 
     def _builtin(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values | None:
+        """Return the result of a builtin function; None if it is not made of the arguments."""
         first = positional[0] if positional else None
         if name == "staticmethod" or name == "classmethod":
             # A class attribute that is no method: no receiver is bound.
@@ -229,12 +251,12 @@ class Passing:
         return sorted(x.value for x in values if x.kind == v.LITERAL and isinstance(x.value, str))
 
     def _modules(self, name: Expr, place: Place, *, top: bool = False) -> Values:
-        """Return the modules of some names; at the `top`, the packages that they are in."""
+        """Return the modules that texts name; with `top`, the top-level packages around them."""
         found: set[Value] = set()
         for one in self._texts(name, place):
             if one and not one.startswith("."):
                 module = one.partition(".")[0] if top else one
-                found |= self.inference.imported(module, None, 0, place.path)
+                found |= self.inference.imports.bound(module, None, 0, place.path)
         return frozenset(found)
 
     def _named(self, text: str, place: Place) -> Values:
@@ -245,7 +267,7 @@ class Passing:
         if not module or not name.isidentifier():
             return NOTHING
         found: set[Value] = set()
-        for value in self.inference.imported(module, None, 0, place.path):
+        for value in self.inference.imports.bound(module, None, 0, place.path):
             found |= self.inference.attributes.named_values(value, name)
         return frozenset(found)
 
@@ -292,7 +314,7 @@ class Passing:
         return self._called(first, place) | self.inference.any_of(positional[2:3], place)
 
     def _getter(self, symbol: str, first: Expr) -> Values:
-        """Return the function that takes one attribute, item or method's result of an object."""
+        """Return the function that ``attrgetter``, ``itemgetter`` or ``methodcaller`` makes."""
         if first is None or first.tag != tags.CONSTANT:
             return NOTHING
         kind = symbol.rpartition(".")[2]

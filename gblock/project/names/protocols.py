@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 _MOST_FILES = 60
-"""A method's name in more files than this is common: who fulfills its protocol is unknown."""
-_FILES = 24
+"""A method's name in more files than this is common: which classes fulfill it is unknown."""
+_MOST_DEFINING = 24
 """At most this many files that mention protocols are read."""
-_NAMING = 12
-"""A method that more files mention fulfils no protocol."""
 _MOST_CLASSES = 4
-"""A protocol that more classes fulfil says nothing of an object."""
+"""A protocol that more classes fulfill says nothing about an object."""
 _PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
 
 
 class Protocols:
-    """Finds the protocols that a class fulfils without naming them, and the classes that do so.
+    """Finds the protocols that a class fulfills without naming them, and the classes that do so.
 
-    A protocol is a base of no class: an object fits if it has all the methods.
+    An object fulfills a protocol if it has all its methods, whatever its bases are.
+
+    Args:
+        inference: Type inference over the project.
     """
 
     def __init__(self, inference: Inference) -> None:
@@ -32,11 +33,14 @@ class Protocols:
         self._protocols: dict[str, list[tuple[int, dict[str, int]]]] = {}
 
     def overridden(self, path: str, index: int) -> list[tuple[str, int]]:
-        """Return the methods through which a method may be called: of bases and protocols.
+        """Return the methods of bases and protocols through which a method may be called.
 
         Args:
             path: The module.
             index: The method.
+
+        Returns:
+            The modules and the scopes of the methods.
         """
         summary = self.inference.modules.summary(path)
         if summary.scopes[summary.scopes[index].parent].kind != "class":
@@ -54,17 +58,18 @@ class Protocols:
         return found
 
     def _of_protocols(self, made: ScopeValue, name: str) -> list[tuple[str, int]]:
-        """Return the methods of a name in the protocols that an object fulfils."""
+        """Return the methods of a name in the protocols that an object fulfills."""
         found: list[tuple[str, int]] = []
-        for path in self.inference.modules.mentioning("Protocol", whole=True)[:_FILES]:
-            for _, methods in self._in(path):
-                if name in methods and self._has(made, methods):
+        for path in self.inference.modules.mentioning("Protocol", whole=True)[:_MOST_DEFINING]:
+            for _, methods in self._protocols_in(path):
+                if name in methods and self._has_all(made, methods):
                     found.append((path, methods[name]))
         return found
 
-    def fulfilling(self, protocol: ScopeValue) -> list[ScopeValue]:
+    def fulfilled_by(self, protocol: ScopeValue) -> list[ScopeValue]:
         """Return the objects of the project that have all the methods of a protocol."""
-        methods = next((m for index, m in self._in(protocol.path) if index == protocol.scope), None)
+        known = self._protocols_in(protocol.path)
+        methods = next((m for index, m in known if index == protocol.scope), None)
         if not methods or self.inference.modules.is_frugal:
             return []
         rarest: list[str] | None = None
@@ -79,7 +84,7 @@ class Protocols:
                 one = v.ScopeValue(v.OBJECT, path, index)
                 if scope.kind != "class" or methods.keys().isdisjoint(scope.bindings):
                     continue
-                if self._has(one, methods) and not self.is_protocol(path, index):
+                if self._has_all(one, methods) and not self.is_protocol(path, index):
                     found.append(one)
         return found if len(found) <= _MOST_CLASSES else []
 
@@ -90,10 +95,10 @@ class Protocols:
             for base in self.inference.classes.bases(path, index)
         )
 
-    def _has(self, made: ScopeValue, methods: dict[str, int]) -> bool:
+    def _has_all(self, made: ScopeValue, methods: dict[str, int]) -> bool:
         return all(self.inference.classes.attribute(made, one) for one in methods)
 
-    def _in(self, path: str) -> list[tuple[int, dict[str, int]]]:
+    def _protocols_in(self, path: str) -> list[tuple[int, dict[str, int]]]:
         """Return the protocols of a module: for each its methods, with their scopes."""
         found = self._protocols.get(path)
         if found is None:

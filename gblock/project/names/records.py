@@ -83,18 +83,20 @@ class RecordClasses:
 
     def _is_field(self, binding: Binding, owner: ScopeValue) -> bool:
         """Return whether a statement of a class's body declares a field."""
-        value = binding.value
         if binding.kind == kinds.ANNOTATED:
+            value = binding.value
             return last_name(value.base if value and value.tag == tags.SUBSCRIPT else value) != (
                 "ClassVar"
             )
-        if binding.kind != kinds.ASSIGNED or value is None or value.tag != tags.CALL:
+        if binding.kind != kinds.ASSIGNED or binding.value is None:
+            return False
+        if binding.value.tag != tags.CALL:
             return False
         place = Place(owner.path, owner.scope, binding.path)
         catalog = self.inference.catalog
         return any(
             (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
-            for symbol in self.inference.callees.called_symbols(value.callee, place)
+            for symbol in self.inference.callees.called_symbols(binding.value.callee, place)
         )
 
     def field(self, path: str, index: int, name: str) -> Values:

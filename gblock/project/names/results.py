@@ -18,6 +18,7 @@ from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
     Expr,
+    NameExpr,
     SubscriptExpr,
     call_of,
     constant,
@@ -30,11 +31,16 @@ if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 _KEYED_TAKERS = {"get", "pop", "setdefault", "__getitem__"}
+"""Methods of a dict whose first argument is a key."""
 _MANAGERS = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
 
 
 class Results:
-    """Follows calls to returned values."""
+    """Follows calls to returned values.
+
+    Args:
+        inference: Type inference over the project.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -179,7 +185,10 @@ class Results:
     def _function_result(
         self, function: FunctionValue, expression: CallExpr, place: Place
     ) -> Values:
-        """Return the result of calling a project function, with this call's arguments."""
+        """Return the result of calling a function of the project.
+
+        A function that only returns a parameter returns this call's argument.
+        """
         _, path, index, receiver = function
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
@@ -230,17 +239,10 @@ class Results:
             return declared
         if scope.yields:
             return v.holding(self._yielded(path, index, scope, derived))
+        own = NameExpr(tags.NAME, scope.parameters[0].name) if scope.parameters else None
         found: set[Value] = set()
         for value, at in scope.returns:
-            if (
-                receiver is not None
-                and scope.parameters
-                and value
-                == (
-                    tags.NAME,
-                    scope.parameters[0].name,
-                )
-            ):
+            if receiver is not None and value is not None and value == own:
                 found.add(receiver)
             else:
                 found |= self.inference.infer(value, Place(path, index, at, derived))
@@ -256,13 +258,12 @@ class Results:
         return frozenset(found)
 
     def _yielded(self, path: str, index: int, scope: Scope, derived: ScopeValue | None) -> Values:
-        return self._all_at([(one, Place(path, index, at, derived)) for one, at in scope.yields])
-
-    def _all_at(self, pairs: list[tuple[Expr, Place]]) -> Values:
-        found: set[Value] = set()
-        for value, place in pairs:
-            found |= self.inference.any_of([value], place)
-        return frozenset(found)
+        return NOTHING.union(
+            *(
+                self.inference.any_of([one], Place(path, index, at, derived))
+                for one, at in scope.yields
+            )
+        )
 
     def entered(self, values: Values) -> Values:
         """Return the values that ``with`` binds to its target."""

@@ -9,14 +9,27 @@ known of a text is a hole in it: ``f"{a}://{b}"`` starts with the text of `a`, i
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from gblock.project.names import values as v
 from gblock.project.names.declarations import Declarations, Use
 from gblock.project.names.definitions import comes_before
+from gblock.project.names.partial_texts import (
+    HOLE,
+    Rows,
+    Spelled,
+    Text,
+    WordList,
+    appended,
+    combined,
+    joined,
+    only_lists,
+    only_texts,
+    shell_words,
+    words,
+)
 from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -34,28 +47,20 @@ from gblock.project.reading.expressions import (
     constant,
     constant_of,
     dotted,
+    hides_arguments,
     last_name,
     passed,
 )
 from gblock.project.reading.summary import ModuleSummary
 
-Rows = tuple[int, int]
-"""The first and the last row between which something is written."""
-HOLE = "\ufdd0"
-"""Stands for an unknown part of a text; no text contains this character."""
-
 _LONGEST_CHAIN = 50
 """At most this many names and expressions in a row are followed."""
 _DEEPEST = 25
-"""At most this many expressions in each other are evaluated."""
+"""At most this many nested expressions are evaluated."""
 _MOST_TEXTS = 40
 """At most this many texts of an expression are kept."""
-_MOST_COMBINED = 16
-"""At most this many texts are made of the texts of several parts."""
 _MOST_STEPS = 2000
 """At most this many expressions are evaluated for one result."""
-_LONGEST = 20_000
-"""Characters; a longer text is not put together."""
 _PERCENT = re.compile(r"%%|%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?[sdrifx]")
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
 _ESCAPED = {"%%": "%", "{{": "{", "}}": "}"}
@@ -66,47 +71,20 @@ _OF_ITEMS = frozenset(("get", "pop"))
 _SETTINGS = "config"
 """The attribute with the settings of an application of Flask."""
 _SETTING = frozenset(("from_mapping", "update"))
-"""Its methods that take settings as keyword arguments."""
+"""Methods of this attribute that take settings as keyword arguments."""
 _SAME = frozenset("str list tuple quote abspath normpath realpath fspath Path".split())
 """Functions that return their argument in another form."""
-_UNCHANGED = frozenset(("encode", "decode", "copy", "get_secret_value"))
+_UNCHANGED = frozenset(("encode", "decode", "copy", "get_secret_value", "unicode_string"))
 """Methods whose result is the text, or the list, of their object."""
 _STRIPPING = ("strip", "rstrip", "lstrip")
 _CHANGING = frozenset((*_STRIPPING, "lower", "upper", "title"))
+"""Methods that change a text without knowing another one."""
 _METHODS = frozenset(("format", "replace", "join", "split", *_UNCHANGED, *_CHANGING))
+_BUILDING = "build"
+"""The method of the classes of URLs (pydantic's, yarl's) that makes one of its parts."""
 _PATHS = frozenset(("os.path", "path", "posixpath"))
 _ARGUMENTS = ("sys.argv", "argv")
-
-
-class Text(NamedTuple):
-    """One possible text of an expression."""
-
-    spelled: str
-    """The text, with a `HOLE` for each unknown part."""
-    path: str
-    rows: Rows
-    """The rows of its statement, or of an enclosing statement."""
-    written: str
-    """The constant in which it starts; empty if it starts with a hole."""
-
-    @property
-    def start(self) -> str:
-        """Its start, as far as it is known."""
-        return self.spelled.partition(HOLE)[0]
-
-    @property
-    def whole(self) -> bool:
-        """True if all of it is known."""
-        return HOLE not in self.spelled
-
-
-class WordList(NamedTuple):
-    """The texts of one possible list."""
-
-    words: tuple[Text, ...]
-
-
-Spelled: TypeAlias = "Text | WordList"
+"""Dotted names of the arguments of the process, which are unknown."""
 
 
 class Part(NamedTuple):
@@ -116,7 +94,7 @@ class Part(NamedTuple):
     place: Place
     rows: Rows
     added: tuple[Part, ...] = ()
-    """The parts that are added to its value before it is used, in order."""
+    """The parts that statements add to its value before it is used, in order."""
 
     def other(self, expression: Expr) -> Part:
         """Return another expression at the same place."""
@@ -151,7 +129,7 @@ class Texts:
 
     def of(self, part: Part) -> list[Text]:
         """Return the possible texts of an expression whose start is known."""
-        return [one for one in _texts(self.spelled(part)) if one.start or one.whole]
+        return [one for one in only_texts(self.spelled(part)) if one.start or one.whole]
 
     def spelled(self, part: Part) -> list[Spelled]:
         """Return the possible texts and lists of an expression, an empty list if unknown."""
@@ -375,7 +353,7 @@ class Texts:
         key = expression.key
         if key is None or key.tag == tags.CONSTANT:
             keys = [key]
-        else:  # a key that nothing gives in the project may be any of them
+        else:  # a key of unknown text may be any of them
             texts = self.of(part.other(key))
             known = [text.spelled if text.whole else text.written for text in texts]
             keys = list(dict.fromkeys(map(constant, known)))
@@ -417,7 +395,7 @@ class Texts:
         if own:
             return
         name = last_name(callee)
-        if name in _METHODS or name == "dict":
+        if name in _METHODS or name == "dict" or _scheme(expression) is not None:
             yield part
             return
         if positional and callee is not None and callee.tag == tags.ATTRIBUTE and name in _OF_ITEMS:
@@ -448,11 +426,11 @@ class Texts:
                 values = self.spelled(more)
                 if not values:  # a text has a hole there, and a list no more words
                     values = [WordList(())] if isinstance(found[0], WordList) else [_hole(part)]
-                found = _combined(found, values)
+                found = combined(found, values)
             yield from found
 
     def _indexed(self, part: Part, expression: SubscriptExpr) -> Iterator[Spelled]:
-        """Yield the words of lists, and of the arguments of the process, which are unknown."""
+        """Yield the word of a list at an index; those of ``sys.argv`` are unknown."""
         key = expression.key
         if dotted(expression.base) in _ARGUMENTS:
             yield WordList(()) if key is not None and key.tag == tags.SLICE else _hole(part)
@@ -488,10 +466,10 @@ class Texts:
         found: list[Spelled] = []
         known = False
         for number, piece in enumerate(pieces):
-            values: list[Spelled] = [*_texts(self.spelled(part.other(piece)))]
+            values: list[Spelled] = [*only_texts(self.spelled(part.other(piece)))]
             known = known or bool(values)
             values = values or [_hole(part)]
-            found = _combined(found, values) if number else values
+            found = combined(found, values) if number else values
         return found if known else []
 
     def _summed(self, part: Part, elements: tuple[Expr, ...]) -> list[Spelled]:
@@ -504,7 +482,7 @@ class Texts:
             if not values and any(isinstance(one, WordList) for one in found):
                 continue
             values = values or [_hole(part)]
-            found = _combined(found, values) if number else values
+            found = combined(found, values) if number else values
         return found if known else []
 
     def _listed(self, part: Part, elements: tuple[Expr, ...]) -> list[Spelled]:
@@ -513,7 +491,7 @@ class Texts:
         for element in elements:
             inner = element.value if element is not None and element.tag == tags.STAR else element
             values = self.spelled(part.other(inner)) or [_hole(part)]
-            found = _combined(found, values)
+            found = combined(found, values)
         return found
 
     def _method(self, part: Part, call: CallExpr) -> Iterable[Spelled]:
@@ -526,23 +504,28 @@ class Texts:
             if base is None or owner in _PATHS:
                 return self._joined(part, tuple(_separated(call.positional)))
             if owner == "shlex":
-                return [_joined_words(one, " ") for one in _lists(self.spelled(first))]
-            between = next((one.spelled for one in _texts(self.spelled(base))), " ")
-            return [_joined_words(one, between) for one in _lists(self.spelled(first))]
+                return [joined(one, " ") for one in only_lists(self.spelled(first))]
+            between = next((one.spelled for one in only_texts(self.spelled(base))), " ")
+            return [joined(one, between) for one in only_lists(self.spelled(first))]
         if name == "split" and (base is None or owner == "shlex"):
-            return [_split(one) for one in _texts(self.spelled(first))] if first else []
+            return [shell_words(one) for one in only_texts(self.spelled(first))] if first else []
         if base is None:
             return []
+        scheme = _scheme(call)
+        if scheme is not None:
+            return self._joined(part, (scheme, constant("://"), None))
         if name == "format":
             return self._formatted(part, base.expression, call, _BRACES)
         if name == "replace":
             return self._replaced(call, part, base)
         if name == "split":
-            return [_split(one, _given(call)) for one in _texts(self.spelled(base))]
+            arguments = _split_by(call)
+            texts = only_texts(self.spelled(base)) if arguments is not None else ()
+            return [words(one, one.spelled.split(*arguments or ())) for one in texts]
         if name in _UNCHANGED:
             return self.spelled(base)
         if name in _CHANGING:
-            return [_changed(one, name, call) for one in _texts(self.spelled(base))]
+            return [_changed(one, name, call) for one in only_texts(self.spelled(base))]
         return []
 
     def _formatted(
@@ -550,20 +533,20 @@ class Texts:
     ) -> list[Spelled]:
         """Return the texts of a filled template; a hole that is not known stays one."""
         made: list[Spelled] = []
-        for text in _texts(self.spelled(part.other(template))):
+        for text in only_texts(self.spelled(part.other(template))):
             found: list[Spelled] = []
             end = number = 0
             for hole in holes.finditer(text.spelled):
                 before = text.spelled[end : hole.start()] + _ESCAPED.get(hole[0], "")
-                found = _followed(found, text._replace(spelled=before))
+                found = appended(found, text._replace(spelled=before))
                 if hole[0] not in _ESCAPED:
                     name = hole[1] or ""
                     filler = self._filler(part, arguments, name, number, holes is _BRACES)
-                    values = [*_texts(self.spelled(filler))] if filler is not None else []
-                    found = _combined(found, [*values] or [_hole(part)])
+                    values = [*only_texts(self.spelled(filler))] if filler is not None else []
+                    found = combined(found, [*values] or [_hole(part)])
                     number += not name
                 end = hole.end()
-            made += _followed(found, text._replace(spelled=text.spelled[end:]))
+            made += appended(found, text._replace(spelled=text.spelled[end:]))
         return made[:_MOST_TEXTS]
 
     def _filler(
@@ -593,8 +576,10 @@ class Texts:
         """Return the texts of ``url.replace(old, new)``."""
         if len(call.positional) < 2:
             return []
-        olds, news = (list(_texts(self.spelled(part.other(one)))) for one in call.positional[:2])
-        texts = list(_texts(self.spelled(base)))
+        olds, news = (
+            list(only_texts(self.spelled(part.other(one)))) for one in call.positional[:2]
+        )
+        texts = list(only_texts(self.spelled(base)))
         known = sorted({one.spelled for one in olds if one.whole} - {""})
         found: list[Spelled] = []
         if self._lenient:
@@ -620,50 +605,17 @@ class Texts:
         return found[:_MOST_TEXTS]
 
 
+def _scheme(call: CallExpr) -> Expr:
+    """Return the scheme of ``PostgresDsn.build(scheme="postgresql", host=host)``, if any."""
+    return passed(call, None, "scheme") if last_name(call.callee) == _BUILDING else None
+
+
 def _text(part: Part, spelled: str) -> Text:
     return Text(spelled, part.place.path, part.rows, spelled)
 
 
 def _hole(part: Part) -> Text:
     return Text(HOLE, part.place.path, part.rows, "")
-
-
-def _texts(values: Iterable[Spelled]) -> Iterator[Text]:
-    return (one for one in values if isinstance(one, Text))
-
-
-def _lists(values: Iterable[Spelled]) -> Iterator[WordList]:
-    return (one for one in values if isinstance(one, WordList))
-
-
-def _combined(found: list[Spelled], values: list[Spelled]) -> list[Spelled]:
-    """Return the sums of each of some values with each of others.
-
-    Of too many, all of the former are kept with the first of the latter.
-    """
-    sums = (_sum(one, other) for other in values for one in found)
-    return list(dict.fromkeys(islice(sums, _MOST_COMBINED)))
-
-
-def _followed(found: list[Spelled], text: Text) -> list[Spelled]:
-    """Return texts with one more at the end of each, or that one alone."""
-    return _combined(found, [text]) if found else [text]
-
-
-def _sum(one: Spelled, other: Spelled) -> Spelled:
-    if isinstance(one, WordList):
-        return WordList((*one.words, *(other.words if isinstance(other, WordList) else (other,))))
-    if isinstance(other, WordList):
-        return other if one.spelled == HOLE else WordList((one, *other.words))
-    origin = one if one.spelled or not other.spelled else other
-    spelled = one.spelled + other.spelled
-    return origin._replace(spelled=spelled if len(spelled) <= _LONGEST else f"{one.spelled}{HOLE}")
-
-
-def _joined_words(words: WordList, between: str) -> Text:
-    """Return the text of a list's words with a separator."""
-    first = words.words[0] if words.words else Text("", "", (0, 0), "")
-    return first._replace(spelled=between.join(one.spelled for one in words.words)[:_LONGEST])
 
 
 def _separated(expressions: tuple[Expr, ...]) -> Iterator[Expr]:
@@ -674,16 +626,17 @@ def _separated(expressions: tuple[Expr, ...]) -> Iterator[Expr]:
         yield one
 
 
-def _split(text: Text, separator: str | None = None) -> WordList:
-    """Return the words of a text; without a separator as a shell splits them."""
-    if separator:
-        words = text.spelled.split(separator)
-    else:
-        try:
-            words = shlex.split(text.spelled)
-        except ValueError:
-            words = text.spelled.split()
-    return WordList(tuple(text._replace(spelled=word) for word in words))
+def _split_by(call: CallExpr) -> tuple[Any, ...] | None:
+    """Return the arguments of ``text.split()``; None if they are unknown, or if it fails."""
+    given = (passed(call, 0, "sep"), passed(call, 1, "maxsplit"))
+    separator, most = (constant_of(one) for one in given)
+    if hides_arguments(call) or (separator is None and given[0] not in (None, tags.NONE)):
+        return None
+    if not (separator is None or isinstance(separator, str)) or separator == "":
+        return None
+    if given[1] is None:
+        return (separator,)
+    return (separator, most) if isinstance(most, int) else None
 
 
 def _given(call: CallExpr) -> str | None:

@@ -1,4 +1,4 @@
-"""Explanations of unknown types, for the list of calls that are not resolved."""
+"""Explanations of unknown types, for the list of unresolved calls (``--show-unresolved``)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ _UNBOUND = "a name that nothing in the project binds"
 
 
 def cause(inference: Inference, expression: Expr, place: Place, depth: int = 0) -> str | None:
-    """Return a description of an expression of unknown type, or of a type that is only None.
+    """Return a description of an expression of unknown type, or that is only known to be None.
 
-    None stands for what the standard library returns: all of it that blocks is in the catalog.
+    Args:
+        inference: Type inference over the project.
+        expression: The expression.
+        place: Its place.
+        depth: The number of assignments that led to it.
+
+    Returns:
+        None for a result of the standard library: all of it that blocks is in the catalog.
     """
     if not depth and v.NONE in inference.infer(expression, place):
         return _ONLY_NONE

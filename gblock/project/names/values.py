@@ -41,6 +41,8 @@ PARTIAL: Final = "partial"
 PARENT: Final = "parent"
 GETTER: Final = "getter"
 
+Container: TypeAlias = "TupleValue | HolderValue | MappingValue"
+
 
 class FileValue(NamedTuple):
     """A ``MODULE`` of the project, or a ``PACKAGE``: a directory without ``__init__.py``."""
@@ -59,8 +61,10 @@ class SymbolValue(NamedTuple):
     symbol: str
     """A dotted name in the catalog's spelling."""
     of: Values = NOTHING
-    """The objects that an object of a generic class is about, or that a method of one is bound to;
-    they are of no generic class themselves."""
+    """The objects that an object of a generic class is about, or that a method of one is bound to.
+
+    They are objects of classes that are not generic themselves.
+    """
 
 
 class ScopeValue(NamedTuple):
@@ -92,7 +96,7 @@ class LiteralValue(NamedTuple):
 
 
 class TupleValue(NamedTuple):
-    """A ``TUPLE``; one with names is a record, and the callee of a ``PARTIAL`` that makes some."""
+    """A ``TUPLE``; one with names is a record, or what a ``PARTIAL`` that makes records calls."""
 
     kind: Literal["tuple"]
     members: tuple[Values, ...]
@@ -108,7 +112,7 @@ class HolderValue(NamedTuple):
 
 
 class MappingValue(NamedTuple):
-    """A ``MAPPING``."""
+    """A ``MAPPING``: a dict, or an object whose attributes are its keys."""
 
     kind: Literal["mapping"]
     known: tuple[tuple[Hashable, Values], ...]
@@ -132,7 +136,7 @@ class FlagsValue(NamedTuple):
 
 
 class PartialValue(NamedTuple):
-    """A ``PARTIAL``."""
+    """A ``PARTIAL``: a callable that calls another one."""
 
     kind: Literal["partial"]
     callee: Value
@@ -152,6 +156,7 @@ class GetterValue(NamedTuple):
 
 
 _NESTING = (TUPLE, ELEMENTS, MANAGER, MAPPING, TAKER, PARTIAL)
+"""Kinds of values that hold other values."""
 NONE = LiteralValue(LITERAL, "NoneType", None)
 
 
@@ -185,9 +190,6 @@ def holding(elements: Values) -> Values:
     return frozenset([HolderValue(ELEMENTS, elements)])
 
 
-Container: TypeAlias = "TupleValue | HolderValue | MappingValue"
-
-
 def merged(left: Values, right: Values) -> Values:
     """Return the mappings of ``left | right``; where both have a key, the right one counts."""
     return frozenset(
@@ -217,9 +219,10 @@ def informative(values: Values) -> bool:
 
 
 def declares(values: Values) -> bool:
-    """Return whether a set says what an object is: ``Callable[..., int]`` leaves it open."""
-    return any(value != NONE and not (value.kind == TAKER and value.name == "__call__")
-               for value in values)  # fmt: skip
+    """Return whether the set contains any value besides None and ``Callable[..., int]``."""
+    return any(
+        value != NONE and not (value.kind == TAKER and value.name == "__call__") for value in values
+    )
 
 
 def bounded(values: Values, depth: int = 3) -> Values:

@@ -7,7 +7,7 @@ whether one statement can run before the other (see ``definitions``).
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from gblock.project.reading.expressions import (
     BOTH,
@@ -26,10 +26,10 @@ ASSIGNED: Final = "assigned"
 UNPACKED: Final = "unpacked"  # detail: the indexes to follow into the value
 LOOPED: Final = "looped"  # detail: the indexes to follow into one element
 ENTERED: Final = "entered"  # ``with value as name``; detail as for UNPACKED
-IMPORTED: Final = "imported"  # value: an ImportedName
+IMPORTED: Final = "imported"  # detail: the dotted name, if only its first part is bound
 STAR_IMPORTED: Final = "star-imported"
 PARAMETER: Final = "parameter"  # detail: the position, or None for *args and **kwargs
-DEFINED: Final = "defined"  # value: the scope of the function or class
+DEFINED: Final = "defined"
 ANNOTATED: Final = "annotated"  # value: the annotation
 AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
 ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
@@ -60,17 +60,33 @@ class ImportedName(NamedTuple):
     """The number of leading dots."""
 
 
-class Binding(NamedTuple):
-    """One place that binds a name."""
+ValueKind: TypeAlias = Literal[
+    "assigned",
+    "unpacked",
+    "looped",
+    "entered",
+    "parameter",
+    "annotated",
+    "augmented",
+    "element",
+    "extended",
+    "merged",
+    "opaque",
+]
+"""The kinds of bindings whose value is an expression."""
 
-    kind: str
-    value: Any
-    """An expression, but where the comment on the kind names something else."""
+
+class ValueBinding(NamedTuple):
+    """One place that binds a name to the value of an expression, or to one derived from it."""
+
+    kind: ValueKind
+    value: Expr
     scope: int
     """The scope of the value; the name itself may belong to an outer scope (``global``)."""
     path: Path
     row: int
     detail: Any = None
+    """As the comment on the kind says."""
     fallback: bool = False
     """True if it is in ``except ImportError`` or ``if TYPE_CHECKING``.
 
@@ -78,14 +94,44 @@ class Binding(NamedTuple):
     """
 
 
+class ImportBinding(NamedTuple):
+    """One place that binds a name by an import; the other fields are as in a value's."""
+
+    kind: Literal["imported", "star-imported"]
+    value: ImportedName
+    scope: int
+    path: Path
+    row: int
+    detail: str | None = None
+    """The whole dotted name of ``import a.b``, which binds ``a``."""
+    fallback: bool = False
+
+
+class DefinitionBinding(NamedTuple):
+    """One place that binds a name by ``def`` or ``class``; the other fields are as in a value's."""
+
+    kind: Literal["defined"]
+    value: int
+    """The scope of the function or class."""
+    scope: int
+    path: Path
+    row: int
+    detail: None = None
+    fallback: bool = False
+
+
+Binding: TypeAlias = ValueBinding | ImportBinding | DefinitionBinding
+"""One place that binds a name, distinguished by ``kind``."""
+
+
 def originals(binding: Binding) -> set[str | int]:
     """Return the functions, by name, and lambdas, by scope, that a binding may alias."""
     if binding.kind == IMPORTED:
         return {binding.value.name} if binding.value.name else set()
-    value = binding.value
-    if binding.kind not in (ASSIGNED, LOOPED) or value is None:
+    if binding.kind not in (ASSIGNED, LOOPED) or not isinstance(binding, ValueBinding):
         return set()
-    if value.tag in (SEQUENCE, TUPLE, EITHER, BOTH):
+    value = binding.value
+    if value is not None and value.tag in (SEQUENCE, TUPLE, EITHER, BOTH):
         return {one for element in value.elements for one in _named(element)}
     return _named(value) if binding.kind == ASSIGNED else set()
 

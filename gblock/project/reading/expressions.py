@@ -215,6 +215,18 @@ def without_arguments(decorator: Expr) -> Expr:
     return decorator
 
 
+def owner_of(callee: Expr) -> Expr:
+    """Return the expression before the last dot of a callee; None for anything else."""
+    return callee.base if callee is not None and callee.tag == ATTRIBUTE else None
+
+
+def hides_arguments(call: CallExpr) -> bool:
+    """Return whether a call passes arguments that ``*`` or ``**`` hides."""
+    return any(one is not None and one.tag == STAR for one in call.positional) or any(
+        name is None for name, _ in call.keywords
+    )
+
+
 def passed(expression: CallExpr, position: int | None, keyword: str | None) -> Expr:
     """Return a call's argument for a parameter; None if there is none or ``*`` hides it."""
     positional, keywords = expression.positional, expression.keywords

@@ -7,6 +7,8 @@ import re
 import sys
 from functools import cached_property
 
+from gblock.project.reading.testcode import is_test
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,6 +84,7 @@ class ImportResolver:
         self._used_as_package.clear()
         vars(self).pop("_added", None)
         vars(self).pop("_started_in", None)
+        vars(self).pop("_distributions", None)
 
     def _index(self, path: str) -> None:
         directory, name = os.path.split(path)
@@ -135,7 +138,9 @@ class ImportResolver:
                 continue
             found = self.inside(root, module)
             if found is not None and (found in self._known or self._is_namespace(found)):
-                return found
+                if found in self._known or is_other:
+                    return found
+                return self._installed(module, os.path.join(root, first)) or found
             # What a package does not have is not in another program's package of the same name.
             is_other = is_other or os.path.join(root, first, "__init__.py") in self._known
         if is_other:
@@ -151,7 +156,37 @@ class ImportResolver:
         at_start = self.inside(start, module) if start is not None else None
         if at_start is not None and at_start in self._known:
             return at_start
-        return self._unique(module)
+        return self._installed(module) or self._unique(module)
+
+    def _installed(self, module: str, around: str = "") -> str | None:
+        """Return the file of a package that another distribution of the repository installs.
+
+        A package has precedence over a directory of its name without ``__init__.py``, such as the
+        one with the distribution's ``setup.py``.
+
+        Args:
+            module: The dotted name.
+            around: A directory of the package's name, which may be that of its distribution.
+        """
+        first = module.partition(".")[0]
+        holding = {
+            base
+            for directory in (*self._distributions, around)
+            for base in (directory, os.path.join(directory, "src"), os.path.join(directory, "lib"))
+            if directory and os.path.join(base, first, "__init__.py") in self._known
+        }
+        found = self.inside(holding.pop(), module) if len(holding) == 1 else None
+        return found if found in self._known else None
+
+    @cached_property
+    def _distributions(self) -> list[str]:
+        """The directories with a ``setup.py``, without those of tests, which nothing installs."""
+        root, paths = self._roots_of_project[0], self._by_tail.get("setup", ())
+        found = [path for path in paths if os.path.basename(path) == "setup.py"]
+        directories = [
+            os.path.dirname(one) for one in found if not is_test(one, root, self._bytes.data)
+        ]
+        return [one for one in directories if one not in self._packages]
 
     def _start(self, directory: str) -> str | None:
         """Return the directory around a package in which a program starts, despite ``__init__.py``.

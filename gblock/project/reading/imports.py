@@ -1,4 +1,4 @@
-"""Find the places where a project imports packages."""
+"""The lines where a project imports packages."""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from gblock.project.reading.parsing import parsed
 
 MAIN_GUARD = re.compile(
     rb"""^if[\s(]+(?:__name__[ \t]*(?:==|\bin\b)[ \t]*[(\[{]?[ \t]*["']__main__["']"""
@@ -10,6 +13,7 @@ MAIN_GUARD = re.compile(
     re.MULTILINE,
 )
 """The line that limits its block to the module that is started."""
+_TRIPLE = re.compile(rb"""\"{3}|'{3}""")
 SHORT = 60
 """The longest excerpt of code in a message, in characters."""
 
@@ -23,6 +27,35 @@ def row_is_main_guard(data: bytes, row: int) -> bool:
     """Return whether a row, from 1, of a file is ``if __name__ == "__main__"``."""
     lines = data.splitlines()
     return row <= len(lines) and MAIN_GUARD.match(lines[row - 1]) is not None
+
+
+def statements(pattern: re.Pattern[bytes], data: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the matches of a pattern for statements, without those inside of a string's rows.
+
+    Args:
+        pattern: The pattern; it matches at the beginning of a row.
+        data: The file's bytes.
+    """
+    quoted: frozenset[int] | None = None
+    for match in pattern.finditer(data):
+        if quoted is None:
+            quoted = _continuing(data) if _TRIPLE.search(data) else frozenset()
+        if not quoted or data.count(b"\n", 0, match.start()) + 1 not in quoted:
+            yield match
+
+
+def _continuing(data: bytes) -> frozenset[int]:
+    """Return the rows, from 1, that begin inside of a string; none for unparsable files."""
+    import ast  # most files have no such match
+
+    tree = parsed(data)
+    return frozenset(
+        row
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.JoinedStr)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+        for row in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+    )
 
 
 def excerpt(data: bytes, row: int, start: int, end_row: int, end: int, longest: int = SHORT) -> str:

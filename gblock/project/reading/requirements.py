@@ -8,8 +8,8 @@ import sys
 from functools import cached_property
 from itertools import chain
 
-from gblock import opened
 from gblock.distribution import normalized, required
+from gblock.project.reading.contents import content
 from gblock.project.reading.tree import Tree
 
 TYPE_CHECKING = False
@@ -108,14 +108,8 @@ class Requirements:
 
 
 def _text(path: str) -> str:
-    opened.note(path)
-    try:
-        if os.path.getsize(path) > _LARGEST:
-            return ""
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
+    text = content(path, _LARGEST).decode("utf-8-sig", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _requirements(text: str, name: str) -> Iterator[str]:

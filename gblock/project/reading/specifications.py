@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 
-from gblock import opened
 from gblock.catalog.entries import NamedBy
-from gblock.project.reading.tree import LARGEST
+from gblock.project.reading.contents import content
 
 
 def named_in(paths: Iterable[str], named_by: NamedBy) -> dict[str, set[str]]:
@@ -29,18 +27,6 @@ def named_in(paths: Iterable[str], named_by: NamedBy) -> dict[str, set[str]]:
             module, _, function = name.rpartition(".")
             found.setdefault(function, set()).update([module] if module else modules)
     return found
-
-
-def content(path: str) -> bytes:
-    """Return the bytes of a file; none of one that is large or cannot be read."""
-    opened.note(path)
-    try:
-        if os.path.getsize(path) > LARGEST:
-            return b""
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
 
 
 def _values(key: str, data: bytes) -> set[str]:

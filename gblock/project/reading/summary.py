@@ -1,14 +1,20 @@
 """Summaries: one module's declarations and calls, small enough to keep for a whole project.
 
-A summary holds tuples, strings and numbers only, so it can be pickled and the tree discarded.
+A summary holds plain containers, strings and numbers, so it can be pickled and the tree discarded.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from gblock.project.reading.bindings import Binding, Path
-from gblock.project.reading.expressions import Expr
+from gblock.project.reading.bindings import (
+    STAR_IMPORTED,
+    Binding,
+    ImportBinding,
+    Path,
+    ValueBinding,
+)
+from gblock.project.reading.expressions import CallExpr, Expr
 
 Guard: TypeAlias = tuple[Expr, bool]
 """A condition, and whether it holds or fails."""
@@ -66,7 +72,7 @@ class Scope(NamedTuple):
     path: Path
     """The path of the definition in the parent scope."""
     bindings: dict[str, list[Binding]]
-    attributes: dict[tuple[str, str], list[Binding]]
+    attributes: dict[tuple[str, str], list[ValueBinding]]
     """Assignments to attributes of names: ``self.x = …`` is (``self``, ``x``)."""
     parameters: list[Parameter]
     returns: list[Returned]
@@ -127,8 +133,7 @@ class Scope(NamedTuple):
 class Call(NamedTuple):
     """One call expression, and its statement."""
 
-    expression: Any
-    """A `CallExpr`; or where the language makes the call, the expression that it is made on."""
+    expression: CallExpr
     scope: int
     path: Path
     row: int
@@ -140,12 +145,33 @@ class Call(NamedTuple):
     """The row of the called name, which a chain of calls may have further down."""
     statement: tuple[int, int]
     """First and last row of the innermost simple statement, or of a compound one's header."""
-    node: str = "call"
-    """``call``; or ``for``, ``with``, ``decorator`` where the language makes the call."""
+    node: Literal["call"] = "call"
     quoted: bool = False
     """True if it is in an f-string, whose positions this Python reports wrongly."""
     guards: tuple[Guard, ...] = ()
     """The conditions inside the statement that hold where the call is made, or fail there."""
+
+
+class ImplicitCall(NamedTuple):
+    """One call that the language makes; the other fields are as in a written call's."""
+
+    expression: Expr
+    """The expression that it is made on."""
+    scope: int
+    path: Path
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+    name_row: int
+    statement: tuple[int, int]
+    node: Literal["for", "with", "decorator"]
+    quoted: bool = False
+    guards: tuple[Guard, ...] = ()
+
+
+AnyCall: TypeAlias = Call | ImplicitCall
+"""A call, distinguished by ``node``."""
 
 
 class ModuleSummary(NamedTuple):
@@ -153,16 +179,28 @@ class ModuleSummary(NamedTuple):
 
     filename: str
     scopes: list[Scope]
-    calls: list[Call]
+    calls: list[AnyCall]
     exports: list[str] | None
     """The names in ``__all__`` where it is a plain list, else None."""
-    options: dict[str, list[Binding]]
+    options: dict[str, list[ValueBinding]]
     """The values that `OPTIONS` are given: in a dict display, as a keyword argument, by an
     assignment to a subscript or an attribute, by ``set(name, value)``. The row is the value's."""
+
+    @property
+    def star_imports(self) -> list[ImportBinding]:
+        """The statements ``from module import *`` of the module, in source order."""
+        bindings = self.scopes[0].bindings.get("*", ())
+        return [binding for binding in bindings if binding.kind == STAR_IMPORTED]
 
     def function_around(self, scope: int) -> int:
         """Return the function around a scope, or 0 for the module; classes run with the module."""
         while scope > 0 and self.scopes[scope].kind not in ("function", "lambda"):
+            scope = self.scopes[scope].parent
+        return scope
+
+    def frame(self, scope: int) -> int:
+        """Return the scope whose statements contain a comprehension, or the scope itself."""
+        while self.scopes[scope].kind == "comprehension":
             scope = self.scopes[scope].parent
         return scope
 

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, Literal, TypeGuard
 
 from gblock.project.reading.bindings import (
     ANNOTATED,
@@ -21,7 +21,8 @@ from gblock.project.reading.bindings import (
     PARAMETER,
     REST,
     UNPACKED,
-    Binding,
+    ValueBinding,
+    ValueKind,
 )
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
@@ -64,7 +65,7 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summarizing.nodes import ANY_KEY, key_of, name_of
 from gblock.project.reading.summarizing.scope_recorder import ScopeRecorder
-from gblock.project.reading.summary import Call, Guard, Parameter, Returned
+from gblock.project.reading.summary import Call, Guard, ImplicitCall, Parameter, Returned
 
 _LARGEST = 100
 """Bases and exponents are not larger where a power is computed."""
@@ -125,7 +126,7 @@ class ExpressionReader(ScopeRecorder):
         return None
 
     def _bind_target(
-        self, target: ast.expr, kind: str, value: Expr, detail: tuple[int, ...] = ()
+        self, target: ast.expr, kind: ValueKind, value: Expr, detail: tuple[int, ...] = ()
     ) -> None:
         row = target.lineno
         if isinstance(target, ast.Name):
@@ -164,7 +165,7 @@ class ExpressionReader(ScopeRecorder):
                     self._bind_attribute(container, str(target.slice.value), kind, value, row)
             if _is_call_of(target.value, "globals") and isinstance(target.slice, ast.Constant):
                 self.scopes[0].bindings.setdefault(str(target.slice.value), []).append(
-                    Binding(ASSIGNED, held, self.scope, self.path, row, None, self.fallback)
+                    ValueBinding(ASSIGNED, held, self.scope, self.path, row, None, self.fallback)
                 )
             self.store(target.value, held, row, key_of(target.slice))
             self.expression(target.value)
@@ -256,7 +257,7 @@ class ExpressionReader(ScopeRecorder):
         value = CallExpr(CALL, callee, positional, keywords)
         self.note_setattr(node, positional)
         if callee is not None:
-            self._note_call(node, value, "call", node.func.end_lineno or node.lineno)
+            self._note_call(node, value)
         return value
 
     def _note_options(
@@ -272,7 +273,7 @@ class ExpressionReader(ScopeRecorder):
         if len(positional) > 1 and isinstance(node.args[0], ast.Constant):
             self.give(node.args[0].value, positional[1], node.args[1].lineno)
 
-    def _note_call(self, node: ast.expr, value: Expr, kind: str, name_row: int) -> None:
+    def _note_call(self, node: ast.Call, value: CallExpr) -> None:
         self.calls.append(
             Call(
                 value,
@@ -282,7 +283,30 @@ class ExpressionReader(ScopeRecorder):
                 node.col_offset,
                 node.end_lineno or node.lineno,
                 node.end_col_offset or 0,
-                name_row,
+                node.func.end_lineno or node.lineno,
+                self.statement,
+                CALL,
+                self.quoted,
+                self.guards,
+            )
+        )
+
+    def implicit_call(
+        self, node: ast.expr, value: Expr, kind: Literal["for", "with", "decorator"]
+    ) -> None:
+        """Record the method calls of ``for`` and ``with``, and the call of a decorator."""
+        if value is None:
+            return
+        self.calls.append(
+            ImplicitCall(
+                value,
+                self.scope,
+                self.path,
+                node.lineno,
+                node.col_offset,
+                node.end_lineno or node.lineno,
+                node.end_col_offset or 0,
+                node.lineno,
                 self.statement,
                 kind,
                 self.quoted,

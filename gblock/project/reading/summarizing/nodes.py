@@ -7,6 +7,7 @@ import ast
 from gblock.project.reading.expressions import TUPLE, ElementsExpr, Expr, constant
 
 ANY_KEY = ElementsExpr(TUPLE, ())
+"""Stands for a key that is not a constant."""
 _EXITS = {"sys.exit", "os._exit", "exit", "quit"}
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Literal
 
 from gblock.project.reading.bindings import (
     ASSIGNED,
+    DEFINED,
     ELEMENT,
     EXTENDED,
+    IMPORTED,
     LOOPED,
+    STAR_IMPORTED,
     UNPACKED,
-    Binding,
+    DefinitionBinding,
+    ImportBinding,
+    ImportedName,
     Path,
+    ValueBinding,
+    ValueKind,
 )
 from gblock.project.reading.expressions import (
     CONSTANT,
@@ -24,11 +31,11 @@ from gblock.project.reading.expressions import (
     MappingExpr,
 )
 from gblock.project.reading.summarizing.nodes import key_of, name_of
-from gblock.project.reading.summary import Call, Guard, Scope
+from gblock.project.reading.summary import AnyCall, Guard, Scope
 
 
 class ScopeRecorder:
-    """Writes down one module's scopes and bindings.
+    """Records one module's scopes and bindings.
 
     Args:
         filename: The module's file.
@@ -38,9 +45,9 @@ class ScopeRecorder:
     def __init__(self, filename: str, options: frozenset[str] = frozenset()) -> None:
         self.filename = filename
         self.named_options = options
-        self.options: dict[str, list[Binding]] = {}
+        self.options: dict[str, list[ValueBinding]] = {}
         self.scopes: list[Scope] = []
-        self.calls: list[Call] = []
+        self.calls: list[AnyCall] = []
         self.exports: list[str] | None = None
         self.scope = 0
         self.path: Path = ()
@@ -60,12 +67,27 @@ class ScopeRecorder:
         self.elsewhere.append({})
         return index
 
-    def _bind(self, name: str, kind: str, value: Any, row: int, detail: Any = None) -> None:
+    def _bind(self, name: str, kind: ValueKind, value: Expr, row: int, detail: Any = None) -> None:
         home = self.elsewhere[self.scope].get(name, self.scope)
         if home == self.scope and self.scopes[home].kind == "comprehension" and kind != LOOPED:
             home = self._function_around(home)  # a walrus binds in the function
         self.scopes[home].bindings.setdefault(name, []).append(
-            Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
+            ValueBinding(kind, value, self.scope, self.path, row, detail, self.fallback)
+        )
+
+    def _bind_import(
+        self, name: str, value: ImportedName, row: int, written: str | None = None
+    ) -> None:
+        home = self.elsewhere[self.scope].get(name, self.scope)
+        kind: Literal["imported", "star-imported"] = STAR_IMPORTED if name == "*" else IMPORTED
+        self.scopes[home].bindings.setdefault(name, []).append(
+            ImportBinding(kind, value, self.scope, self.path, row, written, self.fallback)
+        )
+
+    def _bind_definition(self, name: str, index: int, row: int) -> None:
+        home = self.elsewhere[self.scope].get(name, self.scope)
+        self.scopes[home].bindings.setdefault(name, []).append(
+            DefinitionBinding(DEFINED, index, self.scope, self.path, row, None, self.fallback)
         )
 
     def _function_around(self, scope: int) -> int:
@@ -74,13 +96,13 @@ class ScopeRecorder:
         return scope
 
     def _bind_attribute(
-        self, owner: str, name: str, kind: str, value: Expr, row: int, detail: Any = None
+        self, owner: str, name: str, kind: ValueKind, value: Expr, row: int, detail: Any = None
     ) -> None:
         if kind == ASSIGNED and detail is not None:
             kind = UNPACKED
         home = self._function_around(self.scope)
         self.scopes[home].attributes.setdefault((owner, name), []).append(
-            Binding(kind, value, self.scope, self.path, row, detail, self.fallback)
+            ValueBinding(kind, value, self.scope, self.path, row, detail, self.fallback)
         )
 
     def store(self, container: ast.expr, value: Expr, row: int, key: Expr = None) -> None:
@@ -97,14 +119,14 @@ class ScopeRecorder:
         if isinstance(container, ast.Name):
             home = self.home_of(container.id)
             self.scopes[home].bindings.setdefault(container.id, []).append(
-                Binding(ELEMENT, value, self.scope, self.path, row, key)
+                ValueBinding(ELEMENT, value, self.scope, self.path, row, key)
             )
         elif isinstance(container, ast.Attribute):
             owner = name_of(container.value)
             if owner is not None:
                 home = self._function_around(self.scope)
                 self.scopes[home].attributes.setdefault((owner, container.attr), []).append(
-                    Binding(ELEMENT, value, self.scope, self.path, row, key)
+                    ValueBinding(ELEMENT, value, self.scope, self.path, row, key)
                 )
         elif isinstance(container, ast.Subscript):  # a container in a container
             inner = (
@@ -130,13 +152,13 @@ class ScopeRecorder:
         if isinstance(container, ast.Name):
             bindings = self.scopes[self.home_of(container.id)].bindings.get(container.id)
             if bindings is not None:
-                bindings.append(Binding(EXTENDED, value, self.scope, self.path, row))
+                bindings.append(ValueBinding(EXTENDED, value, self.scope, self.path, row))
 
     def give(self, name: object, value: Expr, row: int, way: str | None = None) -> None:
         """Record the value that an option is given, if values of this option are kept."""
         if name in self.named_options and value is not None:
             self.options.setdefault(str(name), []).append(
-                Binding(ASSIGNED, value, self.scope, self.path, row, way)
+                ValueBinding(ASSIGNED, value, self.scope, self.path, row, way)
             )
 
     def home_of(self, name: str) -> int:

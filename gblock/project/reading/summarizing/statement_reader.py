@@ -11,14 +11,12 @@ from gblock.project.reading.bindings import (
     ANNOTATED,
     ASSIGNED,
     AUGMENTED,
-    DEFINED,
     ENTERED,
-    IMPORTED,
     LOOPED,
     OPAQUE,
-    STAR_IMPORTED,
     ImportedName,
     Path,
+    ValueKind,
 )
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
@@ -86,21 +84,17 @@ class StatementReader(FactReader):
         for alias in node.names:
             if alias.asname:
                 value = ImportedName(alias.name, None, 0)
-                self._bind(alias.asname, IMPORTED, value, node.lineno)
+                self._bind_import(alias.asname, value, node.lineno)
             else:
                 top = alias.name.partition(".")[0]
-                self._bind(top, IMPORTED, ImportedName(top, None, 0), node.lineno, alias.name)
+                self._bind_import(top, ImportedName(top, None, 0), node.lineno, alias.name)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
         for alias in node.names:
-            if alias.name == "*":
-                value = ImportedName(module, None, node.level)
-                self._bind("*", STAR_IMPORTED, value, node.lineno)
-            else:
-                name = alias.asname or alias.name
-                value = ImportedName(module, alias.name, node.level)
-                self._bind(name, IMPORTED, value, node.lineno)
+            original = alias.name if alias.name != "*" else None
+            value = ImportedName(module, original, node.level)
+            self._bind_import(alias.asname or alias.name, value, node.lineno)
 
     def _assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
@@ -145,7 +139,7 @@ class StatementReader(FactReader):
         if isinstance(node.op, ast.Add) and value is not None and value.tag in (SEQUENCE, TUPLE):
             self.store_all(node.target, value.elements, node.lineno)
         elif isinstance(node.target, ast.Name):
-            kind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
+            kind: ValueKind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
             detail = ADDED if isinstance(node.op, ast.Add) else None
             self._bind(node.target.id, kind, value, node.lineno, detail)
         else:
@@ -238,11 +232,6 @@ class StatementReader(FactReader):
         self.scopes[self.scope].complete[self.path] = 1
         self._branches("with", node.body)
 
-    def implicit_call(self, node: ast.expr, value: Expr, kind: str) -> None:
-        """Record the implicit method calls of ``for`` and ``with``."""
-        if value is not None:
-            self._note_call(node, value, kind, node.lineno)
-
     def _try(self, node: ast.Try) -> None:
         path = self.path
         self.scopes[self.scope].branches[path] = "try"
@@ -290,12 +279,11 @@ class StatementReader(FactReader):
         decorators = [self.expression(d) for d in node.decorator_list]
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         for decorator, value in zip(node.decorator_list, decorators, strict=True):
-            if value is not None:
-                self._note_call(decorator, value, "decorator", decorator.lineno)
+            self.implicit_call(decorator, value, "decorator")
         parameters = self._parameters(node.args)
         annotation = [self.quiet(node.returns)] if node.returns is not None else []
         index = self._open_scope("function", node.name, (first, node.end_lineno or first))
-        self._bind(node.name, DEFINED, index, node.lineno)
+        self._bind_definition(node.name, index, node.lineno)
         self.scopes[index] = self.scopes[index]._replace(
             decorators=decorators,
             parameters=parameters,
@@ -310,7 +298,7 @@ class StatementReader(FactReader):
         bases = [self.expression(b) for b in node.bases]
         keywords = {keyword.arg: self.expression(keyword.value) for keyword in node.keywords}
         index = self._open_scope("class", node.name, (node.lineno, node.end_lineno or node.lineno))
-        self._bind(node.name, DEFINED, index, node.lineno)
+        self._bind_definition(node.name, index, node.lineno)
         self.scopes[index] = self.scopes[index]._replace(
             decorators=decorators, bases=bases, metaclass=keywords.get("metaclass")
         )
