@@ -218,7 +218,7 @@ class Together(cst.CSTVisitor):
 
 @cache
 def _visits_of(rule: type[CallRule]) -> tuple[str, ...]:
-    """The names of a rule's own methods that visit nodes."""
+    """Return the names of a rule's own methods that visit nodes."""
     names = (name for name in dir(rule) if name.startswith("visit_"))
     return tuple(name for name in names if _is_own(rule, name))
 

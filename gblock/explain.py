@@ -54,8 +54,8 @@ def page(name: str) -> str:
         return driver_page(drivers[name], known)
     pages = [blocker_page(blocker, known) for blocker in known.lookup(name)]
     # A symbol can have both: a blocker for the unpatched call, a belief about the patched one.
-    told = (belief for belief in known.beliefs if name in (belief.id, *belief.symbols))
-    pages += [belief_page(belief, known) for belief in told]
+    beliefs = (belief for belief in known.beliefs if name in (belief.id, *belief.symbols))
+    pages += [belief_page(belief, known) for belief in beliefs]
     if pages:
         return "\n".join(pages)
     names = (*rules.NAMES, *known.by_id, *drivers, *known.by_symbol, *(b.id for b in known.beliefs))

@@ -23,7 +23,7 @@ from gblock.project.names.values import INSTANCE, NONE
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.positions import column, shortened
-from gblock.project.reading.summary import Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 _PROCESSES_NAMED = 2
 """A message names at most this many processes."""
@@ -148,7 +148,7 @@ class Source:
         tree.visit(finder)
         taken: set[int] = set()
         for call in self.summary.calls:
-            if not call.quoted or not first <= _row(call) <= last:
+            if call.node != "call" or not call.quoted or not first <= _row(call) <= last:
                 continue
             start, end = call.statement
             for number, node in enumerate(finder.found):
@@ -217,7 +217,7 @@ class Source:
     def symbols(self, node: cst.Call) -> set[str]:
         """Return the dotted names of a call's possible callees."""
         call = self._matched.get(node) or self._calls.get((*self._positions[node], "call"))
-        if call is None:
+        if call is None or call.node != "call":
             return set()
         place = Place(self.path, call.scope, call.path)
         return self.finder.inference.callees.called_symbols(call.expression.callee, place)
@@ -235,14 +235,16 @@ class Source:
 
     def has_one_class(self, site: Site) -> bool:
         """Return whether what a method is called on is an object of one class of the catalog."""
-        callee = site.call.expression.callee
-        if callee.tag != tags.ATTRIBUTE:
+        callee = site.call.expression.callee if site.call.node == "call" else None
+        if callee is None or callee.tag != tags.ATTRIBUTE:
             return False
         values = self.finder.inference.infer(callee.base, site.place) - {NONE}
         return len(values) == 1 and all(value.kind == INSTANCE for value in values)
 
     def is_excused(self, site: Site) -> bool:
         """Return whether an argument other than the timeout makes a call return at once."""
+        if site.call.node != "call":
+            return False
         expression, place = site.call.expression, site.place
         holds = self.finder.inference.conditions.holds
         return any(
@@ -273,7 +275,7 @@ class Source:
 
     def place(self, node: cst.CSTNode) -> Place | None:
         """Return a call's place for inference, None for other nodes."""
-        call = self._matched.get(node)
+        call: AnyCall | None = self._matched.get(node)
         for kind in ("call", "with", "for"):
             if call is None and node in self._positions:
                 call = self._calls.get((*self._positions[node], kind))
@@ -294,10 +296,10 @@ class Source:
     # -- positions
 
     @cached_property
-    def _calls(self) -> dict[tuple[Location, Location, str], Call]:
+    def _calls(self) -> dict[tuple[Location, Location, str], AnyCall]:
         return {self._span(call): call for call in self.summary.calls if not call.quoted}
 
-    def _span(self, call: Call) -> tuple[Location, Location, str]:
+    def _span(self, call: AnyCall) -> tuple[Location, Location, str]:
         return (
             Location(call.row, self._column(call.row, call.column)),
             Location(call.end_row, self._column(call.end_row, call.end_column)),
@@ -357,6 +359,6 @@ def _called_name(node: cst.Call) -> str:  # Python below 3.12
     return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
 
 
-def _row(call: Call) -> int:
+def _row(call: AnyCall) -> int:
     """Return the row that identifies a call's statement."""
     return call.statement[0] if call.quoted else call.row

@@ -186,8 +186,8 @@ def _top(parser: _Parser) -> None:
     add = parser.add_argument
     add("paths", nargs="?", metavar="DIR|PID", help=f"records, or a probed process{_RECORDS}")
     add("--once", action="store_true", help="write one page and exit")
-    add("--interval", type=float, default=2.0, metavar="SECONDS", help="default: 2")
-    add("--since", metavar="TIME", default="15m", help="add up blocks since then; default: 15m")
+    add("--interval", type=float, metavar="SECONDS", help="default: 2")
+    add("--since", metavar="TIME", help="add up blocks since then; default: 15m")
     add("--stacks", action="store_true", help="write the stacks of all greenlets of PID and exit")
     add("--color", choices=("auto", "always", "never"), help="when to colour")
     _add_settings(parser)

@@ -65,15 +65,6 @@ def _given(options: Options) -> Config | None:
     return config.load(options.config) if options.config is not None else None
 
 
-def of_path(path: str) -> Config:
-    """Return the settings of the project that a file belongs to.
-
-    Raises:
-        UserError: for a configuration file that is invalid.
-    """
-    return config.find(path)
-
-
 def _from_here(patterns: Iterable[str], root: str) -> tuple[str, ...]:
     """Return patterns relative to the working directory as patterns relative to the root."""
     way = os.path.relpath(os.getcwd(), root).replace(os.sep, "/")

@@ -20,17 +20,16 @@ def run(options: Options) -> int:
 
     setup = Setup(options.directory, force=options.force)
     baseline = setup.baseline if setup.writes_baseline else None
+    failed = CLEAN
     for step in (setup.settings(), setup.hook(), setup.pipeline()):
-        failed = console.write(f"{printable(relative_name(step.path))}: {step.done}\n")
+        failed |= console.write(f"{printable(relative_name(step.path))}: {step.done}\n")
     settings = config.changed(config.find(options.directory), baseline=None)
     request = engine.Request([options.directory], settings, write_baseline=baseline, jobs=0)
     report = engine.check(request)
     name = printable(relative_name(setup.baseline))
-    if baseline is None:
-        failed = console.write(f"{name}: exists already; --force replaces it\n")
-    else:
-        failed = console.write(
-            f"{name}: {counted(report.baselined, 'diagnostic')} to hide for now\n"
-        )
+    done = "exists already; --force replaces it"
+    if baseline is not None:
+        done = f"{counted(report.baselined, 'diagnostic')} to hide for now"
+    failed |= console.write(f"{name}: {done}\n")
     console.say(summary(report))
     return failed or (FAILED if report.problems else CLEAN)

@@ -67,12 +67,13 @@ def _query(name: str, paths: Sequence[str]) -> int:
 
 def _confirmed(options: Options, config: Config, observed: Observations) -> Observations:
     """Return the observations beside what a check of their files reports."""
+    from gblock import config as configuration
     from gblock import engine
 
     groups = [[options.project]] if options.project else _projects(_sources(observed))
     is_named = options.project or options.config or options.isolated
     for sources in groups:
-        own = config if is_named else settings.of_path(sources[0])
+        own = config if is_named else configuration.find(sources[0])
         observed = engine.confirmed(observed, sources, own)
     return observed
 
@@ -86,7 +87,7 @@ def _page(options: Options, config: Config, observed: Observations) -> str:
         from gblock.observations.drafts import drafts
 
         known = catalog.load(config.extend_catalog)
-        return drafts(observed, known, _sayings(options.python, known))
+        return drafts(observed, known, _descriptions(options.python, known))
     if options.compare:
         from gblock.observations.comparing import compared
 
@@ -100,13 +101,13 @@ def _page(options: Options, config: Config, observed: Observations) -> str:
     return page
 
 
-def _sayings(python: str | None, known: Catalog) -> Callable[[str], str]:
+def _descriptions(python: str | None, known: Catalog) -> Callable[[str], str]:
     """Return a lookup of installed packages' symbols in their machine code."""
     from gblock.native.store import Store
     from gblock.packages import environment
-    from gblock.packages.machine_code import Sayings
+    from gblock.packages.machine_code import Descriptions
 
-    return Sayings(environment.read(python), known, Store())
+    return Descriptions(environment.read(python), known, Store())
 
 
 def _projects(sources: Sequence[str]) -> list[list[str]]:

@@ -11,13 +11,15 @@ from functools import cached_property
 
 from gblock import files
 from gblock.codebase import Codebase
-from gblock.diagnostics import Candidate, Hidden, Report, order
+from gblock.diagnostics import Candidate, Hidden, Report, Severity, order
+from gblock.engine.found import CheckResults, key_of
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan
 from gblock.engine.request import Request
 from gblock.engine.unmet import unmet
 from gblock.engine.wanted import Wanted
 from gblock.files import relative_name
+from gblock.rules import OF_COMMENTS, OF_FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Related
     from gblock.engine.baseline import Baseline
-    from gblock.engine.found import CheckResults
     from gblock.engine.inspection import Inspection
     from gblock.engine.suppressions import Suppressions
     from gblock.observations import Confirmation, Observations
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Request", "check", "confirmed", "processes"]
 
-_UNUSED = "unused-ignore"
-_INVALID = "invalid-syntax"
 _NO_PROCESS = "no process is known to run on gevent"
 _NO_GEVENT = (
     "nothing here runs on gevent: no code imports it, nothing requires or starts it; "
@@ -52,6 +51,7 @@ class Check:
     Args:
         request: The paths and the settings.
         on_progress: Called with the number of files done and to do.
+        unit: The unit of a repository that is checked, None for a whole project.
 
     Raises:
         UserError: for a name or a path that does not exist, a catalog that is wrong, or an
@@ -85,8 +85,6 @@ class Check:
         Raises:
             UserError: if the catalog or the baseline is wrong.
         """
-        from gblock.diagnostics import Report
-
         request, codebase = self._request, self.codebase
         found = self._found_in_units() or self._found()
         self._rows = found.rows
@@ -135,9 +133,7 @@ class Check:
         )
 
     def _found(self) -> CheckResults:
-        """Check the files, and return what there is before anything of it is compared."""
-        from gblock.engine.found import CheckResults
-
+        """Check the files, and return the results before anything hides some of them."""
         request, codebase = self._request, self.codebase
         try:
             inspection, inspected = self.plan.inspected()
@@ -269,10 +265,10 @@ class Check:
 
     def rows(self, diagnostic: Diagnostic) -> tuple[int, int] | None:
         """Return the rows of a diagnostic's statement, where a comment can suppress it."""
-        return self._rows.get(_place_of(diagnostic))
+        return self._rows.get(key_of(diagnostic))
 
     def _checked_elsewhere(self, root: str, paths: Sequence[str]) -> Sequence[Diagnostic]:
-        """Return the diagnostics of files in another directory with the same project."""
+        """Return the diagnostics of files in another directory that holds the same project."""
         import os
 
         from gblock import config
@@ -300,8 +296,6 @@ class Check:
     @cached_property
     def _lowest(self) -> int:
         """The severity below which diagnostics are hidden."""
-        from gblock.diagnostics import Severity
-
         name = self._request.min_severity or self._request.config.min_severity or "warning"
         return Severity[name.upper()]
 
@@ -393,8 +387,8 @@ class _Sorted:
             self._sort(candidate, inspection, ignored, comments)
         if (
             comments is not None
-            and _UNUSED not in ignored
-            and inspection.selection.runs_named(_UNUSED)
+            and OF_COMMENTS not in ignored
+            and inspection.selection.runs_named(OF_COMMENTS)
         ):
             from gblock.rules import OF_PROCESSES
             from gblock.rules.unused_ignore import UnusedIgnore
@@ -413,7 +407,6 @@ class _Sorted:
         is left as it was, that is a note. A run that does not look for such calls, or not in the
         whole project, changes nothing.
         """
-        from gblock.diagnostics import Severity
         from gblock.rules import OF_PATCHING, OF_UNPATCHED
 
         modules = self._check.codebase.modules
@@ -437,7 +430,7 @@ class _Sorted:
         """Sort a file that cannot be checked."""
         from gblock.rules.invalid_syntax import InvalidSyntax
 
-        if self._check.ignores(_INVALID):
+        if self._check.ignores(OF_FILES):
             return
         diagnostic = InvalidSyntax.reported(
             relative_name(path),
@@ -456,7 +449,7 @@ class _Sorted:
         ignored: frozenset[str | None],
         comments: Suppressions | None,
     ) -> None:
-        self.rows[_place_of(candidate.diagnostic)] = candidate.rows
+        self.rows[key_of(candidate.diagnostic)] = candidate.rows
         reason = _reason_to_hide(candidate, ignored, comments)
         if reason is not None:
             self.suppressed.append(Hidden(candidate.diagnostic, reason))
@@ -464,8 +457,8 @@ class _Sorted:
         if inspection is None:
             self.reported.append(candidate.diagnostic)
             return
-        diagnostic = inspection.in_context(candidate)
-        if inspection.is_idle(diagnostic) and not self._check.all_contexts:
+        diagnostic = inspection.assessment.in_context(candidate)
+        if inspection.assessment.is_idle(diagnostic) and not self._check.all_contexts:
             self.idle += 1
         else:
             self.reported.append(diagnostic)
@@ -482,10 +475,6 @@ class _Sorted:
 
 def _is_below(path: str, directory: str) -> bool:
     return path == directory or path.startswith(f"{directory.rstrip('/')}/")
-
-
-def _place_of(diagnostic: Diagnostic) -> tuple[object, ...]:
-    return diagnostic.filename, diagnostic.location, diagnostic.code, diagnostic.blocker
 
 
 def _reason_to_hide(
@@ -551,7 +540,7 @@ def processes(directory: str, config: Config) -> Processes:
     """
     import os
 
-    from gblock import catalog, files
+    from gblock import catalog
     from gblock.project.names.inference import Inference
     from gblock.project.processes import surroundings
     from gblock.project.processes.processes import Processes

@@ -1,4 +1,4 @@
-"""The findings of one check, before severities, the baseline and a revision hide some of it."""
+"""The results of one check, before severities, the baseline and a revision hide some of them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ class CheckResults(NamedTuple):
     hidden: list[Hidden]
     """Diagnostics that a comment or the configuration hides."""
     rows: dict[tuple[object, ...], tuple[int, int]]
-    """The first and the last row of the statements in which something was found."""
+    """By `key_of` a diagnostic, the first and the last row of its statement."""
     elsewhere: int
+    """The number of diagnostics in files that only processes without gevent run."""
     idle: int
+    """The number of diagnostics in code that no greenlet of a service runs."""
     unresolved: list[Related]
+    """The calls on receivers of unknown type."""
     notes: list[str]
     problems: list[Problem]
     inspected: list[str]
@@ -33,7 +36,7 @@ class CheckResults(NamedTuple):
 
 
 def merged(parts: list[CheckResults]) -> CheckResults:
-    """Return the results of all units; what several report of shared code is taken once.
+    """Return the results of all units; what several units report of shared code counts once.
 
     Args:
         parts: The results, in the order of the units.

@@ -10,6 +10,7 @@ import tokenize
 from gblock.engine import suppressions
 from gblock.errors import UserError
 from gblock.project.reading.parsing import parsed
+from gblock.rules import OF_COMMENTS, OF_FILES
 from gblock.writing import write_bytes
 
 TYPE_CHECKING = False
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     Rows = tuple[int, int]
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
-_NEVER = ("unused-ignore", "invalid-syntax")
-"""Rules that no comment for them makes sense for."""
+UNSUPPRESSED = frozenset({OF_COMMENTS, OF_FILES})
+"""The rules whose diagnostics get no comment: it would be reported itself, or cannot be read."""
 _BRACKET = re.compile(r"(#[ \t]*gblock:[ \t]*ignore[ \t]*\[[^\]]*)\]", re.IGNORECASE)
 
 
@@ -45,7 +46,7 @@ def add(
     left = []
     for diagnostic in diagnostics:
         rows = rows_of(diagnostic)
-        if rows is None or diagnostic.code in _NEVER:
+        if rows is None or diagnostic.code in UNSUPPRESSED:
             left.append(diagnostic)
         else:
             by_file.setdefault(diagnostic.filename, []).append((rows, diagnostic))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
-from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
+from gblock.diagnostics import Candidate, Location, Related
+from gblock.engine.assessment import Assessment
 from gblock.engine.looking import Looking
 from gblock.files import relative_name
-from gblock.project.calls.contexts import Contexts
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites, Unresolved
-from gblock.project.calls.ways import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN
 from gblock.project.names.inference import Inference
-from gblock.project.names.places import Place
 from gblock.project.reading.modules import TOO_DEEP, Trouble
 
 if TYPE_CHECKING:
@@ -24,15 +21,11 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gblock.call_rule import CallRule
-    from gblock.catalog.blockers import Blocker
     from gblock.catalog.drivers import Driver
     from gblock.codebase import Codebase
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
-    from gblock.project.calls.usage import OtherFiles
-    from gblock.project.calls.ways import Reached, Step
     from gblock.project.processes.processes import Processes
-    from gblock.project.processes.recipes import Recipes
     from gblock.project.processes.surroundings import Surroundings
     from gblock.project.remarks import Remarks
     from gblock.project.remarks.remark import Remark
@@ -44,18 +37,6 @@ if TYPE_CHECKING:
 
         def result(self) -> Surroundings:
             """Wait for the result and return it."""
-
-
-_SUNDRY = frozenset({"os", "builtins"})
-"""Modules of the standard library whose functions have nothing to do with one another."""
-_LARGE = 20
-"""Modules: in a project of as many, a function that nothing names is taken for unused."""
-_FEW = 8
-"""Modules: fewer may be an excerpt or a sketch, in which nothing calls the functions yet."""
-_LASTING = ("spawns",)
-"""Kinds of blockers whose effect outlasts the call."""
-_FUNCTIONS = 200
-"""At most this many functions with queries are searched for their contexts."""
 
 
 class Searched(NamedTuple):
@@ -100,7 +81,6 @@ class Inspection:
         self._all_processes = request.all_processes or not self.is_project
         self._assumes_gevent = request.assume_gevent or request.observed is not None
         self._begin = around
-        self._show_paths = request.show_paths
         self._outlines, self._unpatched = wanted.outlines, wanted.unpatched
         self._remarked: dict[str, list[tuple[str, Remark]]] = {}
         self._unresolved: dict[str, list[Related]] = {}
@@ -126,6 +106,14 @@ class Inspection:
             inference, assumed, (lambda: self.processes) if self.is_project else None
         )
         self._sites = Sites(inference, Offloading(inference), self._cooperation)
+        self.assessment = Assessment(
+            self._sites,
+            self._cooperation,
+            lambda: self.processes,
+            lambda: self._service.order,
+            is_project=self.is_project,
+            keeps_paths=request.show_paths,
+        )
 
     def _looks_for(self, driver: Driver, assumed: tuple[str, ...]) -> bool:
         """Return whether a driver that a string chooses is reported."""
@@ -193,19 +181,7 @@ class Inspection:
         found = self._looked.get(path, [])
         if found and self.is_project and self.processes.has_native_threads(path):
             found = self._found(path, self._native)
-        return [one for one in found if not self._is_of_another_version(one.diagnostic)]
-
-    def _is_of_another_version(self, diagnostic: Diagnostic) -> bool:
-        """Return whether a blocker does not block in any version that the project pins."""
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        if blocker is None or not self.is_project:
-            return False
-        bounds = ((blocker.distribution, blocker.versions), ("gevent", blocker.with_gevent))
-        return any(
-            versions is not None
-            and self.processes.deployment.requirements.excludes(distribution, versions)
-            for distribution, versions in bounds
-        )
+        return [one for one in found if not self.assessment.is_of_another_version(one.diagnostic)]
 
     def runs_elsewhere(self, path: str) -> bool:
         """Return whether only processes without gevent run a file, so that it is not reported."""
@@ -227,258 +203,6 @@ class Inspection:
             files, calls = remark.files, remark.calls
             found.append(Candidate(diagnostic, rows, place, files, calls, computes=rule.computes))
         return found
-
-    def in_context(self, candidate: Candidate) -> Diagnostic:
-        """Return a diagnostic with its call's contexts, its cause and its severity."""
-        diagnostic = candidate.diagnostic
-        diagnostic = diagnostic._replace(
-            cause=diagnostic.cause or self._cause(diagnostic),
-            repair=diagnostic.repair or self._recipe(diagnostic),
-        )
-        if candidate.place is None:
-            return self._with_calls(diagnostic, candidate) if candidate.calls else diagnostic
-        if self._serves(diagnostic):
-            way = (Related(diagnostic.filename, diagnostic.location, "request"),)
-            context = self._contexts.running.of_handler(candidate.place.path)
-            return diagnostic._replace(context=context, path=way, paths=(way,) * self._show_paths)
-        files = candidate.files or self._of_lacking(diagnostic, candidate.place.path)
-        reached = self._contexts.of(candidate.place, files)
-        severity = diagnostic.severity
-        if self._is_native(diagnostic, reached):
-            return diagnostic._replace(severity=Severity.NOTE, context=NATIVE)
-        if reached.context == STARTUP and self._is_of_kind(diagnostic, *_LASTING):
-            pass  # what it starts, or switches on, is there in every request
-        elif (
-            reached.context in NOTED
-            or self._is_unused(reached)
-            or (candidate.computes and not reached.is_proven)
-            or self._is_computing(diagnostic, reached)
-            or self._is_apart(diagnostic, candidate.place.path, reached)
-        ):
-            severity = Severity.NOTE
-        elif not reached.is_proven:
-            severity = min(severity, Severity.WARNING)
-        context, found = reached.context, reached.ways
-        if candidate.is_native:
-            severity, context = Severity.NOTE, NATIVE
-            found = tuple(way for way in found if way.context == NATIVE) or found
-        called = [Related(diagnostic.filename, diagnostic.location, _called(diagnostic))]
-        last = called if diagnostic.symbol is not None else []  # a loop calls nothing
-        ways = tuple((*map(_related, way.steps), *last) for way in found)
-        return diagnostic._replace(
-            severity=severity,
-            context=context,
-            path=ways[0] if ways else (),
-            paths=ways if self._show_paths else (),
-        )
-
-    def _of_lacking(self, diagnostic: Diagnostic, path: str) -> frozenset[str] | None:
-        """Return the files of the processes that lack a remedy which others have.
-
-        None if no process lacks it, or all do.
-        """
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        if not self.is_project or blocker is None or not blocker.cooperative_after:
-            return None
-        lacking = self._cooperation.lacking(blocker, path)
-        if not lacking or set(lacking) >= set(self.processes.on_gevent(path)):
-            return None
-        return frozenset[str]().union(*map(self.processes.modules_of, lacking))
-
-    def _is_native(self, diagnostic: Diagnostic, reached: Reached) -> bool:
-        """Return whether what a call starts is a native thread: it comes before the patch."""
-        if reached.context != STARTUP or not self._is_of_kind(diagnostic, "spawns"):
-            return False
-        if not self.is_project:
-            return False
-        starting = [way for way in reached.ways if way.context == STARTUP]
-        if any(way.after_patch for way in starting):
-            return False
-        heads = {way.steps[0].path for way in starting}
-        return all(map(self._service.order.precedes_patch, heads))
-
-    def _with_calls(self, diagnostic: Diagnostic, candidate: Candidate) -> Diagnostic:
-        """Return a diagnostic with the calls that run through it, each with its context."""
-        found: dict[tuple[str, int], tuple[str, tuple[Related, ...]]] = {}
-        related: list[Related] = []
-        for call in candidate.calls:
-            path, scope = call.place.path, call.place.scope
-            if (path, scope) not in found and len(found) < _FUNCTIONS:
-                reached = self._contexts.of(Place(path, scope, ()), candidate.files)
-                way = reached.ways[0].steps if reached.ways else ()
-                found[path, scope] = reached.context, tuple(map(_related, way))
-            context, steps = found.get((path, scope), ("", ()))
-            if context in IDLE or context in NOTED:
-                continue
-            message = f"{_last_names(call.symbol)}()"
-            where = Location(call.row, call.column + 1)
-            related.append(Related(relative_name(path), where, message, context, steps))
-        if not related:
-            return diagnostic
-        heads = {one.path[0][:2] for one in related if one.path and one.context in PROVEN}
-        handlers = f" in {len(heads)} handler{'s' if len(heads) > 1 else ''}" if heads else ""
-        queries = "1 query" if len(related) == 1 else f"{len(related)} queries"
-        return diagnostic._replace(
-            message=f"{diagnostic.message}: {queries}{handlers}",
-            related=(*diagnostic.related, *related),
-        )
-
-    def _is_unused(self, reached: Reached) -> bool:
-        """Return whether nothing in a service uses the code around a call.
-
-        The public functions of a library, of which no process is known, are for others to use. In a
-        small project that imports no such function into a server, one may be about to get its first
-        caller.
-        """
-        if not (self.is_project and reached.is_unused and self._is_deployed):
-            return False
-        heads = {way.steps[0].path for way in reached.ways}
-        is_sketch = len(self.modules.serving) < _FEW
-        if not self._is_large and (is_sketch or not all(map(self._is_of_server, heads))):
-            return False
-        names = {way.steps[0].text.partition("(")[0].rpartition(".")[2] for way in reached.ways}
-        return not any(map(self._other_files.may_name, names))
-
-    def _is_of_server(self, path: str) -> bool:
-        """Return whether a file is code of servers on gevent alone, and not of a library."""
-        running = [p for p in self.processes.reaching(path) if p.is_deployed and not p.is_casual]
-        return (
-            any(p.is_known_server and p.runs_on_gevent == "yes" for p in running)
-            and not any(p.open for p in self.processes.all())
-            and not self._other_files.is_published
-        )
-
-    @cached_property
-    def _other_files(self) -> OtherFiles:
-        from gblock.project.calls.usage import OtherFiles
-
-        return OtherFiles(self._contexts.running.repository())
-
-    @cached_property
-    def _is_deployed(self) -> bool:
-        """True if something starts a process of the project that may run on gevent."""
-        return any(
-            process.is_deployed and process.runs_on_gevent != "no" and not process.is_casual
-            for process in self.processes.all()
-        )
-
-    @cached_property
-    def _is_large(self) -> bool:
-        """True if a function without known callers is hardly one that was written just now."""
-        return len(self.modules.serving) >= _LARGE
-
-    @cached_property
-    def _is_started(self) -> bool:
-        """True if something starts a process of the project."""
-        return any(p.is_deployed and not p.is_casual for p in self.processes.all())
-
-    @cached_property
-    def _is_served(self) -> bool:
-        """True if something starts a server of the project whose application is known."""
-        return any(p.is_deployed and p.is_known_server for p in self.processes.all())
-
-    def _is_computing(self, diagnostic: Diagnostic, reached: Reached) -> bool:
-        """Return whether a call computes where no request or greenlet is known to make it.
-
-        A command, a test or a set-up may compute as long as it likes, and most computing code whose
-        callers are unknown is one of these. In loose files, and in a project of which no process is
-        known, contexts are unknown, which is no reason to hide a diagnostic.
-        """
-        if not self.is_project:
-            return False
-        if self._is_of_kind(diagnostic, "costly"):
-            return not reached.is_proven
-        is_unknown = reached.context not in PROVEN
-        is_started = self._is_deployed or self._is_served
-        return is_unknown and self._is_of_kind(diagnostic, "cpu") and is_started
-
-    def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
-        """Return whether a call of unknown callers is probably not the service's.
-
-        A service on gevent is known to start and does not import the module, or the call runs
-        another program, as set-ups and administrators' commands do.
-        """
-        if not self.is_project or reached.context != UNKNOWN:
-            return False
-        if self._is_of_kind(diagnostic, *_LASTING):
-            return False
-        if self.processes.no_service_imports(path):
-            return True
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        return blocker is not None and blocker.runs_program and self._is_large and self._is_started
-
-    def _serves(self, diagnostic: Diagnostic) -> bool:
-        """Return whether a diagnostic is about a handler, which runs in a request."""
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        return blocker is not None and blocker.serves
-
-    def _is_of_kind(self, diagnostic: Diagnostic, *kinds: str) -> bool:
-        """Return whether a diagnostic is about a blocker of one of some kinds."""
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        return blocker is not None and blocker.kind in kinds
-
-    def _cause(self, diagnostic: Diagnostic) -> str:
-        """Return the cause that one change fixes: a recipe, a setting, or a package in one file."""
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        if blocker is None:
-            row = diagnostic.location.row
-            return f"{diagnostic.code}:{diagnostic.filename}:{row}"
-        if blocker.cooperative_after:
-            return f"without {blocker.cooperative_after[0]}"
-        if blocker.shared_cause:
-            return f"{diagnostic.code}:{blocker.shared_cause}"
-        package = blocker.distribution
-        if package == "stdlib":
-            module = blocker.symbols[0].partition(".")[0]
-            package = blocker.id if module in _SUNDRY else module
-        # A thread that offloads nothing is mended with the call that it runs.
-        code = "blocking-call" if diagnostic.code == "false-offload" else diagnostic.code
-        return f"{code}:{package}:{diagnostic.filename}"
-
-    def _recipe(self, diagnostic: Diagnostic) -> Repair | None:
-        """Return where a call belongs that makes the diagnostic's driver cooperative."""
-        if not self.is_project or diagnostic.blocker is None:
-            return None
-        known = self._sites.inference.catalog
-        blocker = known.by_id.get(diagnostic.blocker)
-        if blocker is None and diagnostic.code == rules.OF_DRIVERS:
-            blocker = self._of_driver(diagnostic.blocker)
-        if blocker is None or blocker.fix != "recipe":
-            return None
-        symbol, path = blocker.cooperative_after[0], os.path.abspath(diagnostic.filename)
-        needs = blocker.fix_needs or (blocker.distribution,)
-        found = self._recipes.places(symbol, path, needs)
-        places = tuple((relative_name(file), row) for file, row in found)
-        return Repair("recipe", (symbol,), places) if places else None
-
-    def _of_driver(self, name: str) -> Blocker | None:
-        """Return the blocker that a query through a driver calls."""
-        known = self._sites.inference.catalog
-        driver = next((one for one in known.drivers if one.id == name), None)
-        return known.blocker_of(driver) if driver is not None else None
-
-    @cached_property
-    def _recipes(self) -> Recipes:
-        """The places of recipes in the project's processes."""
-        from gblock.project.processes.recipes import Recipes
-
-        return Recipes(self.processes)
-
-    def is_idle(self, diagnostic: Diagnostic) -> bool:
-        """Return whether no greenlet of a service runs a call."""
-        return diagnostic.context in IDLE or (
-            diagnostic.context == NATIVE and not self._keeps_gil(diagnostic)
-        )
-
-    def _keeps_gil(self, diagnostic: Diagnostic) -> bool:
-        """Return whether a native thread does not help a diagnostic's call."""
-        blocker = self._sites.inference.catalog.by_id.get(diagnostic.blocker or "")
-        return blocker is not None and blocker.releases_gil is False
-
-    @cached_property
-    def _contexts(self) -> Contexts:
-        processes = (lambda: self.processes) if self.is_project else None
-        return Contexts(self._sites.inference, self._sites.offloading, processes)
 
     def unresolved(self, paths: list[str]) -> list[Related]:
         """Return the calls in some files whose receivers have an unknown type."""
@@ -602,17 +326,3 @@ class Inspection:
 def _unresolved(call: Unresolved) -> Related:
     message = f"`{call.name}()` is called on {call.cause}"
     return Related(relative_name(call.path), Location(call.row, call.column + 1), message)
-
-
-def _related(step: Step) -> Related:
-    return Related(relative_name(step.path), Location(step.row, 1), step.text)
-
-
-def _called(diagnostic: Diagnostic) -> str:
-    """Return the last two parts of the callee's name: ``Producer.flush()``."""
-    return f"{_last_names(diagnostic.symbol or '')}()"
-
-
-def _last_names(symbol: str) -> str:
-    """Return the last two parts of a dotted name."""
-    return ".".join(symbol.split(".")[-2:])

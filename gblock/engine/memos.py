@@ -1,13 +1,23 @@
-"""The tables in which a finished check keeps its answers, for a check of one changed file.
+"""The results that a finished check keeps in memory, for a check of one changed file.
 
-Inference and the analyses above it remember what they found in dictionaries, whose keys and values
-name files. This module finds those dictionaries, removes what they say about one file, and takes
-back what a later question adds.
+Inference and the analyses above it keep results in dictionaries, whose keys and values name files.
+This module finds the dictionaries by walking over the attributes of objects, removes the results
+about one file, and undoes what later questions add. So a class that keeps results does so in plain
+dictionaries that only grow, or in cached properties.
 """
 
 from __future__ import annotations
 
 from types import MethodType
+
+from gblock.catalog.lookup import Catalog
+from gblock.engine.wanted import Wanted
+from gblock.outline import Outlines
+from gblock.project.processes.loading import Loading
+from gblock.project.reading.import_graph import ImportGraph
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.tree import Tree
+from gblock.project.triage.triage import Triage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +26,10 @@ if TYPE_CHECKING:
 
 _DEPTH = 4
 """The number of nested tuples and sets in which a file's name is looked for."""
-_LEFT_OUT = frozenset(
-    {"Catalog", "Config", "Modules", "Outlines", "Request", "Tree", "Triage", "Wanted"}
-)
-"""Classes whose tables do not depend on the text of one file, or are replaced by themselves."""
-_BY_KEY = frozenset({"ImportGraph", "Loading"})
-"""Classes whose answers about a file are found under its own name; elsewhere they only name it."""
+_LEFT_OUT = (Catalog, Modules, Outlines, Tree, Triage, Wanted)
+"""Classes whose tables do not depend on the text of one file, or that update themselves."""
+_BY_KEY = (ImportGraph, Loading)
+"""Classes whose results about a file are stored under its name: a value may name any file."""
 
 
 class Memos:
@@ -35,7 +43,7 @@ class Memos:
         self._owners = list(_reachable(roots))
         self._attributes = [frozenset(vars(owner)) for owner in self._owners]
         self._tables = [
-            (table, type(owner).__name__ in _BY_KEY)
+            (table, isinstance(owner, _BY_KEY))
             for owner in self._owners
             for table in _tables(vars(owner).values())
         ]
@@ -78,8 +86,7 @@ def _reachable(roots: Iterable[object]) -> Iterator[object]:
         one = queue.pop()
         if isinstance(one, MethodType):
             one = one.__self__
-        kind = type(one)
-        is_ours = kind.__module__.startswith("gblock.") and kind.__name__ not in _LEFT_OUT
+        is_ours = type(one).__module__.startswith("gblock.") and not isinstance(one, _LEFT_OUT)
         # Those with tables are compared by identity; tuples and structures are not.
         if is_ours and hasattr(one, "__dict__") and one not in seen:
             seen.add(one)

@@ -39,8 +39,8 @@ _WORTH_A_PROCESS = 4
 _WORTH_DIVIDING = 1000
 """Files: in a larger project two processes look at half of them each, before any is parsed."""
 _OTHERS = (1, 3)
-"""Of five files that do not hang together those that the other process searches: starting it
-takes as long as to search a few."""
+"""Of each five independent files, the indices of those that the second process searches: its start
+takes as long as the search of a few files."""
 _PARSED_ANYWAY = 2_000_000
 """Bytes: at most this much of the dropped files is parsed, to report syntax errors."""
 
@@ -250,7 +250,7 @@ class Plan:
         return not is_required(Tree(self._codebase.root, request.config.exclude, base))
 
     def _only_read(self, chosen: set[str]) -> tuple[Inspection | None, list[str]]:
-        """Check the files for syntax errors and comments, as where nothing is to be reported."""
+        """Check the files for syntax errors and comments alone: no call in them is reported."""
         modules, reported = self._modules, self._codebase.reported
         for path in chosen:
             if len(modules.data(path)) > _LARGEST:

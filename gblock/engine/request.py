@@ -20,7 +20,7 @@ class Request(NamedTuple):
     """The paths that the user named."""
     config: Config
     stdin: tuple[str, bytes] | None = None
-    """The name and the bytes of a file that is given and not read, such as an editor's."""
+    """The name and the bytes of a file that is not read from disk, such as an editor's."""
     select: Sequence[str] = ()
     """Names of rules or blockers; they replace the configuration's."""
     extend_select: Sequence[str] = ()
@@ -30,13 +30,13 @@ class Request(NamedTuple):
     min_severity: str | None = None
     """``note``, ``warning`` or ``error``."""
     baseline: str | None = None
-    """A file that lists what is known, instead of the configuration's."""
+    """The baseline, instead of the configuration's."""
     write_baseline: str | None = None
-    """A file to write what is reported to; all of it is known then."""
+    """The file to write as the new baseline, which hides everything that is reported."""
     since: str | None = None
-    """A git revision; only what the project did not have there is reported."""
+    """A git revision; only diagnostics that the project did not have there are reported."""
     force_exclude: bool = False
-    """True if files that are named are left out like those that are found."""
+    """True to apply exclusions to named files too."""
     observed: Observations | None = None
     """Observations from production, which mark diagnostics and hide none."""
     all_processes: bool = False
@@ -49,16 +49,16 @@ class Request(NamedTuple):
     show_paths: bool = False
     """True if all paths to a call are kept, and not only the shortest."""
     by_path: bool = False
-    """True if people get the order of files instead of that of weight."""
+    """True to order text output by file and place, not by importance."""
     python: str | None = None
     """The environment whose packages are read, instead of the configuration's."""
     given: Mapping[str, bytes] = {}
-    """The bytes of files that are taken in place of those on disk, by absolute path."""
+    """The bytes of files that replace those on disk, by absolute path."""
     own_settings: bool = False
-    """True if a unit of the project that has settings of its own is checked with them."""
+    """True to check each unit with its own settings, if it has any."""
     is_unit: bool = False
     """True for a check of one unit of a repository, as part of a check of the whole."""
     in_units: bool = True
-    """False if a large repository is checked as one, so that one file can be checked again."""
+    """False to check a large repository as one project, so that one file can be checked again."""
     jobs: int = 1
     """The number of parallel processes, 0 for one for each CPU; the result is the same."""

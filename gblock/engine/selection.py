@@ -1,4 +1,4 @@
-"""Select the rules and blockers of a run, from options and the configuration."""
+"""The rules and blockers that a run selects, by its options and the configuration."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gblock.diagnostics import Location
 from gblock.project.reading.parsing import comments
+from gblock.rules import OF_COMMENTS, OF_FILES
 from gblock.suggestion import did_you_mean
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Comment:
             return False
         if self.names is None:
             # A comment for every rule, or for a whole file, must not hide its own diagnostic.
-            if diagnostic.code in ("unused-ignore", "invalid-syntax"):
+            if diagnostic.code in (OF_COMMENTS, OF_FILES):
                 return False
             self.used.add(None)
             return True
@@ -72,7 +73,7 @@ class _Comment:
                 if name not in known:
                     message = f"unknown rule or blocker {name}{did_you_mean(name, known)}"
                     yield self._report((name,), message, "Correct the name or delete it.")
-                elif name in self.used or name == "unused-ignore":
+                elif name in self.used or name == OF_COMMENTS:
                     continue
                 elif judged is None or name in judged:
                     idle.append(name)

@@ -1,7 +1,7 @@
 """``poll(timeout)`` in a loop: ``poll(0)``, and a sleep where there is no message.
 
-Offered where a turn of the loop that finds no message does nothing else: what it does would happen
-a hundred times a second.
+Offered where an iteration that finds no message does nothing else: it would do that a hundred times
+a second.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def edits(
 
 
 def _loop(place: CallInFile) -> ast.While | None:
-    """Return the ``while`` whose turn makes the call, if nothing else is around it."""
+    """Return the ``while`` whose iterations make the call, if nothing else is around it."""
     within: ast.AST = place.statement
     for node in reversed(place.around):
         if isinstance(node, ast.While):
@@ -89,15 +89,24 @@ def _counts(test: ast.expr) -> bool:
     return False
 
 
-def _others(place: CallInFile, loop: ast.While) -> list[ast.stmt]:
-    """Return what else a turn of the loop runs, before and after the statement of the call."""
-    found: list[ast.stmt] = []
+class _Around(NamedTuple):
+    """The other statements of the blocks that a loop runs to make a call."""
+
+    before: list[ast.stmt]
+    after: list[ast.stmt]
+
+
+def _around(place: CallInFile, loop: ast.While) -> _Around:
+    """Return what else an iteration of the loop runs, before and after the statement."""
+    found = _Around([], [])
     node: ast.AST = place.statement
     for owner in reversed(place.path[place.path.index(loop) : place.path.index(node)]):
         for name in ("body", "orelse"):
             block = getattr(owner, name, [])
-            if any(one is node for one in block):
-                found += [one for one in block if one is not node]
+            index = next((at for at, one in enumerate(block) if one is node), None)
+            if index is not None:
+                found.before.extend(block[:index])
+                found.after.extend(block[index + 1 :])
         node = owner
     return found
 
@@ -105,7 +114,8 @@ def _others(place: CallInFile, loop: ast.While) -> list[ast.stmt]:
 def _behind(place: CallInFile, loop: ast.While, sleep: str) -> list[Edit] | None:
     """Return the sleep behind a call in a loop that does nothing else."""
     tree, statement = place.tree, place.statement
-    others = _others(place, loop)
+    around = _around(place, loop)
+    others = [*around.before, *around.after]
     if not all(map(calls.is_quiet, others)) or not tree.is_alone(statement):
         return None
     if any(map(calls.is_sleep, others)):
@@ -119,29 +129,15 @@ def _where_missing(place: CallInFile, loop: ast.While, sleep: str) -> list[Edit]
     missing = _missing(place)
     if missing is None or not all(map(calls.is_quiet, missing.body)):
         return None
+    around = _around(place, loop)
+    others = around.before
     if not any(isinstance(one, ast.Continue) for one in missing.body):
-        rest = [one for one in _others(place, loop) if one is not missing.condition]
-        if not all(map(calls.is_quiet, rest)):
-            return None
-    elif not all(map(calls.is_quiet, _before(place, loop))):
+        others = [*others, *(one for one in around.after if one is not missing.condition)]
+    if not all(map(calls.is_quiet, others)):
         return None
     if any(map(calls.is_sleep, missing.body)):
         return []
     return _added(place.tree, missing, sleep)
-
-
-def _before(place: CallInFile, loop: ast.While) -> list[ast.stmt]:
-    """Return what a turn of the loop runs before the statement of the call."""
-    found: list[ast.stmt] = []
-    node: ast.AST = place.statement
-    for owner in reversed(place.path[place.path.index(loop) : place.path.index(node)]):
-        for name in ("body", "orelse"):
-            block = getattr(owner, name, [])
-            indexes = [index for index, one in enumerate(block) if one is node]
-            if indexes:
-                found += block[: indexes[0]]
-        node = owner
-    return found
 
 
 def _missing(place: CallInFile) -> _Missing | None:

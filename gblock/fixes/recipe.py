@@ -56,13 +56,11 @@ def _in_hook(tree: ParsedFile, symbol: str) -> Edit | None:
     if not named:
         if tree.binds(_HOOK):
             return None
-        while_blank = len(tree.lines)
-        while while_blank > 0 and not tree.lines[while_blank - 1].strip():
-            while_blank -= 1
-        gap = "\n\n" if while_blank else ""
-        text = f"{gap}{_HEAD}\n{_lines(symbol, tree.unit)}"
-        row = while_blank + 1
-        return tree.inserted(row, text)
+        last = len(tree.lines)
+        while last > 0 and not tree.lines[last - 1].strip():
+            last -= 1
+        gap = "\n\n" if last else ""
+        return tree.inserted(last + 1, f"{gap}{_HEAD}\n{_lines(symbol, tree.unit)}")
     if len(named) > 1:
         return None
     first = named[0].body[0]

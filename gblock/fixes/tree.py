@@ -43,11 +43,10 @@ class ParsedFile:
 
     def start(self, node: ast.stmt | ast.expr | ast.keyword | ast.alias) -> Location:
         """Return where a node begins; a decorated one begins at its first decorator."""
-        first = node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             if node.decorator_list:
                 return Location(node.decorator_list[0].lineno, self.indent_width(node) + 1)
-        return self._place(first.lineno, first.col_offset)
+        return self._place(node.lineno, node.col_offset)
 
     def end(self, node: ast.stmt | ast.expr | ast.keyword | ast.alias) -> Location:
         """Return where a node ends."""

@@ -20,7 +20,7 @@ _MOST_FUNCTIONS = 25_000
 """The limit of functions that are read for one module and its libraries."""
 
 _MOST_LOOKS = 2_000_000
-"""The limit of functions that are searched for chains, counted at each visit."""
+"""The limit of visits to functions in searches for chains."""
 
 
 class Reach(NamedTuple):
@@ -65,7 +65,7 @@ class Gil:
     # -- reach
 
     def reach(self, target: Target, image: int) -> Reach:
-        """Return the functions of images that a call leads to."""
+        """Return the waits that a call of a target reaches."""
         if target is None:
             return Reach(waits.UNKNOWN, False)
         if isinstance(target, str):

@@ -238,7 +238,7 @@ class Image:
                 raise NotReadError("too large: relocations")
 
     def _read_functions(self) -> None:
-        """Return the starts of functions: from the unwinder's table, then from the symbols."""
+        """Find the starts of functions, in the symbols and in the unwinder's table."""
         starts = {address for address in self.names if self.is_code(address)}
         offset = self.offset(self._eh_frame) if self._eh_frame else None
         if offset is not None and self.data[offset : offset + 4] == b"\x01\x1b\x03\x3b":
@@ -252,8 +252,9 @@ class Image:
         self.functions = starts
 
     def _read_stubs(self, sections: list[_Section]) -> None:
-        """The procedure linkage table: the target of each stub, by its address."""
+        """Read the procedure linkage table."""
         self.stubs: dict[int, int | str] = {}
+        """By address of a stub, its target."""
         ranges = []
         for section in sections:
             if not section.name.startswith((".plt", ".iplt")):

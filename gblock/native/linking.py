@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gblock.native import flow, scanning, waits
 from gblock.native.code import Code, Pointer
-from gblock.native.image import X86_64, Image, NotReadError
+from gblock.native.image import AARCH64, X86_64, Image, NotReadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ _RUNTIME = re.compile(
 )
 _SYSTEM = {
     X86_64: ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/lib"),
+    AARCH64: ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"),
 }
-_SYSTEM_AARCH64 = ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
+"""By machine, the directories of the system's libraries."""
 _MOST_LIBRARIES = 64
 _MOST_CANDIDATES = 12
 """The limit of functions in a table for a call through it; above it, the callee is unknown."""
@@ -129,7 +130,7 @@ class LinkedModule:
             if path.startswith(("$ORIGIN", "${ORIGIN}")):
                 inner = path.partition("N")[2].lstrip("}").lstrip("/")
                 folders.append(os.path.join(here, inner))
-        folders += _SYSTEM.get(image.machine, _SYSTEM_AARCH64)
+        folders += _SYSTEM[image.machine]
         for name in image.needed:
             if _RUNTIME.match(name) or "/" in name:
                 continue
@@ -216,9 +217,8 @@ class LinkedModule:
             if isinstance(target, str):
                 return self.resolve(image, target)
         name = self.images[image].names.get(target)
-        if name is not None:
-            if waits.is_aside(name):
-                return "abort"
+        if name is not None and waits.is_aside(name):
+            return "abort"
         return Node(image, target)
 
     # -- calls
@@ -326,7 +326,7 @@ class LinkedModule:
         return (self.node(image, known.pop()),) if len(known) == 1 else (None,)
 
     def _filled(self, image: int) -> tuple[dict[int, int], frozenset[int]]:
-        """The pointers that a Cython module's initialization writes, and its classes' tables."""
+        """Return the pointers that a Cython module's start-up writes, and its classes' tables."""
         found = self._tables.get(image)
         if found is None:
             found = {}, frozenset()
@@ -364,5 +364,5 @@ def is_installed(library: str) -> bool:
     """Return whether the system has a library of that name, for either machine."""
     if "/" in library:
         return False
-    folders = (*_SYSTEM[X86_64], *_SYSTEM_AARCH64)
+    folders = {folder for machine in _SYSTEM.values() for folder in machine}
     return any(os.path.isfile(os.path.join(folder, library)) for folder in folders)

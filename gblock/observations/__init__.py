@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gblock.observations import sources
 from gblock.observations.confirming import Confirmation, confirmed
 from gblock.observations.gathering import Gatherer
-from gblock.observations.story import Story
+from gblock.observations.process_reader import ProcessReader
 from gblock.observations.values import BLAMELESS, Block, Observations, ObservedSite, WatchedProcess
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ __all__ = [
     "Confirmation",
     "Observations",
     "ObservedSite",
-    "Part",
-    "Selection",
+    "ProcessRecords",
+    "RecordSelection",
     "WatchedProcess",
     "combined",
     "confirmed",
@@ -43,7 +43,7 @@ class RecordSelection(NamedTuple):
     until: float | None = None
     """Epoch seconds: blocks that started later are omitted."""
     draws: bool = True
-    """True if to keep blocks for a time line."""
+    """True to keep blocks for a time line."""
 
 
 class ProcessRecords(NamedTuple):
@@ -72,9 +72,9 @@ def read(
     Args:
         paths: Files, and directories of them.
         catalog: The catalog.
-        now: See `RecordSelection`, as for the other arguments.
-        since: As above.
-        until: As above.
+        now: See `RecordSelection`.
+        since: See `RecordSelection`.
+        until: See `RecordSelection`.
     """
     numbered = list(enumerate(sources.sources(paths)))
     return combined([read_part(numbered, catalog, RecordSelection(now, since, until))], catalog)
@@ -93,7 +93,7 @@ def read_part(
     part = ProcessRecords(Gatherer(catalog, draws=selection.draws), [], 0, [])
     files = 0
     for number, source in numbered:
-        story = Story(
+        reader = ProcessReader(
             source,
             selection.now,
             part.gatherer,
@@ -102,10 +102,10 @@ def read_part(
             until=selection.until,
         )
         files += len(source.files)
-        part.unread.extend(story.unread)
-        if story.process is not None:
-            part.processes.append((number, story.process))
-        part.processes.extend((-1, process) for process in story.others)
+        part.unread.extend(reader.unread)
+        if reader.process is not None:
+            part.processes.append((number, reader.process))
+        part.processes.extend((-1, process) for process in reader.others)
     return part._replace(files=files)
 
 

@@ -21,7 +21,7 @@ class SiteChange(NamedTuple):
     word: str
     """One of `WORDS`."""
     site: ObservedSite
-    """As it was seen last."""
+    """The site after the change, or before it if it is gone."""
     before: float
     """Seconds blocked per watched hour of a process."""
     after: float

@@ -1,6 +1,6 @@
 """Catalog entries for what probes saw block and the catalog does not know.
 
-A draft is valid, and it is a draft: a person reads it, names the remedy and measures it.
+A draft is a valid entry that a person must review and measure, and to which the remedy is missing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def drafts(observed: Observations, known: Catalog, read: Callable[[str], str] | 
     Args:
         observed: What probes saw.
         known: The catalog.
-        read: Returns what the machine code of a symbol's package says of it, a sentence, or
-            nothing; None where that is not asked.
+        read: Returns a sentence about a symbol from its machine code, empty if nothing is known;
+            None to read no machine code.
     """
     by_symbol: dict[str, list[ObservedSite]] = {}
     unnamed = 0
@@ -69,7 +69,7 @@ _HEAD = """\
 
 
 def identifier(symbol: str, taken: Iterable[str]) -> str:
-    """Return an id for an entry about a symbol, which none of some others has."""
+    """Return a new id for an entry about a symbol."""
     words = re.findall(r"[a-z0-9]+", symbol.lower())
     base = name = "-".join(words) or "blocker"
     number = 2
@@ -79,7 +79,7 @@ def identifier(symbol: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _block(name: str, symbol: str, sites: list[ObservedSite], said: str) -> str:
+def _block(name: str, symbol: str, sites: list[ObservedSite], found: str) -> str:
     worst = max(sites, key=lambda site: site.longest)
     kind, level = _KINDS[max(sites, key=lambda site: site.times).kind]
     count = sum(site.times for site in sites)
@@ -107,8 +107,8 @@ def _block(name: str, symbol: str, sites: list[ObservedSite], said: str) -> str:
         f"elapsed = {worst.longest:.4f}",
         f"max_gap = {worst.longest:.4f}",
     ]
-    if said:
-        evidence.append(f"found = {text(said)}")
+    if found:
+        evidence.append(f"found = {text(found)}")
     if worst.unfinished:
         evidence.append("returned = false")
     evidence += [
@@ -141,6 +141,6 @@ def _distribution(symbol: str) -> str:
 
 
 def text(value: str) -> str:
-    """Return a TOML string: JSON's escapes are TOML's, but for what is not printed anyway."""
+    """Return a TOML string, which is JSON's once unprintable characters are replaced."""
     clean = "".join(c if c.isprintable() else "?" for c in value)
     return json.dumps(clean, ensure_ascii=False)

@@ -61,7 +61,7 @@ class BlockEnd(_Record, frozen=True, tag="block"):
     candidates: tuple[str, ...] = ()
     """The calls that may have blocked, if the confidence is ``near``."""
     patched: str | None = None
-    """True if gevent had patched ``all``, ``some`` or ``none`` of its modules at that time."""
+    """``all``, ``some`` or ``none``: how many of its modules gevent had patched at that time."""
     original: bool = False
     """True if the call's own module was patched, but the call used an original."""
     route: str | None = None

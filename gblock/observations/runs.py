@@ -1,4 +1,4 @@
-"""Blocks of one process that have everything in common but start and duration.
+"""Runs: blocks of one process with the same fields, except for start and duration.
 
 Nearly all lines of a large file are blocks, and their other fields repeat. So each distinct rest of
 a line is decoded once, and the blocks of a rest are counted together.

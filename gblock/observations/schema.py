@@ -40,7 +40,7 @@ def text() -> str:
 
 def document() -> str:
     """Return the page: one table for each type of record."""
-    told = _comments()
+    notes = _comments()
     parts = [_HEAD]
     for kind in (*get_args(records.Record), records.Frame):
         tag = kind.__struct_config__.tag
@@ -52,7 +52,7 @@ def document() -> str:
             if name == "type":
                 continue
             need = "" if name in needed else ", optional"
-            note = told.get((kind.__name__, _attribute(kind, name)), "")
+            note = notes.get((kind.__name__, _attribute(kind, name)), "")
             parts.append(f"| `{name}` | {_type(shape)}{need} | {note} |\n")
     return "".join(parts)
 

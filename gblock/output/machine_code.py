@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gblock.packages.comparison import Comparison
-    from gblock.packages.machine_code import MachineCode, Told
+    from gblock.packages.machine_code import MachineCode, TieredMethod
 
 FORMATS = ("text", "json")
 _HEADS = {
@@ -44,11 +44,11 @@ def summary(found: Sequence[MachineCode]) -> str:
     modules = sum(one.modules for one in found)
     methods = sum(len(one.natives) for one in found)
     unread = sum(len(one.not_read) for one in found)
-    tiers = Counter(each.reading.tier for one in found for each in one.told if each.is_native)
-    told = [f"{tiers[tier]} {tier}" for tier in _HEADS]
+    tiers = Counter(each.reading.tier for one in found for each in one.methods if each.is_native)
+    counts = [f"{tiers[tier]} {tier}" for tier in _HEADS]
     text = (
         f"{counted(methods, 'method')} in {counted(modules, 'module')} of "
-        f"{counted(len(found), 'distribution')}: {', '.join(told)}"
+        f"{counted(len(found), 'distribution')}: {', '.join(counts)}"
     )
     more = f"; {counted(unread, 'module')} not read as a whole" if unread else ""
     return f"{text}{more}. Methods that are not listed may block, too."
@@ -63,10 +63,10 @@ def _page(one: MachineCode, everything: bool) -> str:
         )
     ]
     for tier, title in _HEADS.items():
-        told = [each for each in one.told if each.reading.tier == tier]
-        native = [each for each in told if each.is_native]
-        above = [each for each in told if not each.is_native]
-        if not told:
+        found = [each for each in one.methods if each.reading.tier == tier]
+        native = [each for each in found if each.is_native]
+        above = [each for each in found if not each.is_native]
+        if not found:
             continue
         lines.append(f"  {tier}: {title}")
         if tier == "leaves" and not everything:
@@ -93,16 +93,16 @@ def _end(count: int) -> str:
     return "ends" if count == 1 else "end"
 
 
-def _short(told: Sequence[Told]) -> list[str]:
+def _short(methods: Sequence[TieredMethod]) -> list[str]:
     """Return the names of methods without their common modules."""
-    parts = [one.symbol.split(".") for one in told]
+    parts = [one.symbol.split(".") for one in methods]
     same = 0
     while all(len(one) > same + 2 and one[same] == parts[0][same] for one in parts):
         same += 1
     return [".".join(one[same:]) for one in parts]
 
 
-def _lines(one: Told) -> list[str]:
+def _lines(one: TieredMethod) -> list[str]:
     known = f"  [{', '.join(one.blockers)}]" if one.blockers else ""
     lines = [f"    {printable(one.symbol)}{known}"]
     way = [*one.through, *one.reading.chain]
@@ -132,7 +132,7 @@ def _described(one: MachineCode) -> dict[str, object]:
                 "chain": list(each.reading.chain),
                 "blockers": list(each.blockers),
             }
-            for each in one.told
+            for each in one.methods
         ],
         "not_read": [{"file": file, "reason": reason} for file, reason in one.not_read],
         "absent": list(one.absent),

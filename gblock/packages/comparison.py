@@ -54,8 +54,8 @@ def _read(path: str, known: Catalog) -> MachineCode:
 
 
 def _changes(old: MachineCode, new: MachineCode) -> tuple[MethodChange, ...]:
-    before = {one.symbol: one for one in old.told}
-    after = {one.symbol: one for one in new.told}
+    before = {one.symbol: one for one in old.methods}
+    after = {one.symbol: one for one in new.methods}
     changes = []
     for symbol in sorted({*before, *after, *(new.natives - old.natives)}):
         was, now = before.get(symbol), after.get(symbol)

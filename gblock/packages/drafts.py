@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gblock.catalog.lookup import Catalog
-    from gblock.packages.machine_code import MachineCode, Told
+    from gblock.packages.machine_code import MachineCode, TieredMethod
 
 _HEAD = """\
 # Drafts from machine code: nothing was measured. Read them, try a call with `gblock trial`, name
@@ -29,11 +29,11 @@ def drafts(found: Sequence[MachineCode], known: Catalog) -> str:
     """
     blocks: dict[str, str] = {}
     for one in found:
-        by_owner: dict[str, list[Told]] = {}
-        for told in one.told:
-            owner, _, name = told.symbol.rpartition(".")
-            if told.reading.tier == "waits" and not told.blockers and name not in _HIDDEN:
-                by_owner.setdefault(owner, []).append(told)
+        by_owner: dict[str, list[TieredMethod]] = {}
+        for method in one.methods:
+            owner, _, name = method.symbol.rpartition(".")
+            if method.reading.tier == "waits" and not method.blockers and name not in _HIDDEN:
+                by_owner.setdefault(owner, []).append(method)
         for owner, methods in sorted(by_owner.items()):
             name = identifier(f"{one.name} {owner}", known.by_id.keys() | blocks.keys())
             blocks[name] = _block(name, one, methods)
@@ -42,7 +42,7 @@ def drafts(found: Sequence[MachineCode], known: Catalog) -> str:
     return "\n".join([_HEAD, *(blocks[name] for name in sorted(blocks))])
 
 
-def _block(name: str, one: MachineCode, methods: Sequence[Told]) -> str:
+def _block(name: str, one: MachineCode, methods: Sequence[TieredMethod]) -> str:
     symbols = ", ".join(text(_public(each.symbol)) for each in methods)
     first = methods[0]
     waited = ", ".join(dict.fromkeys(wait for each in methods for wait in each.reading.waits[:2]))

@@ -103,10 +103,11 @@ class Environment(NamedTuple):
 
 
 class _Listed(NamedTuple):
-    """A distribution and its files, before it is known which modules are its alone."""
+    """A distribution, before its `modules` are known: that takes all other distributions."""
 
     distribution: Distribution
     modules: frozenset[tuple[str, ...]]
+    """The parts of the dotted names of its modules."""
 
 
 def read(python: str | None = None) -> Environment:
@@ -313,7 +314,7 @@ def _pth(filename: str, here: _Permission) -> list[str]:
     """Return the paths that a ``.pth`` file names; its ``import`` lines are not run."""
     lines = _lines(filename, here)
     paths = [os.path.join(os.path.dirname(filename), line.strip()) for line in lines if line]
-    return [os.path.normpath(path) for path in paths if _exists(path)]
+    return [os.path.normpath(path) for path in paths if os.path.exists(path)]
 
 
 def _lines(filename: str, here: _Permission) -> list[str]:
@@ -327,29 +328,17 @@ def _lines(filename: str, here: _Permission) -> list[str]:
         return []
 
 
-def _exists(path: str) -> bool:
-    try:
-        return os.path.exists(path)
-    except ValueError:  # a null byte
-        return False
-
-
 # -- one distribution
 
 
 def _listed(found: metadata.Distribution, here: _Permission) -> _Listed | None:
     """Return one distribution from its metadata; if it is unreadable, None and a note."""
-    notes = here.notes
     if not here.may(_place(found)):
         return None
-    try:
-        base = str(found.locate_file(""))
-        name, version, requires = _named(found, here)
-    except _BROKEN as error:
-        notes.append(f"metadata that cannot be read is left out: {_place(found)}: {error}")
-        return None
+    base = str(found.locate_file(""))
+    name, version, requires = _named(found, here)
     if not name:
-        notes.append(f"metadata without a name is left out: {_place(found)}")
+        here.notes.append(f"metadata without a name is left out: {_place(found)}")
         return None
     recorded = _recorded(found, here)
     source = _source(found, here)
@@ -362,9 +351,8 @@ def _listed(found: metadata.Distribution, here: _Permission) -> _Listed | None:
         names = recorded
     else:
         names = list(_walked(base, top or _guessed(name, base)))
-        names += (
-            _text(found, "native_libs.txt", here) or ""
-        ).splitlines()  # of an egg in a ZIP file
+        # An egg in a ZIP file lists its libraries.
+        names += (_text(found, "native_libs.txt", here) or "").splitlines()
     names = [path for path in names if not path.startswith("..")]
     native = [path for path in names if path.endswith(_COMPILED) or _LIBRARY.search(path)]
     libraries = [path for path in native if is_library(path)]
@@ -419,7 +407,7 @@ def _named(found: metadata.Distribution, here: _Permission) -> tuple[str, str, t
 
 
 def _recorded(found: metadata.Distribution, here: _Permission) -> list[str]:
-    """Return the files that the installer noted, below the directory of packages."""
+    """Return the files that the installer recorded, below the directory of packages."""
     text = _text(found, "RECORD", here)
     if text is not None:
         try:
@@ -428,9 +416,8 @@ def _recorded(found: metadata.Distribution, here: _Permission) -> list[str]:
             return []
         # A complete record lists itself.
         return rows if any(path.endswith("/RECORD") for path in rows) else []
-    noted = (
-        _text(found, "installed-files.txt", here) or ""
-    ).splitlines()  # relative to the metadata
+    # Its paths are relative to the metadata.
+    noted = (_text(found, "installed-files.txt", here) or "").splitlines()
     base = os.path.basename(_place(found))
     return [os.path.normpath(os.path.join(base, path)).replace(os.sep, "/") for path in noted]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from typing import NamedTuple
 
 from gblock import catalog
@@ -21,7 +20,7 @@ from gblock.distribution import normalized
 from gblock.native.store import Store
 from gblock.observations.drafts import text
 from gblock.outline import Outline, Outlines
-from gblock.packages import machine_code
+from gblock.packages import machine_code, wrappers
 from gblock.packages.public_names import Function, PublicNames
 from gblock.project.calls.callers import Callers
 from gblock.project.calls.cooperation import Cooperation
@@ -54,7 +53,7 @@ _KINDS = ("waits", "cpu")
 _CLASSES = frozenset({"network", "time", "process", "driver"})
 """Classes of native waits that matter; locks and threads of a library's own mostly end soon."""
 _FROM = re.compile(rb"^[ \t]*from[ \t]+([A-Za-z_][\w.]*)[ \t]+import\b", re.MULTILINE)
-_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([A-Za-z_][^\n#;]*)", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([A-Za-z_](?:\\\r?\n|[^\n#;])*)", re.MULTILINE)
 _NAME = re.compile(rb"[A-Za-z_][\w.]*")
 
 
@@ -70,7 +69,7 @@ def imports(data: bytes) -> set[str]:
     """Return the dotted names of the modules that a file's import lines name."""
     found = set(_FROM.findall(data))
     for line in _IMPORT.findall(data):
-        for part in line.split(b","):
+        for part in line.replace(b"\\", b" ").split(b","):
             name = _NAME.match(part.strip())
             if name is not None:
                 found.add(name[0])
@@ -136,26 +135,25 @@ class Followed:
         if not self._compiled or not one.compiled:
             return
         paths = [os.path.join(one.base, file) for file in one.compiled]
-        with suppress(OSError):
-            if sum(map(os.path.getsize, paths)) <= _MOST_COMPILED:
-                known = Catalog(())
-                alike: dict[str, dict[str, tuple[str, ...]]] = {}
-                for told in machine_code.of(one, known, self._store).told:
-                    reading = told.reading
-                    if reading.tier == "waits" and _CLASSES.intersection(reading.classes):
-                        why = f"its machine code {machine_code.said(told)}"
-                        alike.setdefault(why, {})[told.symbol] = told.through
-                for number, (why, ways) in enumerate(sorted(alike.items()), 1):
-                    block = Blocker(
-                        id=f"{one.key}-native-{number}",
-                        distribution=one.name,
-                        symbols=(),
-                        kind="waits",
-                        level="warning",
-                        why=why,
-                        instead=_MEASURE,
-                    )
-                    yield _block(block, one, ways)
+        if not machine_code.is_within(paths, _MOST_COMPILED):
+            return
+        alike: dict[str, dict[str, tuple[str, ...]]] = {}
+        for method in machine_code.of(one, Catalog(()), self._store).methods:
+            reading = method.reading
+            if reading.tier == "waits" and _CLASSES.intersection(reading.classes):
+                why = f"its machine code {machine_code.described(method)}"
+                alike.setdefault(why, {})[method.symbol] = method.through
+        for number, (why, ways) in enumerate(sorted(alike.items()), 1):
+            block = Blocker(
+                id=f"{one.key}-native-{number}",
+                distribution=one.name,
+                symbols=(),
+                kind="waits",
+                level="warning",
+                why=why,
+                instead=_MEASURE,
+            )
+            yield _block(block, one, ways)
 
     # -- Python code
 
@@ -365,19 +363,13 @@ def _called(symbol: str) -> str | None:
 
 def _readable(one: Distribution) -> list[str]:
     """Return the Python files of a package, none if they are too many."""
-    files = [file for file in one.python if not _TESTS.intersection(file.split("/"))]
+    files = [file for file in one.python if not wrappers.is_left_out(file)]
     if len(files) > _MOST_FILES:
         return []
     paths = [os.path.join(one.base, file) for file in files]
     top = os.path.realpath(one.base)
     found = [path for path in paths if is_regular(path) and not leads_out(path, top)]
-    try:
-        return found if sum(map(os.path.getsize, found)) <= _MOST_BYTES else []
-    except OSError:
-        return []
-
-
-_TESTS = frozenset({"tests", "test", ".."})
+    return found if machine_code.is_within(found, _MOST_BYTES) else []
 
 
 def _nothing() -> None:

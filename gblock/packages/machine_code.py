@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _CONSTRUCTORS = ("__init__", "__new__")
 
 
-class Told(NamedTuple):
-    """One method, native or above a native one."""
+class TieredMethod(NamedTuple):
+    """One method with a tier: native, or a Python function that calls a native one."""
 
     symbol: str
     reading: Reading
@@ -51,7 +51,7 @@ class MachineCode(NamedTuple):
     version: str
     kind: str
     """The catalog's verdict; see `gblock.packages.verdicts`."""
-    told: tuple[Told, ...]
+    methods: tuple[TieredMethod, ...]
     """Methods with a tier, the surest tier first."""
     natives: frozenset[str]
     """All native methods, including those without a tier."""
@@ -114,7 +114,7 @@ def _beside(
 ) -> MachineCode:
     verdict = verdicts.of(distribution)
     blockers = (*verdict.blockers, *verdict.others)
-    return told(package, _wrappers(distribution, package, store), verdict.kind, blockers)
+    return results(package, _wrappers(distribution, package, store), verdict.kind, blockers)
 
 
 def _wrappers(
@@ -144,7 +144,7 @@ def _wrappers(
     return kept
 
 
-def told(
+def results(
     package: NativePackage,
     above: Iterable[Wrapper],
     kind: str = "unknown",
@@ -160,9 +160,12 @@ def told(
     """
     named = Named(blockers, types_of(package))
     found = [
-        Told(symbol, reading, (), named.ids(symbol)) for symbol, reading in package.found.items()
+        TieredMethod(symbol, reading, (), named.ids(symbol))
+        for symbol, reading in package.found.items()
     ]
-    found += [Told(one.symbol, one.reading, one.through, named.ids(one.symbol)) for one in above]
+    found += [
+        TieredMethod(one.symbol, one.reading, one.through, named.ids(one.symbol)) for one in above
+    ]
     found.sort(key=lambda one: (TIERS.index(one.reading.tier), not one.is_native, one.symbol))
     modules = package.modules
     return MachineCode(
@@ -219,8 +222,8 @@ def types_of(package: NativePackage) -> frozenset[str]:
     )
 
 
-class Sayings:
-    """Sentences about single symbols, from machine code, on demand.
+class Descriptions:
+    """Describes single symbols by their machine code, on demand.
 
     Args:
         environment: The installed distributions.
@@ -232,22 +235,30 @@ class Sayings:
         self._environment = environment
         self._known = known
         self._store = store
-        self._read: dict[str, dict[str, Told]] = {}
+        self._read: dict[str, dict[str, TieredMethod]] = {}
 
     def __call__(self, symbol: str) -> str:
-        """Return a sentence, empty if nothing is known about the symbol."""
+        """Return one sentence, empty if nothing is known about the symbol."""
         for one in self._environment.distributions:
             if not one.compiled or not any(symbol.startswith(f"{m}.") for m in one.modules):
                 continue
             if one.key not in self._read:
-                told = of(one, self._known, self._store).told
-                self._read[one.key] = {each.symbol: each for each in told}
+                methods = of(one, self._known, self._store).methods
+                self._read[one.key] = {each.symbol: each for each in methods}
             found = self._read[one.key]
-            told_of = found.get(symbol) or found.get(f"{symbol}.__init__")
-            if told_of is not None:
-                way = " → ".join((*told_of.through, *told_of.reading.chain))
-                return f"The machine code {said(told_of)}{f': {way}' if way else ''}."
+            method = found.get(symbol) or found.get(f"{symbol}.__init__")
+            if method is not None:
+                way = " → ".join((*method.through, *method.reading.chain))
+                return f"The machine code {described(method)}{f': {way}' if way else ''}."
         return ""
+
+
+def is_within(paths: Iterable[str], most: int) -> bool:
+    """Return whether some files exist and have at most a number of bytes together."""
+    try:
+        return sum(map(os.path.getsize, paths)) <= most
+    except OSError:
+        return False
 
 
 _TIERS = {
@@ -257,7 +268,7 @@ _TIERS = {
 }
 
 
-def said(one: Told) -> str:
-    """Return a verb for the GIL, and the functions that wait."""
+def described(one: TieredMethod) -> str:
+    """Return the predicate of a sentence: the use of the GIL, and the functions that wait."""
     start = _TIERS[one.reading.tier]
     return f"{start} {', '.join(one.reading.waits)}" if one.reading.waits else start

@@ -107,7 +107,7 @@ class PublicNames:
         return [one for one in dict.fromkeys(names) if self._means(path, one, function)]
 
     def _means(self, path: str, name: str, function: Function) -> bool:
-        values = self._inference.module_name(path, name)
+        values = self._inference.imports.name(path, name)
         return any(
             one.kind in (v.FUNCTION, v.CLASS) and (one.path, one.scope) == function
             for one in values

@@ -36,16 +36,12 @@ def outline(environment: Environment, catalog: Catalog) -> Outline:
 def _read(distribution: Distribution, catalog: Catalog, store: Store) -> list[str]:
     """Return the blocks of the methods with results from machine code."""
     paths = [os.path.join(distribution.base, file) for file in distribution.compiled]
-    try:
-        size = sum(map(os.path.getsize, paths))
-    except OSError:
+    if not machine_code.is_within(paths, _MOST_BYTES):
         return []
-    if size > _MOST_BYTES:
-        return []
-    told = machine_code.of(distribution, catalog, store).told[:_MOST_SYMBOLS]
+    methods = machine_code.of(distribution, catalog, store).methods[:_MOST_SYMBOLS]
     alike: dict[str, list[str]] = {}
-    for one in told:
-        alike.setdefault(f"its machine code {machine_code.said(one)}", []).append(one.symbol)
+    for one in methods:
+        alike.setdefault(f"its machine code {machine_code.described(one)}", []).append(one.symbol)
     return [
         _block(distribution, f"{distribution.key}-{number}", symbols, why)
         for number, (why, symbols) in enumerate(sorted(alike.items()), 1)

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
     from gblock.native.packages import Module
     from gblock.project.reading.expressions import Expr
-    from gblock.project.reading.summary import Call
+    from gblock.project.reading.summary import AnyCall
 
 FORMAT = "2"
 """Changed whenever the same files would give another result."""
 _MOST_FILES = 2_000
 _MOST_BYTES = 32 << 20
 """Limits of the files and bytes of one package's Python code."""
+_LEFT_OUT = frozenset({"tests", "test", ".."})
 _KEEPS_GIL = "ctypes.PyDLL."
 _LOADERS = ("ctypes.CDLL.", "ctypes.cdll.LoadLibrary.", _KEEPS_GIL)
 """The prefixes that inference gives to the functions of a library that is loaded this way."""
@@ -79,7 +80,13 @@ def read(
         modules: Its compiled modules.
         libraries: Its bundled shared libraries, relative to `base`.
     """
-    found = _within_limits([os.path.join(base, file) for file in files if _is_read(file)])
+    found = _within_limits(
+        [
+            os.path.join(base, file)
+            for file in files
+            if file.endswith(".py") and not is_left_out(file)
+        ]
+    )
     if not any(one.reading.tier for module in modules for one in module.methods):
         if not any(_loads_libraries(path) for path in found):
             return []
@@ -96,9 +103,9 @@ def _loads_libraries(path: str) -> bool:
     return b"ctypes" in text and (b"DLL(" in text or b"LoadLibrary(" in text)
 
 
-def _is_read(file: str) -> bool:
-    folders = file.split("/")
-    return file.endswith(".py") and not {"tests", "test", ".."}.intersection(folders)
+def is_left_out(file: str) -> bool:
+    """Return whether a file of a package is a test, or is not in the directory of packages."""
+    return not _LEFT_OUT.isdisjoint(file.split("/"))
 
 
 def _within_limits(paths: list[str]) -> list[str]:
@@ -225,7 +232,7 @@ class _Graph:
 
     # -- one call
 
-    def _callees(self, call: Call, place: Place) -> list[_Function]:
+    def _callees(self, call: AnyCall, place: Place) -> list[_Function]:
         """Return the functions that a call may call: the package's own, and native ones."""
         if call.node in ("with", "for"):
             names = ("__enter__", "__exit__") if call.node == "with" else ("__iter__",)
@@ -247,9 +254,10 @@ class _Graph:
                 if reading is not None and reading.tier:
                     self._loaded[inner.symbol, _LOADED] = NativeMethod(inner.symbol, reading)
                     found.append((inner.symbol, _LOADED))
-        if not found and callee.tag == tags.ATTRIBUTE and _is_super(callee.base):
-            for base in self._lost_bases(place):
-                found += self._method(base, callee.name)
+        if not found and callee is not None and callee.tag == tags.ATTRIBUTE:
+            if _is_super(callee.base):
+                for base in self._lost_bases(place):
+                    found += self._method(base, callee.name)
         return found
 
     def _method(self, owner: v.ScopeValue, name: str) -> list[_Function]:
@@ -352,7 +360,7 @@ class _Graph:
                 if not any(one.kind == kinds.IMPORTED for one in bound):
                     continue
                 own = f"{self._symbol((path, 0))}.{name}"
-                values = self._inference.module_name(path, name)
+                values = self._inference.imports.name(path, name)
                 for value in sorted((x for x in values if x.kind in _CALLABLE), key=_order):
                     if value.kind == v.FUNCTION and (value.path, value.scope) in ways:
                         yield self._wrapper(own, (value.path, value.scope), ways)

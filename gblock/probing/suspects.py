@@ -2,8 +2,8 @@
 
 A thread that waits for the GIL gets it at the next point where the interpreter checks for such a
 request: after a call of a C function, at a backward jump, at a function's entry. Everything that
-    ran since the previous point is suspect: the call itself, and each instruction in between that
-    may take long, such as an operator, the end of a Python function, or the release of an object.
+ran since the previous point is suspect: the call itself, and each instruction in between that may
+take long, such as an operator, the end of a Python function, or the release of an object.
     Only if the call is the sole suspect is it known to have held the GIL.
 
 The points are those of CPython's `ceval.c` (`CHECK_EVAL_BREAKER` in 3.10 to 3.12, `CHECK_PERIODIC`

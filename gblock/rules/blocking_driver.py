@@ -1,4 +1,4 @@
-"""A driver that waits in native code, chosen by a string."""
+"""``blocking-driver``: a driver that waits in native code, chosen by a string."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BlockingDriver(ProcessRule):
-    """A string chooses a driver that waits in native code: every query through it blocks.
+    """A string chooses a driver that waits in native code: every call through it blocks.
 
     ## What it does
 
@@ -62,8 +62,9 @@ class BlockingDriver(ProcessRule):
     # Each begins with a literal letter: with ``\b`` in front the search takes ten times as long.
     marks = re.compile(
         rb"://(?<!http://)(?<!https://)|backends?\.|ENGINE|BACKEND|DRIVER|DIALECT|drivername"
-        rb"|provider|\.bind\(|Database\("
+        rb"|provider|\.bind\(|Database(?:\(|[ \t]+as\b)"
         rb"|create_engine|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
+        rb"|emcached|pylibmc|PyLibMC|URL\.create|URL\("
     )
     """Forms of such strings: schemes other than the web's, and names of backends."""
 
@@ -176,7 +177,7 @@ class BlockingDriver(ProcessRule):
             message = f"`{facts.written}` chooses the driver, and {named} is the only one required"
         if facts.rivals:
             message += f", unless {' or '.join(facts.rivals)} takes its place"
-        message += ": every query through it blocks the hub"
+        message += ": every call through it blocks the hub"
         if facts.processes:
             message += f" of {_listed(facts.processes)}"
         if facts.elsewhere:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
     from gblock.project.remarks.order import StartupEvent
-    from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
 else:
     from gblock.lean import NamedTuple
@@ -42,13 +41,13 @@ class Late(NamedTuple):
     server: str
     """The kind of server that patches, else empty."""
     module: str
-    """The worst of what is imported before."""
+    """The import before it that keeps the worst original."""
     is_own: bool
     """True if it is a module of the project."""
     place: tuple[str, int]
     """The file and the row of the import, or of what keeps the original."""
     original: Original
-    """The worst of what it keeps."""
+    """The worst of the originals that it keeps."""
     chain: tuple[tuple[str, int], ...]
     """The imports and calls that lead to it, the first one first."""
     processes: tuple[str, ...] = ()
@@ -182,7 +181,7 @@ class LateMonkeyPatch(ProcessRule):
                 if step.kind == "made" or (step.kind != "imported" and step.path == patch.path):
                     continue
                 place = _place(processes, process, step, patch)
-                if step.kind != "imported" and place[:2] == (step.path, step.row):
+                if step.kind != "imported" and (place.path, place.row) == (step.path, step.row):
                     continue
                 late = found.setdefault(place, {})
                 key = (step.path, step.row, step.symbol)

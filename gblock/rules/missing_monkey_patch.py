@@ -6,6 +6,7 @@ import re
 
 from gblock.diagnostics import Severity
 from gblock.project.processes.patching import PATCHED
+from gblock.project.reading.positions import statements
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
 from gblock.rule import RUNS_ON_GEVENT, ProcessRule, Wording
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import NamedTuple
 
+    from gblock.project.processes.process import Process
     from gblock.project.remarks.service import Service
 else:
     from gblock.lean import NamedTuple
@@ -99,23 +101,23 @@ class MissingMonkeyPatch(ProcessRule):
     def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
         """Yield one remark for each file in which a process begins that never patches."""
         processes = service.processes
-        found: dict[tuple[str, int], list[tuple[str, str]]] = {}
+        found: dict[tuple[str, int], list[Process]] = {}
         for process in processes.incomplete:
             if process.entries and set(process.missing) >= set(PATCHED) and not process.patches:
                 place = service.patching(process)
-                found.setdefault(place, []).append((process.name, process.why))
-        for (path, first), told in found.items():
-            match = _IMPORT.search(processes.modules.data(path))
+                found.setdefault(place, []).append(process)
+        for (path, first), beginning in found.items():
+            match = next(statements(_IMPORT, processes.modules.data(path)), None)
             row = first
             if match is not None:
                 row = processes.modules.data(path).count(b"\n", 0, match.start()) + 1
             span, statement = pointed_at(processes.modules, path, row, "gevent")
-            names = tuple(dict.fromkeys(name for name, _ in told))
-            yield Remark(path, span, Missing(names, told[0][1], (path, first)), statement)
+            names = tuple(dict.fromkeys(process.name for process in beginning))
+            yield Remark(path, span, Missing(names, beginning[0].why, (path, first)), statement)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
-        """Name the processes."""
+        """Return the message for one file: the processes that begin in it."""
         facts: Missing = remark.facts
         first, *others = facts.names
         more = f" and {len(others)} more" if others else ""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gblock.project.processes.patching import Patch
     from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
-    from gblock.project.remarks.remark import Remark
     from gblock.project.remarks.service import Service
 else:
     from gblock.lean import NamedTuple

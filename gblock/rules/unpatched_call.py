@@ -40,6 +40,14 @@ class Lack(NamedTuple):
     """The place at which one change completes the patching."""
 
 
+class _Blocking(NamedTuple):
+    """A site, its first blocker, and the processes that leave unpatched what the blocker needs."""
+
+    site: Site
+    found: Found
+    lacking: list[Process]
+
+
 class UnpatchedCall(ProcessRule):
     """A process on gevent calls a part of the standard library that it leaves unpatched.
 
@@ -151,14 +159,14 @@ class UnpatchedCall(ProcessRule):
         for path in unpatched.chosen([path for path in paths if path in reached]):
             running = processes.on_gevent(path)
             incomplete = [process for process in running if process.missing]
-            found: dict[tuple[int, ...], tuple[Site, Found, list[Process]]] = {}
+            found: dict[tuple[int, ...], _Blocking] = {}
             for native in (False, True):
                 group = [p for p in incomplete if ("threading" in p.missing) is native]
                 for site in unpatched.of(path, native_threads=native) if group else ():
                     one, lacking = _blocking(site, group, processes)
                     if one is not None:
-                        where = site.call[3:7]
-                        found.setdefault(where, (site, one, []))[2].extend(lacking)
+                        where = _where_of(site)
+                        found.setdefault(where, _Blocking(site, one, [])).lacking.extend(lacking)
             for _, (site, one, lacking) in sorted(found.items()):
                 others = tuple(p for p in running if p not in lacking)
                 if others:  # the code may belong to the others only
@@ -207,6 +215,12 @@ def _blocking(
         if lacking:
             return one, lacking
     return None, []
+
+
+def _where_of(site: Site) -> tuple[int, int, int, int]:
+    """Return the place of a call in its file."""
+    call = site.call
+    return call.row, call.column, call.end_row, call.end_column
 
 
 def _is_native(blocker: Blocker, processes: Processes) -> bool:

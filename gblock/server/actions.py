@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from gblock.diagnostics import Edit, Location
-from gblock.engine.ignores import commented
+from gblock.engine.ignores import UNSUPPRESSED, commented
 from gblock.fixes import Fixes
 from gblock.fixes.text import compatible
 from gblock.repairs import SAFE
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"
 KINDS = [types.CodeActionKind.QuickFix, FIX_ALL]
-_UNSUPPRESSED = frozenset({"unused-ignore", "invalid-syntax"})
 
 
 class Actions:
@@ -108,7 +107,7 @@ class Actions:
         """Return the edit that adds a comment, None if there is no row for it."""
         one: Diagnostic = shown.diagnostic
         text = self._document.text
-        if shown.rows is None or one.code in _UNSUPPRESSED:
+        if shown.rows is None or one.code in UNSUPPRESSED:
             return None
         after = commented(text, shown.rows, one)
         if after is None or after == text:

@@ -18,7 +18,7 @@ from gblock.engine.again import Again
 from gblock.errors import UserError
 from gblock.patterns import Patterns
 from gblock.project.reading.parsing import UNPARSABLE, quiet
-from gblock.rules import OF_PROCESSES
+from gblock.rules import OF_FILES, OF_PROCESSES
 from gblock.server.documents import read
 
 TYPE_CHECKING = False
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gblock.project.reading.modules import Kept
     from gblock.server.options import ServerOptions
 
-_INVALID = "invalid-syntax"
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _SETTLED = 2_000_000_000
 """Nanoseconds: a file that changed later than this before a check is read again by the next one."""
@@ -190,7 +189,7 @@ def changed(whole: Whole, path: str, data: bytes, last: Checked | None) -> Check
     if found is None:
         return None
     shown = tuple(Shown(one, whole.again.check.rows(one)) for one in found)
-    if last is not None and any(one.code == _INVALID for one in found):
+    if last is not None and any(one.code == OF_FILES for one in found):
         whole.again.check.codebase.modules.change(path, last.data)
         return Checked(data, (*shown, *moved(last, data)))
     before = whole.by_file.get(path)
@@ -234,7 +233,7 @@ def moved(checked: Checked, data: bytes) -> tuple[Shown, ...]:
     for shown in checked.found:
         one = shown.diagnostic
         first, last = shown.rows or (one.location.row, one.end_location.row)
-        if one.code == _INVALID:
+        if one.code == OF_FILES:
             continue
         if last <= head:
             kept.append(shown._replace(diagnostic=one._replace(repair=None, fix=None)))

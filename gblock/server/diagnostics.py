@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from gblock.diagnostics import Location, Severity
 from gblock.output import urls
+from gblock.rules import OF_COMMENTS
 from gblock.server.uris import uri_of
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ _SEVERITIES = {
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.NOTE: types.DiagnosticSeverity.Hint,
 }
-_UNNECESSARY = frozenset({"unused-ignore"})
-"""Rules about code that can be deleted, which editors fade out."""
 _PLACES = 10
 """At most this many places that share a cause are named."""
 
@@ -70,7 +69,7 @@ class Converter:
             code=one.code,
             code_description=types.CodeDescription(self._page(one)),
             source=SOURCE,
-            tags=[types.DiagnosticTag.Unnecessary] if one.code in _UNNECESSARY else None,
+            tags=[types.DiagnosticTag.Unnecessary] if one.code == OF_COMMENTS else None,
             related_information=self._related(one) or None,
         )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gblock.decoding import decoded
 from gblock.errors import FaultError, UserError
+from gblock.rules import OF_FILES
 from gblock.server import checking
 from gblock.server.diagnostics import Converter, of_settings
 from gblock.server.documents import read
@@ -284,7 +285,7 @@ class Folder:
 
     def _take(self, path: str, checked: Checked) -> None:
         self._shown[path] = checked
-        if not any(shown.diagnostic.code == "invalid-syntax" for shown in checked.found):
+        if not any(shown.diagnostic.code == OF_FILES for shown in checked.found):
             self._sound[path] = checked
 
     # -- messages

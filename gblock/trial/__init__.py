@@ -313,37 +313,37 @@ class _Process:
         beats = _beats(memory)
         try:
             with open(self._path("result.json"), encoding="utf-8") as file:
-                told: dict[str, Any] = json.load(file)
+                result: dict[str, Any] = json.load(file)
         except OSError:
             return self._crash(returncode, beats)
-        if "elapsed" not in told:
-            raise UserError("gblock trial", self._trouble(told))
-        ticks = max(told.pop("ticks"), 1.0)
-        elsewhere = told.pop("cpu_elsewhere") - beats["baseline_cpu"] * told["elapsed"]
+        if "elapsed" not in result:
+            raise UserError("gblock trial", self._trouble(result))
+        ticks = max(result.pop("ticks"), 1.0)
+        elsewhere = result.pop("cpu_elsewhere") - beats["baseline_cpu"] * result["elapsed"]
         return Measurement(
             python="",
             gevent="",
             returned=True,
-            mean_tick=told["elapsed"] / ticks,
+            mean_tick=result["elapsed"] / ticks,
             switch=beats["switch"],
             cpu_elsewhere=max(0.0, elsewhere),
             baseline_gap=beats["baseline_gap"],
-            **told,
+            **result,
         )
 
-    def _trouble(self, told: dict[str, Any]) -> str:
+    def _trouble(self, result: dict[str, Any]) -> str:
         """Return the exception of the user's code, in one line."""
-        message = " ".join(str(told["message"]).split())
-        if told["phase"] == "gevent":
+        message = " ".join(str(result["message"]).split())
+        if result["phase"] == "gevent":
             return (
                 f"gevent cannot be imported by {self.python} ({message}): name another --python, "
                 f"or install it: {self.python} -m pip install gevent"
             )
-        if told["phase"] == "patch":
+        if result["phase"] == "patch":
             return message
-        place = f", line {told['line']}," if told["line"] > 1 else ""
+        place = f", line {result['line']}," if result["line"] > 1 else ""
         colon = ": " if message else ""
-        return f"the {told['phase']}{place} raised {told['error']}{colon}{message}"
+        return f"the {result['phase']}{place} raised {result['error']}{colon}{message}"
 
     def _crash(self, returncode: int, beats: dict[str, float]) -> Measurement:
         phase = beats["phase"]

@@ -79,7 +79,7 @@ class _BrokenError(Exception):
 
     def __init__(self, phase: str, error: str, message: str, line: int = 0) -> None:
         super().__init__(phase, error, message, line)
-        self.told = {"phase": phase, "error": error, "message": message, "line": line}
+        self.result = {"phase": phase, "error": error, "message": message, "line": line}
 
 
 def _tick(beats: _Beats) -> None:
@@ -256,11 +256,11 @@ def main(directory: str) -> None:
             version = ".".join(map(str, sys.version_info[:3]))
             _write(directory, "about", {"python": version, "gevent": gevent.__version__})
             _patch(spec["patch"])
-            told = gevent.spawn(_caught, spec, beats).get()
+            result = gevent.spawn(_caught, spec, beats).get()
         except _BrokenError as broken:
-            told = broken.told
+            result = broken.result
         if os.getpid() == beats.pid:
-            _write(directory, "result", told)
+            _write(directory, "result", result)
     finally:
         # Threads that the statement left running must not keep the process alive.
         os._exit(0)
@@ -279,7 +279,7 @@ def _caught(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
     try:
         return _measured(spec, beats)
     except _BrokenError as broken:
-        return broken.told
+        return broken.result
 
 
 if __name__ == "__main__":

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 def text(changes: Sequence[SiteChange]) -> str:
     """Return one line of figures for each call site, and where it is."""
-    told = [change for change in changes if change.word != "same"]
-    if not told:
+    changed = [change for change in changes if change.word != "same"]
+    if not changed:
         return "No call site blocks the hub for more or less time than before.\n"
     lines = ["blocked in each hour that a process was watched", ""]
     lines.append(f"{'':6}  {'before':>9}  {'after':>9}")
-    for change in told:
+    for change in changed:
         before, after = seconds(change.before), seconds(change.after)
         lines.append(f"{change.word:6}  {before:>9}  {after:>9}  {facts.where(change.site)}")
         if facts.called(change.site):
             lines.append(f"{'':29}calls: {facts.called(change.site)}")
-    same = len(changes) - len(told)
+    same = len(changes) - len(changed)
     if same:
         lines += ["", f"{same} more as before."]
     return "\n".join(lines) + "\n"

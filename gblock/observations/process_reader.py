@@ -1,4 +1,8 @@
-"""Read the records of one process in order, and pass its blocks on."""
+"""Read the records of one process in order, and pass its blocks to a gatherer.
+
+A total counts all blocks of a class at a site since the process started, whether or not they have
+records of their own: the difference is added where the counts start again.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +67,17 @@ class _Lane:
         self.is_seen = False
 
 
-class Story:
-    """The records of one process, in order."""
+class ProcessReader:
+    """Reads the records of one process.
+
+    Args:
+        source: The files of the process.
+        now: Epoch seconds, to distinguish a running probe from one that fell silent.
+        gatherer: Takes the blocks.
+        number: The number of the process during reading.
+        since: Epoch seconds: blocks that started before are omitted.
+        until: Epoch seconds: blocks that started later are omitted.
+    """
 
     def __init__(
         self,
@@ -76,7 +89,6 @@ class Story:
         since: float | None = None,
         until: float | None = None,
     ) -> None:
-        """Read all records; see `gblock.observations.Selection`."""
         self.number = number
         self._source = source
         self._gatherer = gatherer
@@ -100,7 +112,7 @@ class Story:
         self._runs: dict[bytes, Run] = {}
         """Blocks that are not counted yet, by the rests of their lines."""
         self._runs_of: dict[Key, list[Run]] = {}
-        self._told: dict[bytes, tuple[int, bytes]] = {}
+        self._last_totals: dict[bytes, tuple[int, bytes]] = {}
         """The last total of each site and class, with the index of its line: each replaces the one
         before it."""
         self._place = 0
@@ -119,8 +131,8 @@ class Story:
         self.process = None if self._is_empty else self._process(now)
 
     def _read(self, lines: list[Line]) -> None:
-        """Take lines; the hot path for millions of blocks: one look-up and two lists for each."""
-        runs, told = self._runs, self._told
+        """Read lines; the hot path for millions of blocks: one look-up and three lists for each."""
+        runs, totals = self._runs, self._last_totals
         is_open = not self._has_window
         for place, (start, seconds, rest, total, key, other) in enumerate(lines):
             if rest:
@@ -133,7 +145,7 @@ class Story:
                 other = whole(start, seconds, rest)
             elif total:
                 if is_open:
-                    told[key] = place, total
+                    totals[key] = place, total
                     continue
                 other = total
             self._place = place
@@ -153,9 +165,9 @@ class Story:
 
     def _flush(self) -> None:
         """Count the blocks of all runs."""
-        told = list(self._told.values())
-        self._told.clear()
-        for place, line in told:
+        totals = list(self._last_totals.values())
+        self._last_totals.clear()
+        for place, line in totals:
             record = decoded(line)
             assert isinstance(record, Total)
             self._see(record.t)
@@ -217,7 +229,7 @@ class Story:
             self._settle()
 
     def _see(self, time: float) -> None:
-        """Take the time of a record other than a block's; a record after the end is a new life."""
+        """Note the time of a record other than a block's; one after the end opens a new start."""
         self._is_empty, self._end = False, None
         if time < self._first:
             self._first = time
@@ -323,7 +335,7 @@ class Story:
         self._blocked += seconds
 
     def _total(self, record: Total, place: int) -> None:
-        """Take a total; it includes the blocks whose lines stand before this place."""
+        """Store a total; it includes the blocks whose lines stand before this place."""
         key = (record.site, record.kind)
         if self._since is not None and record.t < self._since:
             self._before[key] = record
@@ -349,7 +361,7 @@ class Story:
         second hub is watched.
         """
         self._flush()
-        told = 0
+        uncovered = 0
         for key, total in self._totals.items():
             seen = self._seen_at[key]
             before = self._before.get(key)
@@ -360,7 +372,7 @@ class Story:
             missing = count - seen.times
             if missing <= 0:
                 continue
-            told += missing
+            uncovered += missing
             group = self._group(key)
             rest = max(0.0, seconds - seen.seconds)
             group.rest += missing
@@ -369,7 +381,7 @@ class Story:
             group.first = min(group.first, total.t - longest)
             group.last = max(group.last, total.t - longest)
         if self._since is None and self._until is None:
-            self._uncounted += max(self._counted - self._recorded - told, 0)
+            self._uncounted += max(self._counted - self._recorded - uncovered, 0)
         self._counted = self._recorded = 0
         self._totals, self._seen_at, self._before = {}, {}, {}
         self._leave_lanes()
@@ -442,10 +454,10 @@ class Story:
 
     def _interval(self, start: Start) -> float:
         """Return the seconds between heartbeats, as recorded or as observed."""
-        told = start.heartbeat
-        if not told and len(self._beats) > 1:
-            told = statistics.median(b - a for a, b in itertools.pairwise(self._beats))
-        return min(max(told or _HEARTBEAT, 1.0), 3600.0)
+        seconds = start.heartbeat
+        if not seconds and len(self._beats) > 1:
+            seconds = statistics.median(b - a for a, b in itertools.pairwise(self._beats))
+        return min(max(seconds or _HEARTBEAT, 1.0), 3600.0)
 
 
 def _watched(record: Watched, now: float) -> WatchedProcess:
