@@ -711,6 +711,12 @@ def test_a_task_runs_where_a_worker_takes_its_queue(tmp_path, task, green, conte
         ('app.conf.task_routes = {"jobs.*": {"queue": "mails"}}', "task"),
         ('app.conf.task_routes = {"other.*": {"queue": "slow"}}', "task"),
         ('app.conf.task_routes = {"jobs.*": {"queue": chosen()}}', "task"),
+        ('ROUTES = [{"jobs.*": "slow"}]\napp.conf.task_routes = ROUTES', "other-process"),
+        ('ROUTES = ({"jobs.*": "slow"},)\napp.conf.task_routes = ROUTES', "other-process"),
+        ('ROUTES = ("jobs.*", "slow")\napp.conf.task_routes = [ROUTES]', "other-process"),
+        ('app.conf.task_routes = {1: "mails", "jobs.*": "slow"}', "other-process"),
+        ('app.conf.task_routes = {"jobs.*": {"queue": 1}}', "task"),
+        ("def route(name): return 'slow'\napp.conf.task_routes = route", "task"),
     ],
 )
 def test_the_routes_of_an_application_give_a_task_its_queue(tmp_path, routes, context):
@@ -885,6 +891,129 @@ def test_coroutines_run_beside_a_hub_where_nothing_is_patched(tmp_path, patch, c
     found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
 
     assert [one.context for one in found if one.blocker == "os-system"] == [context]
+
+
+@pytest.mark.parametrize(
+    "starts",
+    [
+        "await asyncio.to_thread(work)",
+        "await asyncio.get_running_loop().run_in_executor(None, work)",
+        "ThreadPoolExecutor().submit(work)",
+        "threading.Thread(target=work).start()",
+        "threading.Timer(1, work).start()",
+        "await run_in_threadpool(work)",
+        "Work().start()",
+    ],
+)
+@pytest.mark.parametrize(
+    ("imports", "process", "context"),
+    [
+        ("", "uvicorn api.main:app", "other-process"),
+        ("", "python api/main.py", "other-process"),
+        ("", "gunicorn -k gevent api.main:app", "greenlet"),
+        ("from gevent import monkey; monkey.patch_all()", "python api/main.py", "greenlet"),
+        ("import gevent; gevent.spawn(print)", "python api/main.py", "native-thread"),
+        (
+            "from gevent import monkey; monkey.patch_all(thread=False)",
+            "python api/main.py",
+            "native-thread",
+        ),
+    ],
+)
+def test_a_thread_is_a_greenlet_where_a_process_patches(
+    tmp_path, starts, imports, process, context
+):
+    files = {
+        "Procfile": f"api: {process}\njobs: python jobs.py\n",
+        "jobs.py": """
+            from gevent import monkey; monkey.patch_all()
+            import gevent
+            gevent.spawn(print).join()
+            """,
+        "api/main.py": f"{imports}\nfrom api.routes import app\n",
+        "api/routes.py": f"""
+            import asyncio
+            import threading
+            from concurrent.futures import ThreadPoolExecutor
+            from fastapi import FastAPI
+            from starlette.concurrency import run_in_threadpool
+
+            app = FastAPI()
+
+            class Work(threading.Thread):
+                def run(self):
+                    work()
+
+            def work(): cv2.imread("x")
+
+            @app.get("/")
+            async def place():
+                {starts}
+            """,
+        # What nothing is known to run imports the routes too.
+        "later.py": "import api.routes\n",
+    }
+    files["api/routes.py"] = files["api/routes.py"].replace("import asyncio", "import asyncio, cv2")
+    found = reported(tmp_path, files, all_contexts=True, select=["cv2-imread"])
+
+    assert {context} == {one.context for one in found if one.blocker == "cv2-imread"}
+
+
+@pytest.mark.parametrize(
+    ("options", "request_context"), [("", "other-process"), ("-k gevent", "request")]
+)
+def test_a_synchronous_worker_handles_requests_outside_of_greenlets(
+    tmp_path, options, request_context
+):
+    files = {
+        "Procfile": f"web: gunicorn {options} web:app\n",
+        "web.py": """
+            from gevent import monkey; monkey.patch_all()
+            import gevent
+            from flask import Flask
+            app = Flask(__name__)
+
+            def work(): CALL
+
+            gevent.spawn(work)
+
+            @app.route("/")
+            def place(): CALL
+            """,
+    }
+    found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
+    assert ["greenlet", request_context] == [one.context for one in found if one.blocker]
+
+
+def test_a_greenlet_is_of_the_process_that_starts_it(tmp_path):
+    files = {
+        "Procfile": "api: uvicorn api:app\njobs: python jobs.py\n",
+        "jobs.py": """
+            from gevent import monkey; monkey.patch_all()
+            import gevent, common
+            gevent.spawn(common.other).join()
+            """,
+        "common.py": """
+            import threading, os
+            def work(): CALL
+            def start(): threading.Thread(target=work).start()
+            def other(): os.sync()
+            """,
+        "api.py": """
+            import common
+            from fastapi import FastAPI
+            app = FastAPI()
+            @app.get("/")
+            def place():
+                common.start()
+            """,
+    }
+    found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
+    assert ["other-process"] == [one.context for one in found if one.blocker == "os-system"]
+
+    files["jobs.py"] = files["jobs.py"].replace("common.other", "common.start")
+    found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
+    assert ["greenlet"] == [one.context for one in found if one.blocker == "os-system"]
 
 
 @pytest.mark.parametrize(
@@ -1484,14 +1613,19 @@ class Bus:
             return handler
         return register
 
+    def add(self, kind, handler):
+        self.handlers[kind].append(handler)
+
     def emit(self, event):
         EMIT
 
 bus = Bus()
 
-@bus.on(KIND)
+DECORATOR
 def handle(event):
     os.system("sync")
+
+CALL
 
 app = Flask(__name__)
 
@@ -1512,17 +1646,40 @@ def index():
     ],
 )
 def test_a_bus_runs_the_handlers_of_an_event_s_class(tmp_path, emit):
-    contexts = {}
-    for kind in ("Paid", "Imported"):
-        (tmp_path / kind).mkdir()
-        path = tmp_path / kind / "shop.py"
-        path.write_text(BUS.replace("EMIT", emit).replace("KIND", kind), encoding="utf-8")
-        config = Config(root=str(path.parent), filename=str(path.parent / "gblock.toml"))
-        found = check([str(path.parent)], config, all_contexts=True).diagnostics
-        contexts[kind] = [one.context for one in found if one.symbol == "os.system"]
+    contexts = contexts_of_handlers(tmp_path, emit, "@bus.on(KIND)", "")
 
     assert contexts["Paid"] in (["request"], ["greenlet"])
     assert contexts["Imported"] not in (["request"], ["greenlet"])
+
+
+def test_a_bus_runs_the_handlers_that_a_call_registers_for_a_class(tmp_path):
+    emit = "for handler in self.handlers[type(event)]: handler(event)"
+    contexts = contexts_of_handlers(tmp_path, emit, "", "bus.add(KIND, handle)")
+
+    assert contexts["Paid"] == ["request"]
+    assert contexts["Imported"] != ["request"]
+
+
+def test_a_bus_runs_every_handler_for_an_event_of_unknown_class(tmp_path):
+    emit = "for handler in self.handlers[type(event)]: handler(event)"
+    contexts = contexts_of_handlers(tmp_path, emit, "@bus.on(KIND)", "", event="unknown()")
+
+    assert {"Paid": ["request"], "Imported": ["request"]} == contexts
+
+
+def contexts_of_handlers(tmp_path, emit, decorator, call, event="Paid()"):
+    """The contexts of a handler, by the class for which it is registered."""
+    contexts = {}
+    text = BUS.replace("EMIT", emit).replace("DECORATOR", decorator).replace("CALL", call)
+    for kind in ("Paid", "Imported"):
+        (tmp_path / kind).mkdir()
+        path = tmp_path / kind / "shop.py"
+        written = text.replace("KIND", kind).replace("bus.emit(Paid())", f"bus.emit({event})")
+        path.write_text(written, encoding="utf-8")
+        config = Config(root=str(path.parent), filename=str(path.parent / "gblock.toml"))
+        found = check([str(path.parent)], config, all_contexts=True).diagnostics
+        contexts[kind] = [one.context for one in found if one.symbol == "os.system"]
+    return contexts
 
 
 @pytest.mark.parametrize(
@@ -1641,3 +1798,54 @@ def test_a_worker_runs_the_tasks_of_its_own_application(tmp_path, application, i
     }
     (found,) = reported(tmp_path, files)
     assert is_run == (found.context == "task")
+
+
+_COMMAND = """\
+import os
+from django.core.management.base import BaseCommand
+class Command(BaseCommand):
+    def handle(self, *args, **options): self.work()
+    def work(self): os.system("sleep 1")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "context"),
+    [
+        ('call_command("rebuild", "--all")', "request"),
+        ('call_command(command_name="rebuild")', "request"),
+        ("call_command(NAME)", "request"),
+        ('management.call_command("rebuild")', "request"),
+        ('run("rebuild")', "request"),
+        ('call_command("other")', "command"),
+        ('print("rebuild")', "command"),
+        ('shop_call_command("rebuild")', "command"),
+    ],
+)
+def test_a_management_command_runs_where_code_calls_it_by_name(tmp_path, call, context):
+    views = f"""\
+from django.core import management
+from django.core.management import call_command
+from django.core.management import call_command as run
+NAME = "rebuild"
+def rebuild(request): {call}
+"""
+    files = {
+        "manage.py": "import os\nfrom django.core import management\n"
+        "if __name__ == '__main__':\n"
+        "    os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+        "    management.execute_from_command_line()\n",
+        "shop/__init__.py": "",
+        "shop/settings.py": "ROOT_URLCONF = 'shop.urls'\nINSTALLED_APPS = ['shop']\n",
+        "shop/urls.py": "from django.urls import path\nfrom shop import views\n"
+        "urlpatterns = [path('rebuild', views.rebuild)]\n",
+        "shop/views.py": views,
+        "shop/wsgi.py": "from django.core.wsgi import get_wsgi_application\n"
+        "application = get_wsgi_application()\n",
+        "shop/management/__init__.py": "",
+        "shop/management/commands/__init__.py": "",
+        "shop/management/commands/rebuild.py": _COMMAND,
+        "Procfile": "web: gunicorn -k gevent shop.wsgi\n",
+    }
+    (diagnostic,) = reported(tmp_path, files, all_contexts=True)
+    assert diagnostic.context == context

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from harness import assert_exactly, check, report_of
 
 from gblock.config import Config
-from gblock.project.processes.conditions import condition
+from gblock.project.processes.conditions import condition, conditions_around, places, variable
 
 COMMIT = "import psycopg2\nc = psycopg2.connect('')\nc.commit()\n"
 REMEDIES = {
@@ -251,8 +253,29 @@ def test_a_remedy_that_is_taken_back_counts_in_no_process(tmp_path):
     assert [2, 3] == [d.location.row for d in report.diagnostics]
 
 
-def test_a_file_that_cannot_be_parsed_has_no_conditions():
-    assert "" == condition(b"if x:\n  patch_psycopg(\n", 2, 2)
+MODE = "os.environ['MODE'] == 'fast'"
+DEEP = ".a" * 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "named", "count"),
+    [
+        ("if x:\n  patch()", "x", None, 1),
+        (f"if {MODE} and y:\n  patch()", f"{MODE} and y", None, 1),
+        (f"if {MODE}:\n  patch()", MODE, ("MODE", "fast"), 1),
+        (f"if {MODE}: pass\nelse:\n  patch()", f"not {MODE}", None, 1),
+        ("if options.green:\n  patch()", "", None, 1),
+        (f"if x{DEEP}:\n  patch()", "", None, 1),
+        ("patch()", "", None, 0),
+        ("if x:\n  patch(", "", None, 0),
+    ],
+    ids=["name", "two", "variable", "else", "gevent", "deep", "none", "broken"],
+)
+def test_the_tests_around_a_call_are_its_conditions(text, written, named, count):
+    rows = text.split("\n")
+    tests = conditions_around(text.encode(), len(rows), rows[-1].index("patch"))
+
+    assert (written, named, count) == (condition(tests), variable(tests), len(places(tests)))
 
 
 ORM = (
@@ -319,3 +342,34 @@ def test_a_greenlet_that_only_another_process_starts_is_its(tree, api, reported)
     found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
 
     assert reported is ("psycopg2-connect" in [one.blocker for one in found])
+
+
+@pytest.mark.parametrize(
+    ("web", "worker", "rows"),
+    [
+        ("init_gevent()", "", ["tasks.py"]),
+        ("", "init_gevent()", ["views.py"]),
+        ("init_gevent()", "init_gevent()", []),
+        ("", "", ["tasks.py", "views.py"]),
+    ],
+)
+def test_a_process_lacks_a_remedy_for_what_it_runs_alone(tree, web, worker, rows):
+    """A worker loads the views and serves none, and the server runs no task."""
+    call = "CHANNEL.unary_unary('/Price')(b'', timeout=2)"
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent wsgi:app\nio: celery -A work worker -P gevent\n",
+            "wsgi.py": "from grpc.experimental.gevent import init_gevent\n"
+            f"{web}\nfrom app import app\n",
+            "work.py": f"from grpc.experimental.gevent import init_gevent\n{worker}\n"
+            "from tasks import celery\nimport app\n",
+            "app.py": "from flask import Flask\napp = Flask(__name__)\nimport views, tasks\n",
+            "views.py": "import grpc\nfrom app import app\nCHANNEL = grpc.insecure_channel('x')\n"
+            f"@app.route('/')\ndef price():\n    return {call}\n",
+            "tasks.py": "import grpc\nfrom celery import Celery\ncelery = Celery()\n"
+            "CHANNEL = grpc.insecure_channel('x')\n"
+            f"@celery.task\ndef price():\n    return {call}\n",
+        }
+    )
+    report = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    assert rows == [os.path.basename(one.filename) for one in report.diagnostics]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from gblock.project.processes.deployment.command import UnreadableError
 from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.deployment.repository import NONE
 from gblock.project.processes.deployment.shell import Script
+from gblock.project.processes.program import Programs
 from gblock.project.reading.tree import Tree
 
 BROKEN = Path(__file__).parent / "fixtures" / "deployments" / "broken"
@@ -625,3 +627,116 @@ def test_a_repository_without_files_knows_nothing():
     assert {} == NONE.environment(".env", "compose.yml")
     assert {} == NONE.chart("x.yaml")
     assert None is NONE.image(".", "Dockerfile")
+
+
+SERVE = '[project.scripts]\nserve = "shop.run:main"\n'
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "expected"),
+    [
+        ("sudo eval 'gunicorn shop:app'", {}, [("gunicorn", "shop:app", "")]),
+        ("serve --port 1", {"pyproject.toml": SERVE}, [("", "--port 1", "shop.run")]),
+        ("/srv/bin/serve x", {"pyproject.toml": SERVE}, [("", "x", "shop.run")]),
+        ("wait-for db serve x", {"pyproject.toml": SERVE}, [("", "x", "shop.run")]),
+        ("bash -e run.sh", {"run.sh": "celery worker\n"}, [("celery", "worker", "")]),
+        ("bash -e", {}, []),
+        ("bash -c", {}, []),
+        ("bash gone.sh", {}, []),
+        ("bash notes.txt", {"notes.txt": "gunicorn shop:app\n"}, []),
+        ("sh run.sh", {"run.sh": "#!/bin/sh\nsh run.sh\n"}, []),
+        ("./run a", {"run": "#!/usr/bin/env python3\n"}, [("python", "a", "run")]),
+        ("./run a", {"run": "gunicorn shop:app\n"}, []),
+        ("./notes.txt gunicorn", {"notes.txt": "x\n"}, [("gunicorn", "", "")]),
+        ("python -W error -u run.py a", {"run.py": ""}, [("python", "a", "run.py")]),
+        ("python -mgunicorn shop:app", {}, [("gunicorn", "shop:app", "")]),
+        ("python -m", {}, [("python", "-m ", "")]),
+        ("python -c 'import shop'", {}, []),
+        ("python gone.py", {}, []),
+        ("python ${KIND}_server.py", {"web_server.py": ""}, [("python", "", "web_server.py")]),
+        ("python -m huey.bin.huey_consumer shop", {}, [("huey_consumer", "shop", "")]),
+        ("python -m coverage run -m gunicorn a:b", {}, [("gunicorn", "a:b", "")]),
+        ("python -m coverage run -m shop.run a", {}, [("python", "-m shop.run a", "")]),
+        ("python -m ddtrace.commands.ddtrace_run gunicorn a:b", {}, [("gunicorn", "a:b", "")]),
+        ("python -m coverage report -m", {}, [("python", "-m ", "")]),
+        ("python -m cProfile run.py", {"run.py": ""}, [("python", "", "run.py")]),
+        ("env A=1 B=2", {}, []),
+    ],
+)  # fmt: skip
+def test_a_command_leads_to_the_programs_that_it_runs(tree, command, files, expected):
+    root = tree({**files, "Procfile": f"web: {command}\n"})
+    found = Deployment(str(root))
+    commands = [one for one in found.commands if one.label == "web"]
+
+    assert expected == [
+        (
+            one.name,
+            " ".join(one.arguments),
+            one.point.module if one.point else os.path.relpath(one.path, root) if one.path else "",
+        )
+        for command in commands
+        for one in Programs(found).of(command)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("Dockerfile", "FROM x\nRUN cat <<A <<B\nCMD a\nA\nCMD b\nB\nCMD c\n", ["sh -c c"]),
+        ("Dockerfile", "CMD c\n", ["sh -c c"]),
+        ("compose.yml", "services:\n  a:\n    build: [x]\n    command: run\n", ["run"]),
+        ("compose.yml", "services:\n  a:\n    command: [a, {b: c}]\n", []),
+        ("compose.yml", "services:\n  a:\n    command: run\n    environment: x\n", ["run"]),
+        (
+            "compose.yml",
+            "services:\n  a:\n    command: run\n    environment: [[x], {name: n}]\n",
+            ["run"],
+        ),
+        ("compose.yml", "services:\n  a:\n    command: ''\n    build: .\n", []),
+        ("pyproject.toml", "[tool.locust]\nlocustfile = 'load.py'\n", ["locust -f load.py"]),
+        (
+            "pyproject.toml",
+            "[tool.poe.tasks]\na = {cmd = 'run'}\nb = {shell = 'go'}\nc = 1\n",
+            ["run", "go"],
+        ),
+        ("pyproject.toml", "[tool.hatch.envs.x.scripts]\na = 'run'\n", ["run"]),
+        ("service.service", "[Service]\nExecStart=-run\nx\n", ["run"]),
+        ("a.yaml", "configMapGenerator: x\ncommand: run\n", ["run"]),
+        ("a.yaml", "configMapGenerator: {name: x}\ncommand: run\n", ["run"]),
+        ("a.yaml", "configMapGenerator: [x, {envs: {a: b}}]\ncommand: run\n", ["run"]),
+        ("a.yaml", "kind: ConfigMap\nmetadata: {name: [x]}\ndata: x\ncommand: run\n", ["run"]),
+        ("a.yaml", "command: run\nenvFrom: [x, {configMapRef: x}]\nenv: {configMap: 1}\n", ["run"]),
+        ("a.yaml", "command: run\nname: [x]\nimage: {a: b}\nworking_dir: [x]\n", ["run"]),
+        ("a.yaml", "command: run\nenv_file: {path: [x]}\nenvironment: {a: [b]}\n", ["run"]),
+        ("a.yaml", "command: run\nuwsgi: {[a]: b, module: {c: d}}\n", ["run", "uwsgi"]),
+        ("a.yaml", "[a]: b\n? {c: d}\n: e\ncommand: run\n", ["run"]),
+    ],
+)
+def test_a_file_of_any_form_has_these_commands(tree, name, text, expected):
+    found = Deployment(str(tree({name: text})))
+
+    assert (expected, []) == ([one.text for one in found.commands], found.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "pyproject.toml",
+            '[tool.poetry.scripts]\na = {callable = "m:f"}\nb = {reference = "n:f"}\nc = {x = 1}\n',
+            ["a=m", "b=n"],
+        ),
+        ("pyproject.toml", '[tool.setuptools]\nscript-files = ["bin/run"]\n', ["run="]),
+        ("pyproject.toml", '[project]\nentry-points = {x = "y"}\n', []),
+        ("setup.py", 'setup(console_scripts="""\na = m:f\n""")\n', ["a=m"]),
+        (
+            "setup.py",
+            'setup(entry_points={"console_scripts": ["a = m:f"], "x": ["b=n:f"]})\n',
+            ["a=m"],
+        ),
+    ],
+)
+def test_a_project_declares_these_scripts(tree, name, text, expected):
+    found = Deployment(str(tree({name: text})))
+
+    assert expected == [f"{one.name}={one.module}" for one in found.points]

@@ -274,7 +274,7 @@ for directory in sys.argv[2:]:
     print(Path(directory).name, *map(repr, report.diagnostics), report.problems, sep="\\n")
     print()
 """
-HASHES = ("1", "2", "3", "4", "5", "6")
+HASHES = ("1", "2", "3")
 
 
 def assert_same(directories, hashes):
@@ -296,6 +296,7 @@ def assert_same(directories, hashes):
     assert [] == sorted(name for name, reports in seen.items() if len(reports) > 1)
 
 
+@pytest.mark.live
 def test_a_check_reports_the_same_whatever_the_hashes_of_strings():
     projects = Path(__file__).parent / "fixtures" / "projects"
     directories = sorted(path for path in projects.iterdir() if path.is_dir())

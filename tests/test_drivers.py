@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 
@@ -12,6 +13,7 @@ from gblock import catalog, explain
 from gblock.config import Config
 from gblock.diagnostics import Severity
 from gblock.errors import UserError
+from gblock.rules.blocking_driver import BlockingDriver
 
 LANGUAGES = {chooser.language for chooser in CATALOG.choosers}
 SERVICE = """\
@@ -199,6 +201,179 @@ class TestTheMessage:
         (one,) = check([str(root)], Config(root=str(root), filename="x")).diagnostics
 
         assert ((5, 23), (5, 34)) == (tuple(one.location), tuple(one.end_location))
+
+
+DSN = '"postgresql://{}/shop".format(self.host)'
+SETTINGS = {
+    "an attribute": 'SQLALCHEMY_DATABASE_URI = "postgresql://db/shop"',
+    "an annotated attribute": 'SQLALCHEMY_DATABASE_URI: str = "postgresql://db/shop"',
+    "a field": 'SQLALCHEMY_DATABASE_URI: str = Field(default="postgresql://db/shop")',
+    "a positional default": 'SQLALCHEMY_DATABASE_URI: str = Field("postgresql://db/shop", env="D")',
+    "a type": 'SQLALCHEMY_DATABASE_URI: PostgresDsn = PostgresDsn("postgresql://db/shop")',
+    "a built URL": "SQLALCHEMY_DATABASE_URI = PostgresDsn.build(scheme='postgresql', host='db')",
+    "the text of a built URL": "SQLALCHEMY_DATABASE_URI = str(\n"
+    "    PostgresDsn.build(scheme='postgresql', host='db'))",
+    "a property": f"@property\ndef SQLALCHEMY_DATABASE_URI(self):\n    return {DSN}",
+    "a property with a name for the text": "@property\ndef SQLALCHEMY_DATABASE_URI(self):\n"
+    f"    uri = {DSN}\n    return uri",
+    "a cached property": f"@cached_property\ndef SQLALCHEMY_DATABASE_URI(self):\n    return {DSN}",
+    "a computed field": "@computed_field\n@property\ndef SQLALCHEMY_DATABASE_URI(self) -> str:\n"
+    f"    return {DSN}",
+    "a computed field alone": "@computed_field\ndef SQLALCHEMY_DATABASE_URI(self) -> str:\n"
+    f"    return {DSN}",
+    "a property of the class": "@classmethod\n@property\ndef SQLALCHEMY_DATABASE_URI(self):\n"
+    f"    return {DSN}",
+    "a method of the class": f"@classmethod\ndef SQLALCHEMY_DATABASE_URI(self):\n    return {DSN}",
+    "a built URL in a property": "@property\ndef SQLALCHEMY_DATABASE_URI(self):\n"
+    "    return PostgresDsn.build(scheme='postgresql', host=self.host).unicode_string()",
+    "a validator": "SQLALCHEMY_DATABASE_URI: str = None\n"
+    "@validator('SQLALCHEMY_DATABASE_URI', pre=True)\ndef assemble(cls, value, values):\n"
+    "    if isinstance(value, str):\n        return value\n"
+    "    return PostgresDsn.build(scheme='postgresql', host=values.get('HOST'))",
+    "a validator of a field": "SQLALCHEMY_DATABASE_URI: str = None\n"
+    "@field_validator('SQLALCHEMY_DATABASE_URI', mode='before')\n@classmethod\n"
+    "def assemble(cls, value):\n    return value or f'postgresql://{cls.host}/shop'",
+    "a validator of the model": "SQLALCHEMY_DATABASE_URI: str = None\n"
+    "@model_validator(mode='after')\ndef assemble(self):\n"
+    "    self.SQLALCHEMY_DATABASE_URI = f'postgresql://{self.host}/shop'\n    return self",
+    "a constructor": "def __init__(self):\n"
+    "    self.SQLALCHEMY_DATABASE_URI = f'postgresql://{self.host}/shop'",
+}
+NO_SETTINGS = {
+    "a property for another driver": "@property\ndef SQLALCHEMY_DATABASE_URI(self):\n"
+    "    return f'postgresql+pg8000://{self.host}/shop'",
+    "a property of another name": f"@property\ndef REPORTS_URL(self):\n    return {DSN}",
+    "a function of the method": "@property\ndef SQLALCHEMY_DATABASE_URI(self):\n"
+    f"    def shown():\n        return {DSN}\n    log(shown())\n    return load('URL')",
+    "a validator of another field": "SQLALCHEMY_DATABASE_URI: str = None\n"
+    "@validator('REPORTS_URL')\ndef assemble(cls, value):\n    return 'postgresql://db/shop'",
+    "a built URL of another driver": "@property\ndef SQLALCHEMY_DATABASE_URI(self):\n"
+    "    return PostgresDsn.build(scheme='postgresql+pg8000', host='db')",
+    "no URL that is built": "SQLALCHEMY_DATABASE_URI = house.build(color='postgresql://')",
+}
+
+
+@pytest.mark.parametrize("title", [*SETTINGS, *NO_SETTINGS])
+def test_a_setting_chooses_a_driver_however_its_class_defines_it(tree, title):
+    body = textwrap.indent({**SETTINGS, **NO_SETTINGS}[title], "    ")
+    root = tree(
+        {
+            "settings.py": "from functools import cached_property\n"
+            "from pydantic import Field, PostgresDsn, computed_field, field_validator\n"
+            "from pydantic import model_validator, validator\n"
+            "from pydantic_settings import BaseSettings\n"
+            f"class Settings(BaseSettings):\n    host: str = 'db'\n{body}\n",
+            "service.py": "from gevent import monkey; monkey.patch_all()\n"
+            "from flask import Flask\nfrom flask_sqlalchemy import SQLAlchemy\n"
+            "from settings import Settings\napp = Flask(__name__)\n"
+            "app.config.from_object(Settings())\ndb = SQLAlchemy(app)\n",
+            "requirements.txt": "psycopg2\npg8000\nflask-sqlalchemy\ngevent\n",
+            "Procfile": "web: gunicorn -k gevent service:app\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    drivers = {one.blocker for one in found.diagnostics if one.code == "blocking-driver"}
+    assert (title in SETTINGS) == ({"psycopg2-driver"} == drivers), drivers
+
+
+PONY = "from pony.orm import Database\n"
+SCHEDULER = "from apscheduler.schedulers.gevent import GeventScheduler\n"
+REGION = "from dogpile.cache import make_region\n"
+POSTGRES, MEMCACHED = "psycopg2-driver", "pylibmc-driver"
+SQLITE = None  # it is for development where another driver is required
+METHODS = {
+    "a keyword": (PONY + "db = Database()\ndb.bind(provider='postgres', user='u')\n", POSTGRES),
+    "an argument": (PONY + "db = Database()\ndb.bind('postgres', user='u')\n", POSTGRES),
+    "the constructor": (PONY + "db = Database('postgres', user='u')\n", POSTGRES),
+    "the module": ("from pony import orm\ndb = orm.Database()\ndb.bind('postgres')\n", POSTGRES),
+    "a dict": (
+        PONY + "HOW = {'provider': 'postgres', 'user': 'u'}\ndb = Database()\ndb.bind(**HOW)\n",
+        POSTGRES,
+    ),
+    "a dict by dict()": (
+        PONY + "HOW = dict(provider='postgres')\ndb = Database()\ndb.bind(**HOW)\n", POSTGRES,
+    ),
+    "a dict as an argument": (
+        PONY + "HOW = dict(provider='postgres')\ndb = Database()\ndb.bind(HOW)\n", POSTGRES,
+    ),
+    "a dict of another provider": (
+        PONY + "HOW = {'provider': 'sqlite', 'filename': 'a'}\ndb = Database()\ndb.bind(**HOW)\n",
+        SQLITE,
+    ),
+    "a derived class": (
+        PONY + "class Shop(Database):\n    def open(self):\n"
+        "        self.bind(provider='postgres')\nShop().open()\n", POSTGRES,
+    ),
+    "another provider": (PONY + "db = Database()\ndb.bind(provider='sqlite')\n", SQLITE),
+    "a derived class with another": (
+        PONY + "class Shop(Database):\n    def open(self):\n"
+        "        self.bind(provider='sqlite', filename=self.path)\nShop().open()\n", SQLITE,
+    ),
+    "an object of another module": ("from models import db\ndb.bind('postgres')\n", POSTGRES),
+    "another one there": ("from models import db\ndb.bind(provider='sqlite')\n", SQLITE),
+    "a provider without a driver here": ("from models import db\ndb.bind('cockroach')\n", None),
+    "a provider of the environment": (
+        PONY + "import os\ndb = Database()\ndb.bind(provider=os.environ['PROVIDER'])\n", POSTGRES,
+    ),
+    "a job store": (
+        SCHEDULER + "s = GeventScheduler()\ns.add_jobstore('sqlalchemy', url='postgresql://db/a')\n",
+        POSTGRES,
+    ),
+    "a job store in SQLite": (
+        SCHEDULER + "s = GeventScheduler()\ns.add_jobstore('sqlalchemy', url='sqlite:///a')\n",
+        SQLITE,
+    ),
+    "a job store in memory": (SCHEDULER + "GeventScheduler().add_jobstore('memory')\n", None),
+    "a configured job store": (
+        SCHEDULER + "s = GeventScheduler()\ns.configure({'apscheduler.jobstores.default':"
+        " {'type': 'sqlalchemy', 'url': 'postgresql://db/a'}})\n", POSTGRES,
+    ),
+    "a proxy": (
+        "from peewee import DatabaseProxy, PostgresqlDatabase\ndb = DatabaseProxy()\n"
+        "db.initialize(PostgresqlDatabase('shop'))\n", POSTGRES,
+    ),
+    "a proxy of a URL": (
+        "from peewee import Proxy\nfrom playhouse.db_url import connect\ndb = Proxy()\n"
+        "db.initialize(connect('postgresql://db/shop'))\n", POSTGRES,
+    ),
+    "a proxy of another": (
+        "from peewee import Proxy, SqliteDatabase\ndb = Proxy()\n"
+        "db.initialize(SqliteDatabase('a'))\n", SQLITE,
+    ),
+    "a database that is opened later": (
+        "from peewee import PostgresqlDatabase\ndb = PostgresqlDatabase(None)\n"
+        "db.init('shop', host='db')\n", POSTGRES,
+    ),
+    "a region": (REGION + "region = make_region()\nregion.configure('dogpile.cache.pylibmc')\n",
+        MEMCACHED,
+    ),
+    "a chained region": (
+        REGION + "region = make_region().configure(backend='dogpile.cache.pylibmc')\n", MEMCACHED,
+    ),
+    "a region in a file of settings": (
+        REGION + "make_region().configure_from_config("
+        "{'cache.backend': 'dogpile.cache.pylibmc'}, 'cache.')\n", MEMCACHED,
+    ),
+    "a region in memory": (
+        REGION + "region = make_region()\nregion.configure('dogpile.cache.memory')\n", None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", METHODS)
+def test_a_method_of_an_object_chooses_the_driver_that_it_names(tree, title):
+    text, driver = METHODS[title]
+    root = tree(
+        {
+            "models.py": f"{PONY}db = Database()\n",
+            "service.py": "from gevent import monkey; monkey.patch_all()\n" + text,
+            "requirements.txt": "psycopg2\ngevent\n",
+            "Procfile": "worker: python service.py\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config, min_severity="note", select=["blocking-driver"])
+    assert [driver] * (driver is not None) == [one.blocker for one in found.diagnostics]
 
 
 def test_a_property_of_settings_composes_the_string(tree):
@@ -661,3 +836,159 @@ class TestIdle:
     )
     def test_one_that_something_may_use_is_not(self, tree, name, text):
         assert ["warning"] == self._found(tree, **{name: text})
+
+
+PATCHED = "from gevent import monkey; monkey.patch_all()\n"
+RUN = "\nif __name__ == '__main__':\n    db.connect()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("import peewee\ndb = peewee.PostgresqlDatabase('shop')", (3, 6)),
+        ("from peewee import PostgresqlDatabase as P\ndb = P('shop')", (3, 6)),
+        ("from peewee import *\ndb = PostgresqlDatabase(None)", (3, 6)),
+        (
+            "from playhouse.pool import PooledPostgresqlDatabase\n"
+            "db = (\n    PooledPostgresqlDatabase(\n        'shop'))",
+            (4, 5),
+        ),
+        ("import peewee\ndb = peewee.Database('shop')", None),
+        ("class PostgresqlDatabase: ...\nimport peewee\ndb = PostgresqlDatabase('shop')", None),
+    ],
+)
+def test_a_class_for_one_database_chooses_its_driver(tree, text, place):
+    root = tree({"service.py": PATCHED + text + RUN, "requirements.txt": "psycopg2\n"})
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config).diagnostics
+
+    assert [("psycopg2-driver", place)] * (place is not None) == [
+        (one.blocker, tuple(one.location)) for one in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"service.py": "e = create_engine(os.environ['URL'])"}, ["service.py"]),
+        (
+            {"service.py": "e = create_engine(URL)", "more": "URL = os.environ['URL']"},
+            ["service.py"],
+        ),
+        (
+            {
+                "service.py": "from db_local import e",
+                "db_local.py": "e = create_engine(os.environ['URL'])",
+            },
+            [],
+        ),
+        (
+            {
+                "service.py": "from db import e",
+                "db.py": "def test(): return create_engine(url)\ne = test",
+            },
+            [],
+        ),
+        (
+            {
+                "service.py": "from db import e",
+                "db.py": "class Local:\n  e = create_engine(url)\ne = Local",
+            },
+            [],
+        ),
+    ],
+    ids=["environment", "constant", "local file", "function", "class"],
+)
+def test_a_string_that_the_code_does_not_show_is_reported_for_production(tree, files, expected):
+    head = "import os\nfrom sqlalchemy import create_engine\n"
+    more = files.pop("more", "")
+    written = {name: f"{head}{more}\n{text}\n" for name, text in files.items()}
+    written["service.py"] = (
+        f"{PATCHED}{written['service.py']}\nif __name__ == '__main__': print(e)\n"
+    )
+    root = tree({**written, "requirements.txt": "psycopg2\n"})
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config).diagnostics
+
+    assert expected == [os.path.basename(one.filename) for one in found]
+
+
+ENGINE = (
+    "from sqlalchemy import create_engine\nengine = create_engine('postgresql+psycopg2://db')\n"
+)
+REMEDY = "from psycogreen.gevent import patch_psycopg\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"db.py": ENGINE}, 1),
+        ({"db.py": ENGINE, "green.py": REMEDY + "patch_psycopg()\n"}, 0),
+        ({"db.py": ENGINE, "green.py": REMEDY + "if options.fast:\n    patch_psycopg()\n"}, 1),
+    ],
+)
+def test_a_remedy_anywhere_counts_where_no_process_is_known_to_run_a_file(tree, files, count):
+    web = {"Procfile": "web: gunicorn -k gevent web:app\n", "web.py": PATCHED + "app = None\n"}
+    root = tree({**web, **files})
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+
+    assert count == len(check([str(root)], config).diagnostics)
+
+
+def test_a_string_in_a_file_that_is_not_checked_is_not_reported(tree):
+    url = "URL = 'mysql://db'\n"
+    main = f"{PATCHED}from sqlalchemy import create_engine\nfrom settings import URL\n"
+    main += "if __name__ == '__main__':\n    create_engine(URL)\n"
+    root = tree({"service.py": main, "settings.py": url})
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+
+    assert () == check([str(root / "service.py")], config).diagnostics
+    (found,) = check([str(root / "settings.py")], config).diagnostics
+    assert "mysqlclient-driver" == found.blocker
+
+
+def spelled(chooser, argument, name):
+    """The string of a driver's name as one argument of a library takes it."""
+    prefix = chooser.prefixes[0] if chooser.prefixes else ""
+    return name if argument.form == "name" else f"{prefix}{name}://user@host/name"
+
+
+def calls(argument, text):
+    """The calls that pass a string to one argument, by position and by keyword."""
+    value = repr({argument.key: text} if argument.key else text)
+    if argument.chooses:
+        return [f"{argument.symbol}('shop')"]
+    given = [f"{argument.keyword}={value}"] if argument.keyword else []
+    if argument.position is not None:
+        given.append(", ".join(["None"] * argument.position + [value]))
+    return [f"{argument.symbol}({one})" for one in given]
+
+
+@pytest.mark.parametrize("of_sqlite", [False, True], ids=["servers", "SQLite"])
+def test_each_reading_finds_the_strings_of_its_language(tree, of_sqlite):
+    """SQLite is apart, because beside another database it is for development."""
+    lines, expected = ["from gevent import monkey; monkey.patch_all()"], set()
+    for chooser in CATALOG.choosers:
+        names = [
+            (driver.id, name)
+            for driver in CATALOG.drivers
+            if (driver.id == "sqlite-driver") is of_sqlite
+            for choice in driver.chosen_by
+            if choice.language == chooser.language and not choice.versions
+            for name in choice.names[:1]
+        ]
+        for number, argument in enumerate(chooser.readings):
+            fitting = [one for one in names if argument.chooses in ("", one[1])]
+            for driver, name in fitting if number == 0 else fitting[:1]:
+                for call in calls(argument, spelled(chooser, argument, name)):
+                    assert BlockingDriver.marks.search(call.encode()), call
+                    lines += [f"import {call.partition('.')[0]}", call]
+                    expected.add((len(lines), call, driver))
+        for setting in chooser.settings:
+            for _, name in names:
+                written = f"{setting.key or setting.name} = '{spelled(chooser, setting, name)}'"
+                assert BlockingDriver.marks.search(written.encode()), written
+    root = tree({"service.py": "\n".join([*lines, ""])})
+    found = {(one.location.row, one.blocker) for one in check([str(root)], Config()).diagnostics}
+    assert expected
+    assert not [one for one in expected if (one[0], one[2]) not in found]

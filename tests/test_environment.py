@@ -314,11 +314,18 @@ def test_of_an_environment_in_the_repository_nothing_outside_is_read(tmp_path):
     outside.mkdir()
     (site / "more.pth").write_text(f"{outside}\n", encoding="utf-8")
     install(outside, "elsewhere", "1.0", ["elsewhere.py"])
+    (site / "linked-1.0.dist-info").symlink_to(install(outside / "more", "linked", "1.0", ["a.py"]))
+    direct = {"url": outside.as_uri(), "dir_info": {"editable": True}}
+    install(site, "edited", direct_url_json=json.dumps(direct))
     found = inspect(str(root), str(tmp_path / "repository"))
 
-    assert [] == [one.name for one in found.distributions]
-    assert [note for note in found.notes if "outside the repository" in note]
-    assert ["elsewhere"] == [one.name for one in read(str(root)).distributions]
+    assert [("edited", ())] == [(one.name, one.modules) for one in found.distributions]
+    paths = (outside, site / "linked-1.0.dist-info")
+    assert {
+        f"{path} is outside the repository and was not read; use --python to read it"
+        for path in paths
+    } == set(found.notes)
+    assert ["edited", "elsewhere", "linked"] == [one.name for one in read(str(root)).distributions]
 
 
 def test_an_interpreter_that_does_not_answer_is_an_error(tmp_path, monkeypatch):
@@ -340,8 +347,12 @@ def test_a_path_file_with_a_null_byte_names_nothing(site):
 
 @pytest.mark.parametrize(
     ("record", "modules"),
-    [('"open,quote\nzmq/__init__.py,,\n', ()), ("zmq/__init__.py,,\n", ("zmq",))],
-    ids=["broken", "without itself"],
+    [
+        ('"open,quote\nzmq/__init__.py,,\n', ()),
+        ("zmq/__init__.py,,\n", ("zmq",)),
+        (f'"{"x" * 200_000}",,\nzmq/__init__.py,,\nx/RECORD,,\n', ("zmq",)),
+    ],
+    ids=["broken", "without itself", "a field that is too long"],
 )
 def test_a_record_that_is_wrong_is_not_believed(site, record, modules):
     folder = install(site, "pyzmq", "26.0", ["zmq/__init__.py"])
@@ -357,3 +368,36 @@ def test_a_file_of_the_metadata_that_is_no_file_is_passed_over(site):
     os.mkfifo(folder / "PKG-INFO")
 
     assert ("zmq",) == found(site)["pyzmq"].modules
+
+
+def test_a_program_is_found_on_the_search_path(tmp_path, monkeypatch):
+    _script(tmp_path / "python-here", "exit 3")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(UserError, match="exit code 3"):
+        read("python-here")
+
+
+def test_a_file_in_the_place_of_a_directory_has_no_packages(tmp_path, site):
+    direct = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+    install(site, "shop", files=["_shop.pth"], direct_url_json=json.dumps(direct))
+    file = tmp_path / "file"
+    file.touch()
+    (site / "_shop.pth").write_text(f"{file}\n", encoding="utf-8")
+    assert () == found(site)["shop"].modules
+
+    (site.parent / "site-packages").rename(site.parent / "before")
+    site.touch()
+    assert {} == found(site)
+
+
+def test_a_walk_without_a_record_ends_at_its_limit(site, monkeypatch):
+    install(site, "shop", files=None, top_level_txt="shop\nsingle\n")
+    (site / "single.py").touch()
+    for name in ("one", "two"):
+        (site / "shop" / name).mkdir(parents=True)
+        (site / "shop" / name / "__init__.py").touch()
+    assert ("shop.one", "shop.two", "single") == found(site)["shop"].modules
+    monkeypatch.setattr(environments, "_FILES_LIMIT", 1)
+
+    assert ("shop.one",) == found(site)["shop"].modules

@@ -15,6 +15,7 @@ from fixing import (
 )
 
 from gblock import catalog, engine, fixes, measurements, repairs, rules
+from gblock.diagnostics import Diagnostic, Location, Repair, Severity
 from gblock.engine import fixing
 from gblock.fixes.text import applied, compatible
 
@@ -562,3 +563,278 @@ def test_the_loop_in_place_of_flush_returns_what_it_returned(tree, monkeypatch, 
     exec(after, names)
     assert names["run"](None) == 0
     assert slept == [0.01] * 3
+
+
+def alone(kind, text, **options):
+    """The text after the fix of one diagnostic that no check has made; None without a fix.
+
+    Args:
+        kind: The kind of the fix.
+        text: A file, in which the diagnostic is between << and >>; without them, it is its start.
+        options: Fields of the `Repair`; `context` and `symbol` of the `Diagnostic`.
+    """
+    text = textwrap.dedent(text).lstrip("\n")
+    places = []
+    for mark in ("<<", ">>"):
+        before, _, after = text.partition(mark) if mark in text else ("", "", text)
+        places.append(Location(before.count("\n") + 1, len(before) - before.rfind("\n")))
+        text = before + after
+    context, symbol = options.pop("context", "request"), options.pop("symbol", None)
+    repair = Repair(kind, **options)
+    one = Diagnostic(
+        "app.py", *places, "", Severity.ERROR, "", "", symbol=symbol, context=context, repair=repair
+    )
+    fix = fixes.of(one, {"app.py": text}.get)
+    return None if fix is None else applied(text, fix.edits)
+
+
+THREADPOOL = "gevent.get_hub().threadpool.apply"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("import gevent\nx = (<<f\n    (1)>>)\n", f"import gevent\nx = ({THREADPOOL}(f, (1,)))\n"),
+        ("import gevent\n<<f(a=1,)>>\n", f'import gevent\n{THREADPOOL}(f, kwds={{"a": 1}})\n'),
+        ("import gevent\n<<f(1,)>>\n", f"import gevent\n{THREADPOOL}(f, (1,))\n"),
+        ("async def g():\n    await <<f()>>\n", None),
+        ("async def g():\n    <<f()>>\n", None),
+        ("def g(x=<<f()>>):\n    pass\n", None),
+        ("def g(x):\n    return lambda: <<f()>>\n", None),
+        ("gevent = 1\n<<f()>>\n", None),
+        ("match x:\n    case {'a': 1, **gevent}:\n        <<f()>>\n", None),
+        ("match x:\n    case [*gevent]:\n        <<f()>>\n", None),
+        ("try:\n    pass\nexcept OSError as gevent:\n    <<f()>>\n", None),
+        ("def g():\n    global gevent\n    <<f()>>\n", None),
+        ("x = f'{<<f()>>}'\n", None),
+        ("x = <<f>>\n", None),
+    ],
+)
+def test_a_call_is_handed_to_the_threadpool_where_the_file_allows_it(text, wanted):
+    assert wanted == alone("threadpool", text)
+
+
+@pytest.mark.parametrize("context", ["hub", "shutdown", "native-thread", "other-process"])
+def test_a_call_that_must_not_switch_is_left_alone(context):
+    assert alone("threadpool", "import gevent\n<<f()>>\n") is not None
+    assert alone("threadpool", "import gevent\n<<f()>>\n", context=context) is None
+
+
+def test_a_call_at_start_up_is_not_handed_over():
+    assert alone("threadpool", "import gevent\n<<f()>>\n", context="startup") is None
+
+
+HOOK = "def post_fork(server, worker):\n"
+CALL = "from psycogreen.gevent import patch_psycopg\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "wanted"),
+    [
+        ("patch()\n", 1, f"patch()\n\n{CALL}patch_psycopg()\n"),
+        ("patch()\nrun()\n", 1, f"patch()\n\n{CALL}patch_psycopg()\n\nrun()\n"),
+        ("x = patch()\n", 1, None),
+        ("patch(); run()\n", 1, None),
+        ("\n\n", 0, f"{HOOK}    {CALL}    patch_psycopg()\n"),
+        ("bind = ':80'\n", 0, f"bind = ':80'\n\n\n{HOOK}    {CALL}    patch_psycopg()\n"),
+        (f"{HOOK}    pass\n", 0, f"{HOOK}    {CALL}    patch_psycopg()\n    pass\n"),
+        (f"{HOOK}    'Why.'\n", 0, f"{HOOK}    'Why.'\n    {CALL}    patch_psycopg()\n"),
+        (f"{HOOK[:-1]} pass\n", 0, None),
+        (f"{HOOK}    pass\n\n{HOOK}    pass\n", 0, None),
+        ("post_fork = None\n", 0, None),
+        ("def patch_psycopg():\n    pass\n\npatch_psycopg()\n", 4, None),
+    ],
+)
+def test_a_recipe_is_called_behind_the_patch_or_in_the_hook(text, row, wanted):
+    symbol = ("psycogreen.gevent.patch_psycopg",)
+    assert wanted == alone("recipe", text, names=symbol, places=(("app.py", row),))
+    assert alone("recipe", "\n", names=symbol, places=(("gone.py", 1),)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("if not <<p.flush()>>:\n    go()\n", "if not len(p):\n    go()\n"),
+        ("if <<p.flush()>> > 0:\n    go()\n", "if len(p) > 0:\n    go()\n"),
+        ("if go() and <<p.flush()>>:\n    go()\n", None),
+        ("if go():\n    pass\nelif <<p.flush()>>:\n    go()\n", None),
+        ("x = go() + <<p.flush()>>\n", None),
+        ("x[0] = <<p.flush()>>\n", None),
+        ("go(); <<p.flush()>>\n", None),
+        ("p().flush\n<<p().flush()>>\n", None),
+        ("<<flush()>>\n", None),
+        ("<<p.flush(*more)>>\n", None),
+        ("<<p.flush(**more)>>\n", None),
+        ("len = 1\n<<p.flush()>>\n", None),
+        ("while <<p.flush()>>:\n    pass\n", None),
+    ],
+)
+def test_flush_is_replaced_where_its_statement_evaluates_it_first(text, wanted):
+    loop = "while len(p):\n    p.poll(0)\n    gevent.sleep(0.01)\n"
+    after = alone("flush-loop", f"import gevent\n{text}", position=0, keyword="timeout")
+
+    assert (None if wanted is None else f"import gevent\n{loop}{wanted}") == after
+
+
+@pytest.mark.parametrize(
+    ("timeout", "bound", "condition"),
+    [("-1", "seconds", ""), ("2", "seconds", " and time.monotonic() < deadline"), ("2", "", None)],
+)
+def test_flush_keeps_a_timeout_in_seconds(timeout, bound, condition):
+    text = f"import gevent\nimport time\n<<p.flush({timeout})>>\n"
+    after = alone("flush-loop", text, position=0, keyword="timeout", bound=bound)
+
+    if condition is None:
+        assert after is None
+    else:
+        assert f"while len(p){condition}:\n" in after
+        assert ("deadline = time.monotonic() + 2\n" in after) is bool(condition)
+
+
+def test_flush_is_left_alone_where_time_is_another_name():
+    text = "import gevent\ntime = 1\n<<p.flush(2)>>\n"
+    assert alone("flush-loop", text, position=0, keyword="timeout", bound="seconds") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "while 1:\n    m = <<p.poll(1)>>\n    if m:\n        go(m)\n",
+            "while 1:\n    m = p.poll(0)\n    if m:\n        go(m)\n"
+            "    else:\n        gevent.sleep(0.01)\n",
+        ),
+        (
+            "while 1:\n    m = <<p.poll(1)>>\n    if not m: continue\n    go(m)\n",
+            "while 1:\n    m = p.poll(0)\n    if not m:\n        gevent.sleep(0.01)\n"
+            "        continue\n    go(m)\n",
+        ),
+        ("while 1:\n    m = <<p.poll(1)>>\n    if m: go(m)\n", None),
+        ("while 1:\n    m = <<p.poll(1)>>\n    if m: go(); go(m)\n", None),
+        (
+            "while 1:\n    m = <<p.poll(1)>>\n    if m:\n        go(m)\n    elif x:\n        x\n",
+            None,
+        ),
+        ("while 1:\n    m = <<p.poll(1)>>\n    if m > 1:\n        go(m)\n", None),
+        ("while 1:\n    m = <<p.poll(1)>>\n    if m is 1:\n        go(m)\n", None),
+        ("while 1:\n    m = <<p.poll(1)>>\n    m = 1\n    if m:\n        go(m)\n", None),
+        ("while 1:\n    m = n = <<p.poll(1)>>\n    if m:\n        go(m)\n", None),
+        ("while it.pop():\n    <<p.poll(1)>>\n", None),
+        ("while (yield):\n    <<p.poll(1)>>\n", None),
+        ("while <<p.poll(1)>>:\n    pass\n", None),
+        ("while 1:\n    pass\nelse:\n    <<p.poll(1)>>\n", None),
+        ("while 1:\n    try:\n        <<p.poll(1)>>\n    finally:\n        go()\n", None),
+        ("while 1:\n    try:\n        go()\n    except OSError:\n        <<p.poll(1)>>\n", None),
+        ("while 1:\n    with x:\n        <<p.poll(1)>>\n", None),
+        ("for x in y:\n    <<p.poll(1)>>\n", None),
+        ("<<p.poll(1)>>\n", None),
+        ("while 1:\n    <<p.poll(*x)>>\n", None),
+        ("while 1:\n    <<p.poll()>>\n", "while 1:\n    p.poll(0)\n    gevent.sleep(0.01)\n"),
+        ("while 1:\n    <<p.poll(other=1)>>\n", None),
+        ("while 1:\n    <<p.poll(1)>>; x = 1\n", None),
+        (
+            "while 1:\n    <<p.poll(1)>>\n    gevent.sleep(0)\n",
+            "while 1:\n    p.poll(0)\n    gevent.sleep(0)\n",
+        ),
+        ("gevent = 1\nwhile 1:\n    <<p.poll(1)>>\n", None),
+    ],
+)
+def test_a_poll_is_replaced_in_a_loop_that_does_nothing_else(text, wanted):
+    after = alone("poll-loop", f"import gevent\n{text}", position=0, keyword="timeout")
+
+    assert (None if wanted is None else f"import gevent\n{wanted}") == after
+
+
+PATCH = "from gevent import monkey\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "<<from time import sleep>>\n{}monkey.patch_all()\n",
+            "{}monkey.patch_all()\n\nfrom time import sleep\n",
+        ),
+        (
+            "<<from time import sleep>>\n\n\n{}monkey.patch_all()\n",
+            "{}monkey.patch_all()\n\nfrom time import sleep\n",
+        ),
+        (
+            "{}<<from time import sleep>>\n\nmonkey.patch_all()\ngo()\n",
+            "{}\nmonkey.patch_all()\n\nfrom time import sleep\n\ngo()\n",
+        ),
+        (
+            "{}\n<<from time import sleep>>\n\nmonkey.patch_all()\n",
+            "{}\nmonkey.patch_all()\n\nfrom time import sleep\n",
+        ),
+        ("{}<<from time import sleep>>\nsleep(1)\nmonkey.patch_all()\n", None),
+        ("{}<<from time import sleep>>; x = 1\nmonkey.patch_all()\n", None),
+        ("{}<<import time>>\nmonkey.patch_all()\n", None),
+        ("{}<<x = 1>>\nmonkey.patch_all()\n", None),
+        ("{}<<from time import sleep>>\nmonkey.patch_all(thread=x)\n", None),
+        ("{}<<from time import sleep>>\nx = monkey.patch_all()\n", None),
+        ("{}<<from time import sleep>>\nif 1:\n    monkey.patch_all()\n", None),
+        ("from .x import monkey\n<<from time import sleep>>\nmonkey.patch_all()\n", None),
+    ],
+)
+def test_an_import_is_moved_below_the_patch(text, wanted):
+    text = text.format(PATCH)
+    row = next(n for n, line in enumerate(text.split("\n"), 1) if "patch_all" in line)
+    after = alone("import-after-patch", text, places=(("app.py", row),))
+
+    assert (None if wanted is None else wanted.format(PATCH)) == after
+    assert alone("import-after-patch", text, places=(("other.py", row),)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("import x\n{}monkey.patch_all()\n", "{}monkey.patch_all()\n\nimport x\n"),
+        (
+            "'Why.'\nimport x\n{}\nmonkey.patch_all()\n",
+            "'Why.'\n{}\nmonkey.patch_all()\n\nimport x\n",
+        ),
+        ("{}import x\nmonkey.patch_all()\n", "{}\nmonkey.patch_all()\n\nimport x\n"),
+        ("{}monkey.patch_all()\n", None),
+        ("from x import monkey\nmonkey.patch_all()\n", None),
+        ("import x, gevent.monkey\ngevent.monkey.patch_all()\n", None),
+    ],
+)
+def test_a_patch_is_moved_to_the_top(text, wanted):
+    text = text.format(PATCH)
+    row = next(n for n, line in enumerate(text.split("\n"), 1) if "patch_all" in line)
+    after = alone("patch-first", text, places=(("app.py", row),))
+
+    assert (None if wanted is None else wanted.format(PATCH)) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "wanted"),
+    [
+        ("x  <<# gblock: ignore>>\n", (), "x\n"),
+        ("<<# gblock: ignore>>\nx\n", (), "x\n"),
+        ("x  <<# gblock: ignore[a]>> # why\n", ("a",), "x  # why\n"),
+        ("x  <<# gblock: ignore[a, b]>>\n", ("a",), "x  # gblock: ignore[b]\n"),
+        ("x  <<# gblock: ignore>>\n", ("a",), None),
+        ("x  <<# gblock: ignore[a]\n>>\n", ("a",), None),
+    ],
+)
+def test_a_comment_loses_what_hides_nothing(text, names, wanted):
+    assert wanted == alone("remove-ignore", text, names=names)
+
+
+def test_a_file_that_is_gone_or_broken_has_no_fix():
+    one = Diagnostic(
+        "gone.py",
+        Location(1, 1),
+        Location(1, 2),
+        "",
+        Severity.ERROR,
+        "",
+        "",
+        repair=Repair("remove-ignore"),
+    )
+
+    assert fixes.of(one, lambda _: None) is None
+    assert fixes.of(one, lambda _: "def (:\n") is None
+    assert fixes.of(one._replace(repair=None), lambda _: "x\n") is None

@@ -359,6 +359,47 @@ FOLLOWED = {
         @inject
         def f(p=Provide[C.p]): p.flush()
         """,
+    "di singleton": """
+        from dependency_injector import containers, providers
+        def make(): return Producer({})
+        def build(given): return B(given)
+        class B:
+            def __init__(self, p): self.p = p
+            def send(self): self.p.flush()
+        class C(containers.DeclarativeContainer):
+            p = providers.Singleton(Producer, {})
+            b = providers.Singleton(B, p)
+        """,
+    "di inline": """
+        from dependency_injector import containers, providers
+        def make(): return Producer({})
+        def build(given): return B(given)
+        class B:
+            def __init__(self, p): self.p = p
+            def send(self): self.p.flush()
+        class C(containers.DeclarativeContainer):
+            b = providers.Factory(B, providers.Singleton(Producer, {}))
+        """,
+    "di keyword": """
+        from dependency_injector import containers, providers
+        def make(): return Producer({})
+        def build(given): return B(given)
+        class B:
+            def __init__(self, p): self.p = p
+            def send(self): self.p.flush()
+        class C(containers.DeclarativeContainer):
+            b = providers.Factory(B, p=providers.Resource(make))
+        """,
+    "di function": """
+        from dependency_injector import containers, providers
+        def make(): return Producer({})
+        def build(given): return B(given)
+        class B:
+            def __init__(self, p): self.p = p
+            def send(self): self.p.flush()
+        class C(containers.DeclarativeContainer):
+            b = providers.Factory(build, providers.Resource(make))
+        """,
     "template method": """
         class B(abc.ABC):
             def run(self): self.send(Producer({}))
@@ -408,6 +449,17 @@ FOLLOWED = {
         """,
 }
 OTHERS = {
+    "di of another class": """
+        from dependency_injector import containers, providers
+        class B:
+            def __init__(self, p): self.p = p
+            def send(self): self.p.flush()
+        class Other:
+            def __init__(self, p): self.p = p
+        class C(containers.DeclarativeContainer):
+            b = providers.Factory(B, open("log"))
+            o = providers.Factory(Other, providers.Singleton(Producer, {}))
+        """,
     "another hook": (
         "class B:\n    def run(self): self.send(Producer({}))\n    def send(self, p): pass\n"
         "class D(B):\n    def sent(self, p): p.flush()\nclass E:\n    def send(self, p): p.flush()"

@@ -7,12 +7,15 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from elf_images import RELEASE, TAKE, Module
 from harness import check
 from installed import environment, install
 
 from gblock.config import Config
+from gblock.outline import Outlines
 from gblock.packages import environment as environments
-from gblock.packages.followed import imports
+from gblock.packages import followed
+from gblock.packages.followed import Followed, imports
 
 FLUSHING = """
     import confluent_kafka
@@ -220,7 +223,116 @@ def test_it_costs_nothing_without_an_environment(tmp_path, monkeypatch):
         (b"from . import a\nfrom .b import c\n", set()),
         (b"x = 'import a'\n", set()),
         (b"try:\n    import a; f()\nexcept: pass\n", {"a"}),
+        (b"import a, \\\n    b.c as d, \\\r\n    e\nf\n", {"a", "b.c", "e"}),
+        (b'"""\nimport one, (or two)\n"""\n', {"one"}),
     ],
 )
 def test_imports_are_read_from_lines(text, names):
     assert names == imports(text)
+
+
+def blocks(env, *names, compiled=False):
+    """The calls into packages that block, each with the blocker that is made for it."""
+    outlines = Outlines()
+    Followed(environments.read(env), outlines, compiled=compiled).add(names)
+    return {
+        symbol: chunk.id
+        for chunk in outlines.chunks
+        if chunk.id in outlines.own_ids
+        for symbol in chunk.symbols
+    }
+
+
+LONG = "".join(f"def f{n}():\n    f{n + 1}()\n\n" for n in range(followed._LONGEST))
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("def f():\n    Producer({}).flush()\n", ["f"]),
+        ("class C:\n    def __init__(self):\n        Producer({}).flush()\n", ["C"]),
+        ("class C:\n    def __del__(self):\n        Producer({}).flush()\n", []),
+        ("class C:\n    def __call__(self):\n        Producer({}).flush()\n", ["C.__call__"]),
+        ("class C:\n    value = Producer({}).flush()\n", []),
+        ("Producer({}).flush()\n", []),
+        ("def f(all):\n    return [Producer({}).flush() for one in all]\n", ["f"]),
+        ("def f():\n    return lambda: Producer({}).flush()\n", []),
+        ("def f():\n    def g():\n        Producer({}).flush()\n    return g\n", []),
+        ("async def f():\n    Producer({}).flush()\n", []),
+        ("def f():\n    Producer({}).poll(0)\n", []),
+        ("def flush(one):\n    one.flush()\n", []),
+        (
+            "class A:\n    def f(self):\n        Producer({}).flush()\n\n"
+            "class B(A):\n    pass\n\nclass C(B):\n    def f(self):\n        pass\n",
+            ["A.f", "B.f"],
+        ),
+        (
+            f"{LONG}def f{followed._LONGEST}():\n    Producer({{}}).flush()\n",
+            [f"f{n}" for n in range(1, followed._LONGEST + 1)],
+        ),
+    ],
+)
+def test_the_functions_that_run_a_blocker_are_blockers(tmp_path, code, names):
+    package = {"shoplib.py": f"from confluent_kafka import Producer\n\n{code}"}
+    _, env = made(tmp_path, {"shoplib": package}, "")
+    found = blocks(env, "shoplib")
+
+    assert {f"shoplib.{name}" for name in names} == found.keys()
+    assert {"confluent-kafka-producer-flush-in-shoplib"} >= set(found.values())
+
+
+def test_a_function_has_each_name_under_which_its_package_exports_it(tmp_path):
+    package = {
+        "shoplib/__init__.py": "from .inner import *\nfrom .inner.work import f as run\n",
+        "shoplib/inner/__init__.py": "from .work import f\n",
+        "shoplib/inner/work.py": "import confluent_kafka\n\n"
+        "def f():\n    confluent_kafka.Producer({}).flush()\n",
+        "shoplib/other/__init__.py": "f = 1\n",
+    }
+    _, env = made(tmp_path, {"shoplib": package}, "")
+    names = ("shoplib.f", "shoplib.run", "shoplib.inner.f", "shoplib.inner.work.f")
+
+    assert {*names} == blocks(env, "shoplib.inner").keys()
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("_MOST_FILES", 1), ("_MOST_BYTES", 10), ("_MOST_PACKAGES", 0)]
+)
+def test_a_package_above_the_limits_is_not_followed(tmp_path, monkeypatch, limit, value):
+    _, env = made(tmp_path, {"shoplib": PACKAGE}, "")
+    assert blocks(env, "shoplib")
+    monkeypatch.setattr(followed, limit, value)
+
+    assert {} == blocks(env, "shoplib")
+
+
+def test_packages_are_followed_no_further_than_the_limit(tmp_path, monkeypatch):
+    above = {"above.py": "import shoplib\ndef push(x):\n    shoplib.open().send(x)\n"}
+    _, env = made(tmp_path, {"shoplib": PACKAGE, "above": above}, "")
+    assert "above.push" in blocks(env, "above")
+    monkeypatch.setattr(followed, "_DEEPEST", 1)
+
+    assert {} == blocks(env, "above")
+
+
+def test_methods_whose_machine_code_waits_are_blockers(tmp_path, monkeypatch):
+    module = Module()
+    wait = module.function("scanner_wait", RELEASE, "poll", TAKE)
+    lock = module.function("scanner_lock", RELEASE, "sem_wait", TAKE)
+    held = module.function("scanner_open", "connect")
+    rows = [("read", wait), ("join", lock), ("open", held)]
+    module.methods(*rows, owner="shop.Scanner")
+    file = "shop/_shop.cpython-311-x86_64-linux-gnu.so"
+    env, site = environment(tmp_path / "venv")
+    install(site, "shop-scanner", files=["shop/__init__.py", file])
+    (site / file).write_bytes(module.image())
+    (site / "shop" / "__init__.py").write_text(
+        "from ._shop import Scanner\n\ndef scan(one: Scanner):\n    return one.read()\n"
+    )
+    native = "shop-scanner-native-1"
+    expected = {"shop._shop.Scanner.read": native, "shop.Scanner.read": native, "shop.scan": native}
+
+    assert expected == blocks(str(env), "shop", compiled=True)
+    assert {} == blocks(str(env), "shop")
+    monkeypatch.setattr(followed, "_MOST_COMPILED", 10)
+    assert {} == blocks(str(env), "shop", compiled=True)

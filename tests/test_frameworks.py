@@ -1418,6 +1418,29 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "paho mqtt, a client of the project": (
+        "greenlet",
+        "",
+        """
+        import paho.mqtt.client as mqtt
+        class Client(mqtt.Client): pass
+        def on_message(client, userdata, msg): CALL
+        client = Client()
+        client.on_message = on_message
+        client.loop_forever()
+        """,
+        {},
+    ),
+    "paho mqtt, a client that is not known": (
+        "greenlet",
+        "",
+        """
+        import paho.mqtt.client as mqtt
+        def on_message(client, userdata, msg): CALL
+        def listen(client): client.on_message = on_message
+        """,
+        {},
+    ),
     "schedule": (
         "greenlet",
         "",
@@ -2416,3 +2439,71 @@ def test_what_a_table_keeps_and_a_loop_registers_has_its_context(tmp_path, table
         )
     found = reported(tmp_path, files)
     assert ["request"] * len(registered) == [one.context for one in found]
+
+
+WRAPPED = {
+    "one of Django's": "ensure_csrf_cookie(place)",
+    "two of Django's": "csrf_exempt(xframe_options_exempt(place))",
+    "one with arguments": "vary_on_headers('Accept')(place)",
+    "one of another package": "throttled(place)",
+    "one of another package with arguments": "throttled(rate=2)(place)",
+    "one with a keyword": "throttled(place, rate=2)",
+    "one of the project": "audited(place)",
+    "one of the project around another": "audited(throttled(place))",
+    "one of another package around the project's": "throttled(audited(place))",
+    "one of the project that applies another": "limited(place)",
+    "a partial": "partial(place, verb='GET')",
+    "a wrapped partial": "throttled(partial(place, verb='GET'))",
+    "a name": "VIEW",
+}
+NOT_WRAPPED = {
+    "a view that is given the result of a function": "throttled(TemplateView.as_view(it=place()))",
+    "a function that a builder of the project calls": "built(place)",
+    "a function beside the view": "other, {'load': throttled(place)}",
+}
+DECORATING = """
+from functools import partial, wraps
+from django.views.decorators.csrf import csrf_exempt, ensure_csrf_cookie
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.vary import vary_on_headers
+from django.views.generic import TemplateView
+from throttling import throttled
+from handlers import place
+
+def other(request): pass
+
+def audited(view):
+    @wraps(view)
+    def wrapper(request):
+        return view(request)
+    return wrapper
+
+def limited(view):
+    return throttled(view, rate=1)
+
+def built(load):
+    rows = load()
+    return TemplateView.as_view(extra_context={"rows": rows})
+
+VIEW = throttled(place)
+"""
+TABLES_OF_URLS = {
+    "from django.urls import path\n": "urlpatterns = [path('a', {it})]\n",
+    "from django.urls import re_path\n": "urlpatterns = [re_path('a', view={it})]\n",
+    "from django.conf.urls import url\n": "urlpatterns = [url('a', {it}, name='a')]\n",
+    "from flask import Flask\n": "app = Flask('a')\napp.add_url_rule('/a', view_func={it})\n",
+    "from pyramid.config import Configurator\n": "Configurator('a').add_view({it})\n",
+}
+
+
+@pytest.mark.parametrize("form", [*WRAPPED, *NOT_WRAPPED])
+def test_a_view_that_a_table_of_urls_wraps_is_a_view(tmp_path, form):
+    it, files = {**WRAPPED, **NOT_WRAPPED}[form], {}
+    for number, (imported, table) in enumerate(TABLES_OF_URLS.items()):
+        if it.startswith("other, ") and "={it}" in table:
+            continue  # it is an argument after the view
+        text = DECORATING.replace("handlers", f"handlers_{number}")
+        files[f"handlers_{number}.py"] = "def place(request=None): CALL\n"
+        files[f"urls_{number}.py"] = imported + text + table.format(it=it)
+    found = {one.context for one in reported(tmp_path, files) if one.symbol == "os.system"}
+    assert (form in WRAPPED) == ({"request"} == found), found

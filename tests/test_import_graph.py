@@ -238,3 +238,45 @@ def test_no_file_raises(data):
     modules.give("/nowhere/a.py", data + b"\nimport b\n")
     modules.give("/nowhere/b.py", b"")
     ImportGraph(modules).of(["/nowhere/a.py"])
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "expected"),
+    [
+        (
+            '# INSTALLED_APPS = ["a"]\nx = "a.one"  # "a.two"',
+            ("a/__init__.py", "a/one.py", "a/two.py"),
+            ["a/__init__.py", "a/one.py"],
+        ),
+        (
+            'INSTALLED_APPS = ["a"]',
+            ("a/models/__init__.py", "a/models/order.py"),
+            ["a/models/__init__.py", "a/models/order.py"],
+        ),
+        ('INSTALLED_APPS = ["a"]  # "b"', ("a/admin.py", "b/admin.py"), ["a/admin.py"]),
+        ('include = [\n  "one",  # "two"\n  # "two",\n]', ("one.py", "two.py"), ["one.py"]),
+        (
+            'import_module("a." + name)',
+            ("a/__init__.py", "a/b/__init__.py", "a/b/c.py", "a/d/e.py"),
+            ["a/__init__.py", "a/b/__init__.py"],
+        ),
+        (
+            'import_module(f".{name}", package="a")',
+            ("a/__init__.py", "a/b.py", "c.py"),
+            ["a/__init__.py", "a/b.py"],
+        ),
+        ('import_module(f".{name}", __package__)', ("b.py",), ["b.py"]),
+        ('import_module("gone." + name)', ("b.py",), []),
+    ],
+)
+def test_names_in_strings_lead_to_modules(graph, text, files, expected):
+    assert expected == reached(
+        graph({"main.py": f"{text}\n", **dict.fromkeys(files, "")}), "main.py"
+    )
+
+
+def test_a_string_of_another_package_may_be_data(graph):
+    files = {"a/__init__.py": 'RUN = "b.one:main"\n', "b/__init__.py": "", "b/one.py": ""}
+
+    assert ["b/__init__.py", "b/one.py"] == reached(graph(files), "a/__init__.py")
+    assert [] == reached(graph(files), "a/__init__.py", data=False)

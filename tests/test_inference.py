@@ -100,6 +100,7 @@ GIVEN = [
     "R = {}\nclass M(type):\n    def __init__(cls, name, bases, ns): R[name] = cls\nclass A(metaclass=M): pass\nclass B(A):\n    def p(self): return Producer({})\nR['x']().p().flush()",  # noqa: E501
     "class A:\n    R = {}\n    def __init_subclass__(cls): A.R[cls.name] = cls\nclass B(A):\n    def p(self): return Producer({})\nA.R['x']().p().flush()",  # noqa: E501
     "class lazy:\n    def __init__(self, make): self.make = make\n    def __get__(self, one, owner): return self.make()\nclass A:\n    other = lazy(Consumer)\n    p = lazy(lambda: Producer({}))\nA().p.flush()",  # noqa: E501
+    "class lazy:\n    def __init__(self, make): self.make = make\n    def __get__(self, one, owner): return self.make()\nclass A:\n    other = lazy(Consumer)\n    p = lazy(lambda: Producer({}))\n    if DEBUG:\n        def p(self): return None\n    if SLIM:\n        from orders import p\nA().p.flush()",  # noqa: E501
     "v: contextvars.ContextVar[Producer] = contextvars.ContextVar('v')\ndef f(): v.get().flush()",
     "v = contextvars.ContextVar('v', default=Producer({}))\ndef f(): v.get().flush()",
     "p = Producer({})\nr = weakref.ref(p)\nr().flush()",
@@ -156,6 +157,24 @@ GIVEN = [
     "@dataclasses.dataclass\nclass B:\n    n: int\n@dataclasses.dataclass\nclass A(B):\n    p: object\n    def go(self): self.p.flush()\nA(1, Producer({}))",  # noqa: E501
     "@dataclasses.dataclass\nclass B:\n    p: object\n@dataclasses.dataclass\nclass A(B):\n    n: int\n    def go(self): self.p.flush()\nA(Producer({}), 1)",  # noqa: E501
     "class A:\n    T = {'x': 'on_x'}\n    def on_x(self): return Producer({})\n    def go(self, k): getattr(self, self.T[k])().flush()",  # noqa: E501
+    "class A:\n    def __init__(self): self.p = Producer({})\nclass B:\n    def __init__(self, a): self.__dict__.update(a.__dict__)\nB(A()).p.flush()",  # noqa: E501
+    "class A:\n    def __init__(self): self.p = Producer({})\nclass B:\n    def __init__(self, a): vars(self).update(vars(a))\nB(A()).p.flush()",  # noqa: E501
+    "class A:\n    def get(self): return Producer({})\noperator.methodcaller('get')(A()).flush()",
+    "p = Producer({})\nfor name in {'flush': 1}.keys(): getattr(p, name)()",
+    "import attr\nattr.make_class('A', {'p': 1, name: 2})(Producer({})).p.flush()",
+    "class A: pass\nx = [Producer({})] if y else A()\nx[0].flush()",
+    "class Lazy:\n    def __init__(self, make): self.make = make\n    def __get__(self, obj, owner): return self.make()\nshared = Lazy(lambda: Producer({}))\nclass A: p = shared\nA().p.flush()",  # noqa: E501
+    "class Lazy:\n    def __init__(self, make, name): self.make = make\n    def __get__(self, obj, owner): return self.make()\nclass A: p = Lazy(lambda: Producer({}), 'p')\nA().p.flush()",  # noqa: E501
+    "class Plain:\n    def __init__(self, f): self.f = f\nclass A:\n    @Plain\n    def get(self): return Producer({})\nA().get().flush()",  # noqa: E501
+    "class Mixin:\n    def go(self): super().flush()\nclass P(Mixin, Producer): pass",
+    "class Root:\n    def go(self): pass\nclass Mixin(Root):\n    def go(self): super().make().flush()\nclass Base(Root):\n    def make(self): return Producer({})\nclass C(Mixin, Base): pass",  # noqa: E501
+    "def other(x): return getattr(x, 'a')\nclass A:\n    def __init__(self): self._p = Producer({})\n    def __getattr__(self, name): return getattr(self._p, name)\nA().flush()",  # noqa: E501
+    "def deco(f):\n    def inner(x): return f(x)\n    return inner\n@deco\ndef g(x): x.flush()\ng(Producer({}))",  # noqa: E501
+    "def deco(f):\n    def inner(*args): return f(1, *args)\n    return inner\n@deco\ndef g(n, x): x.flush()\ng(Producer({}))",  # noqa: E501
+    "for y in z:\n    if y: p = Producer({})\n    else: p.flush()",
+    "import attr\n@attr.s(auto_attribs=True)\nclass A:\n    _p: object\n    def go(self): self._p.flush()\nA(Producer({}))",  # noqa: E501
+    "class A:\n    send = None\nclass B(A):\n    def send(self, x): x.flush()\ndef f(b: B): b.send(Producer({}))",  # noqa: E501
+    "class A:\n    def __init__(self, o): vars(self).update(o)\nA({'p': Producer({})}).p.flush()",
 ]
 """Ways in which an object gets to where it is used."""
 
@@ -346,6 +365,7 @@ NARROWED = {
     "exit": "import sys\nif isinstance(x, Producer):\n    sys.exit(1)\nx.flush()",
     "while": "while isinstance(x, Consumer):\n    x.flush()",
     "comprehension": "assert isinstance(x, Consumer)\n[x.flush() for _ in y]",
+    "builtin": "z = [] if y else x\nif isinstance(z, list):\n    z.flush()",
 }
 
 
@@ -389,12 +409,14 @@ def test_a_test_rules_out_what_an_object_cannot_be(tmp_path, text):
         "for z in y:\n    if not isinstance(x, Producer):\n        continue\n    x.flush()",
         "if isinstance(x, Producer):\n    pass\nelse:\n    return\nx.flush()",
         "if is_new(x):\n    x.flush()",
+        "if is_either(x):\n    x.flush()",
     ],
 )
 def test_a_test_rules_out_nothing_where_it_says_nothing(tmp_path, text):
     head = (
         f"{HEAD}import elsewhere\n"
         "def is_new(x): return x.is_new\n"
+        "def is_either(x):\n    if x.is_new: return isinstance(x, str)\n    return True\n"
         "def is_odd(x): return isinstance(elsewhere, Consumer)\n"
         "def is_kind(x, kind): return isinstance(x, kind())\n"
     )
@@ -484,6 +506,8 @@ GIVEN_BY_BUILTINS = [
     "def make(**options): return options['p']\nx = {'p': Producer({})}\nmake(**x).flush()",
     "class B:\n    def __init__(self, p): self.p = p\nclass C(B, dict): pass\nC(Producer({})).p.flush()",  # noqa: E501
     "class B:\n    def get(self): return self.p\nclass C(B):\n    p = Producer({})\n    def get(self): return super().get()\nC().get().flush()",  # noqa: E501
+    "import sys\nsys.modules['package.one'].p.flush()",
+    "from werkzeug.utils import import_string\nimport_string('package.one:p').flush()",
 ]
 
 
@@ -575,6 +599,31 @@ def test_containers_nest_no_deeper_than_they_may(values, depth):
         "super().flush()",
         "Producer.flush.flush()",
         "x = Producer({}).flush\nx.flush()",
+        "class A:\n    def __init__(self): setattr(self, missing, Producer({}))\nA().p.flush()",
+        "class A:\n    def __init__(self, o): self.__dict__.update(o)\nA([Producer({})]).p.flush()",
+        "class A:\n    def __init__(self, x, o):\n        for name in x: setattr(self, name, o[name])\nA(['p'], {'p': Producer({})}).q.flush()",  # noqa: E501
+        "import gevent.monkey\ngevent.monkey.get_original(name, 'Producer').flush()",
+        "x = dict(**[Producer({})])\nx['a'].flush()",
+        "import importlib\nimportlib.import_module('.main').p.flush()\np = Producer({})",
+        "from werkzeug.utils import import_string\nimport_string('p').flush()\np = Producer({})",
+        "import operator\nclass A:\n    p = Producer({})\noperator.attrgetter(name)(A()).flush()",
+        "import collections\ncollections.namedtuple('A', [p])(Producer({})).p.flush()",
+        "import collections\ncollections.namedtuple('A')(Producer({})).p.flush()",
+        "import dataclasses\ndataclasses.astuple(1)[0].flush()",
+        "(Producer({}),)().flush()",
+        "class A:\n    def __init__(self): self._p = Producer({})\n    def __getattr__(self, name): return getattr(self._p, 'other')\nA().flush()",  # noqa: E501
+        "class A:\n    def __getattr__(self, name): return getattr(self, name)\nA().flush()",
+        "x = {**1}\nx['a'].flush()",
+        "from .missing import *\nx.flush()",
+        "a, b = (Producer({}),)\nb.flush()",
+        "getattr(Producer({}), 'flush x'.split(' ', maxsplit=y)[0])()",
+        "(x + y).flush()",
+        "def f(p, **rest): rest['p'].flush()\nf(**{'p': Producer({})})",
+        "def f(p): p.flush()\nf(**[Producer({})])",
+        "class P(typing.Protocol): x: int\nclass A: p = Producer({})\ndef f(p: P): p.p.flush()",
+        "(lambda: Producer({})).flush()",
+        "class A:\n    p = property(1)\nA().p.flush()",
+        "class A:\n    def __init__(self): vars(self).update(~o)\nA().p.flush()",
     ],
 )
 def test_what_cannot_be_told_stays_unknown(tmp_path, text):
@@ -842,6 +891,35 @@ PROJECTS = {
     "one element after the other of what is spawned": {
         "main.py": "import gevent.pool\ndef f(x): x.flush()\ngevent.pool.Pool(2).map(f, [Producer({})])",  # noqa: E501
     },
+    "a handler that a function appends to a list": {
+        "main.py": "import bus\ndef handle(x): x.flush()\nbus.add(handle)\nbus.emit(Producer({}))",
+        "bus.py": "found = []\ndef add(one): found.append(one)\n"
+        "def emit(x):\n    for one in found: one(x)",
+    },
+    "a handler that an object keeps by keyword": {
+        "main.py": "from bus import Bus\ndef handle(x): x.flush()\n"
+        "Bus(handlers=[handle]).emit(Producer({}))",
+        "bus.py": "class Bus:\n    def __init__(self, handlers): self.handlers = list(handlers)\n"
+        "    def emit(self, x):\n        for one in self.handlers: one(x)",
+    },
+    "a step that an object of a dataclass keeps": {
+        "main.py": "from bus import Bus, Step\ndef handle(x): x.flush()\n"
+        "Bus([Step(handle)]).emit(Producer({}))",
+        "bus.py": "from dataclasses import dataclass\n@dataclass\nclass Step:\n    run: object\n"
+        "class Bus:\n    def __init__(self, steps): self.steps = steps\n"
+        "    def emit(self, x):\n        for one in self.steps: one.run(x)",
+    },
+    "a method that overrides one of an abstract class": {
+        "main.py": "import abc\nclass A(abc.ABC):\n    def send(self, x): ...\n"
+        "class B(A):\n    def send(self, x): x.flush()\n"
+        "def f(a: A): a.send(Producer({}))",
+    },
+    "a constructor of a class between": {
+        "main.py": "from base import Base\nclass B(Base):\n    def __init__(self, x):\n"
+        "        super().__init__(x)\nclass C(B, dict): pass\nC(Producer({})).go()",
+        "base.py": "class Base:\n    def __init__(self, x): self.x = x\n"
+        "    def go(self): self.x.flush()",
+    },
     "arguments that are packed for a thread": {
         "main.py": "import threading\ndef f(x): x.flush()\n"
         "threading.Thread(target=f, args=[Producer({})])\nthreading.Thread(target=f, args=more)",
@@ -883,10 +961,39 @@ def test_of_many_files_that_name_a_function_those_near_it_are_read(tmp_path):
             "import pylibmc\nclass C:\n    pool = pylibmc.Client([])\nC.pool.get('')",
             "pylibmc.Client.get",
         ),
+        (
+            "import dask.dataframe as dd\ndd.read_csv('').price.sum().compute()",
+            "dask.dataframe.Series.compute",
+        ),
+        (
+            "import dask.dataframe as dd\ndd.read_csv('').groupby('a').price.mean().compute()",
+            "dask.dataframe.DataFrame.compute",
+        ),
+        (
+            "import dask.dataframe as dd\nclass T:\n    def __init__(self):\n        self.t = dd.read_csv('')\n    def f(self): self.t.price.compute()",  # noqa: E501
+            "dask.dataframe.Series.compute",
+        ),
+        (
+            "import xarray\nwith xarray.open_dataset('') as d: d.t.sel(a=1).load()",
+            "xarray.DataArray.load",
+        ),
     ],
 )
 def test_the_catalog_tells_what_compiled_objects_give(tmp_path, text, expected):
     assert [expected] == called(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import dask.dataframe as dd\ndd.DataFrame.price.compute()",
+        "import dask.dataframe as dd\ndd.read_csv('')._private.compute()",
+        "import dask.dataframe as dd\ndd.read_csv('').cumulated().compute()",
+        "import dask.array as da\nda.ones(1).price.compute()",
+    ],
+)
+def test_only_objects_of_some_classes_have_columns(tmp_path, text):
+    assert "dask.dataframe.Series.compute" not in called(tmp_path, text)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gblock.project.names.declarations import Declarations
+from gblock.project.names.partial_texts import HOLE, Text
 from gblock.project.names.places import Place
-from gblock.project.names.texts import HOLE, Part, Text, Texts
+from gblock.project.names.texts import Part, Texts
 from gblock.project.processes.launches import launches
 from gblock.project.reading.modules import Modules
 
@@ -234,12 +235,15 @@ def test_a_value_in_a_circle_ends(launched):
     assert [] == launched("a = b\nb = a\nos.system(a)  # gunicorn\n")
 
 
-def spelled(tmp_path, text):
+def spelled(tmp_path, text, lenient=False, **files):
     """Return the values of the first arguments of a file's calls."""
     path = tmp_path / "start.py"
     path.write_text(text, encoding="utf-8")
-    modules = Modules(str(tmp_path), [str(path)])
-    texts = Texts(Declarations(modules))
+    for name, other in files.items():
+        tmp_path.joinpath(name).parent.mkdir(exist_ok=True)
+        tmp_path.joinpath(f"{name}.py").write_text(other, encoding="utf-8")
+    modules = Modules(str(tmp_path), [str(path), *(str(tmp_path / f"{one}.py") for one in files)])
+    texts = Texts(Declarations(modules), lenient=lenient)
     return [
         texts.spelled(Part(argument, Place(str(path), call.scope, call.path), call.statement))
         for call in modules.summary(str(path)).calls
@@ -253,6 +257,117 @@ def test_what_is_not_known_leaves_a_hole(tmp_path):
     assert f"gunicorn {HOLE}" == found.spelled
     assert found.start == "gunicorn "
     assert not found.whole
+
+
+A_CLASS = "class Conf:\n    url = 'x'\n"
+CHAIN = "a0 = 'x'\n" + "".join(f"a{number + 1} = a{number}\n" for number in range(60))
+VALUES = {
+    "a path": ("", "os.path.join('a', 'b')", ["a/b"]),
+    "a path of an imported function": ("", "join('a', 'b')", ["a/b"]),
+    "words that are joined for a shell": ("", "shlex.join(['a', 'b'])", ["a b"]),
+    "words that a shell splits": ("", "shlex.split(\"a 'b c'\")", [["a", "b c"]]),
+    "words that a shell cannot split": ("", 'shlex.split("it\'s 1")', [["it's", "1"]]),
+    "words with quotes": ("", "\"a 'b c'\".split()", [["a", "'b", "c'"]]),
+    "a separator": ("", "'a,b,c'.split(',')", [["a", "b", "c"]]),
+    "a number of splits": ("", "'a,b,c'.split(',', 1)", [["a", "b,c"]]),
+    "a number of splits by keyword": ("", "'a b c'.split(maxsplit=1)", [["a", "b c"]]),
+    "a separator by keyword": ("", "'a,b'.split(sep=',')", [["a", "b"]]),
+    "an unknown separator": ("", "'a,b'.split(other())", []),
+    "an unknown number of splits": ("", "'a,b'.split(',', other())", []),
+    "an empty separator": ("", "'a,b'.split('')", []),
+    "joined with nothing": ("", "''.join()", []),
+    "an unknown list in a sum": ("", "['a'] + other()", [["a"]]),
+    "an escaped percent": ("", "'100%% %s' % 'x'", ["100% x"]),
+    "escaped braces": ("", "'{{}} {}'.format('x')", ["{} x"]),
+    "names in a variable": ("names = {'a': 'x'}", "'%(a)s' % names", ["x"]),
+    "a value that is not read": ("", "'a %s' % (lambda: 0)[0]", [f"a {HOLE}"]),
+    "replaced further on": ("", "'a-b'.replace('-', '+')", ["a+b"]),
+    "replaced by something unknown": ("", "'a-b'.replace('-', other())", [f"a{HOLE}b"]),
+    "an element of too short a display": ("a, b = ('x',)", "b", []),
+    "the rest of a display": ("a, *b = ['x', 'y']", "b", [["y"]]),
+    "an index beyond a list": ("", "['a'][3]", []),
+    "an index of a list": ("", "['a', 'b'][-1]", ["b"]),
+    "what another function adds": ("a = ['x']\ndef f(): a.append('y')", "a", [["x"]]),
+    "a dict": ("", "dict(a='x')", []),
+    "an element of a dict": ("a = dict(b='x')", "a['b']", ["x"]),
+    "settings of an application": (
+        "class Config:\n    URL = 'x'\ndef f():\n    URL = 'y'",
+        "app.config['URL']",
+        ["x"],
+    ),
+    "a method": (f"{A_CLASS}    def of(self): return self.url", "Conf().of()", ["x"]),
+    "an object of an annotated class": (
+        f"{A_CLASS}class A:\n    @staticmethod\n    def of(conf: Conf): return conf.url",
+        "A.of(c)",
+        ["x"],
+    ),
+    "an annotation that is no class": ("def url(): pass\ndef f(a: url): return a.b", "f(c)", []),
+    "a result of an object": (A_CLASS, "Conf()().url", []),
+    "a call that leads to itself": ("def f(): return f()", "f()", []),
+    "a name that leads to itself": ("a = b\nb = a", "a", []),
+    "a long chain of names": (CHAIN, "a20", ["x"]),
+    "too long a chain of names": (CHAIN, "a60", []),
+    "too deep an expression": ("", "(" * 40 + "'a'" + "+ 'b')" * 40 + ".lower()" * 40, []),
+    "keyword arguments": ("def f(**k): return k\n", "f(a='x')", []),
+    "a name of the second star import": ("from one import *\nfrom two import *", "Y", ["y"]),
+    "star imports in a circle": ("from circle import *", "Y", []),
+    "a star import that is missing": ("from missing import *", "Y", []),
+    "a name of a module": ("import one", "one.X", ["x"]),
+    "a module of a package": ("import pkg.mod", "pkg.mod.X", ["x"]),
+    "a module from a package": ("from pkg import mod", "mod.X", ["x"]),
+    "a name that a package lacks": ("from pkg import other", "other.X", []),
+    "a number that is not read": ("", "'a %s' % ~x", [f"a {HOLE}"]),
+    "too many nested alternatives": ("", "(y or " * 60 + "'x'" + ")" * 60, []),
+    "an attribute of a function": ("def f(): pass", "f.a", []),
+}
+
+
+@pytest.mark.parametrize(("before", "expression", "expected"), VALUES.values(), ids=VALUES)
+def test_the_text_of_an_expression(tmp_path, before, expression, expected):
+    files = {"one": "X = 'x'", "two": "Y = 'y'", "circle": "from start import *"}
+    files["pkg/mod"] = "X = 'x'"
+    found = spelled(tmp_path, f"{before}\nrun({expression})\n", **files)[-1]
+
+    assert expected == [
+        one.spelled if isinstance(one, Text) else [word.spelled for word in one.words]
+        for one in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("other().replace('a', 'b')", [f"b{HOLE}"]),
+        ("'x'.replace(other(), 'b')", [f"x{HOLE}", f"b{HOLE}"]),
+        ("'x'.replace('a', 'b')", ["x", f"b{HOLE}"]),
+        ("setting('URL', 'b')", ["b"]),
+    ],
+)
+def test_what_is_likely_of_a_text(tmp_path, expression, expected):
+    found = spelled(tmp_path, f"run({expression})\n", lenient=True)[-1]
+
+    assert expected == [one.spelled for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("import os.path as p\np.join()", "os.path.join"),
+        ("from os import path\npath.join()", "os.path.join"),
+        ("if y:\n    path = 1\nelse:\n    from os import path\npath.join()", "os.path.join"),
+        ("path = 1\npath.join()", None),
+        ("path.join()", None),
+        ("x[0].join()", None),
+    ],
+)
+def test_an_import_gives_a_name_its_symbol(tmp_path, text, symbol):
+    path = tmp_path / "start.py"
+    path.write_text(text, encoding="utf-8")
+    modules = Modules(str(tmp_path), [str(path)])
+    (call,) = modules.summary(str(path)).calls
+
+    place = Place(str(path), call.scope, call.path)
+    assert symbol == Declarations(modules).symbol(call.expression.callee, place)
 
 
 PARTS = [

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
+import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -56,26 +60,30 @@ def dotted(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
+@functools.cache
 def imports(path, *, for_types):
     """Every module that a file imports, at its top or in a function, or for its types alone."""
-    tree = ast.parse((PACKAGE / path).read_bytes())
-    for_checker = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if not for_types and id(node) in for_checker:
-            continue
+    found = []
+    for node in _statements(ast.parse((PACKAGE / path).read_bytes()), for_types=for_types):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             for alias in node.names:
                 inner = PACKAGE.parent.joinpath(*node.module.split("."), alias.name)
                 is_module = inner.is_dir() or inner.with_suffix(".py").is_file()
-                yield f"{node.module}.{alias.name}" if is_module else node.module
+                found.append(f"{node.module}.{alias.name}" if is_module else node.module)
+    return tuple(found)
+
+
+def _statements(node, *, for_types):
+    """All statements of a tree, without the expressions in them, which take most of the time."""
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for one in getattr(node, name, ()):
+            for_checker = isinstance(one, ast.If) and ast.unparse(one.test).endswith("CHECKING")
+            if for_types or not for_checker:
+                yield one
+                yield from _statements(one, for_types=for_types)
 
 
 def own(path, **options):
@@ -259,3 +267,30 @@ def test_a_docstring_says_yield_of_a_generator_and_return_of_another_function():
             ):
                 false.append(f"{path.name}:{node.lineno} {node.name}")
     assert [] == false
+
+
+def _is_there(name):
+    """Return whether a dotted name is a module, an attribute or a field of a class."""
+    parts = name.split(".")
+    found = gblock
+    for end, part in enumerate(parts[1:], 2):
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(".".join(parts[:end]))
+        if not hasattr(found, part) and part not in getattr(found, "__annotations__", ()):
+            return False
+        found = getattr(found, part, None)
+    return True
+
+
+def test_every_name_that_a_module_exports_or_a_docstring_refers_to_exists():
+    named = re.compile(r"`(gblock(?:\.[A-Za-z_]\w*)+)`")
+    missing = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        names = set(named.findall(text)) - {"gblock.toml"}
+        module = ".".join(["gblock", *dotted(path.relative_to(PACKAGE)).split(".")])
+        for node in ast.parse(text).body if "__all__" in text else ():
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                names |= {f"{module}.{name}" for name in ast.literal_eval(node.value)}
+        missing += [f"{path.name}: {name}" for name in names if not _is_there(name)]
+    assert [] == missing

@@ -91,7 +91,7 @@ def read(root, *names, store=None):
 def test_native_methods_and_what_ends_in_them_are_told(installed):
     (one,) = read(installed)
 
-    told = {each.symbol: (each.reading.tier, each.through) for each in one.told}
+    told = {each.symbol: (each.reading.tier, each.through) for each in one.methods}
     assert ("waits", ()) == told["shop._shop.Scanner.read"]
     assert ("held", ()) == told["shop._shop.open_device"]
     assert ("leaves", ()) == told["shop._shop.Scanner.close"]
@@ -115,7 +115,7 @@ def test_the_catalog_is_named_beside_what_was_read(tmp_path, installed):
     known = catalog.load((str(tmp_path / "own.toml"),))
     (one,) = machine_code.read(environments.read(str(installed)), known, ["Shop_Scanner"])
 
-    ids = {each.symbol: each.blockers for each in one.told}
+    ids = {each.symbol: each.blockers for each in one.methods}
     assert "blocks" == one.kind
     assert ("shop-read",) == ids["shop._shop.Scanner.read"] == ids["shop._shop.open_device"]
     assert () == ids["shop._shop.Scanner.close"]
@@ -128,7 +128,7 @@ def test_a_name_that_is_not_installed_is_an_error(installed):
 
 def test_nothing_is_told_of_python_alone(installed):
     (one,) = read(installed, "plain")
-    assert (0, ()) == (one.modules, one.told)
+    assert (0, ()) == (one.modules, one.methods)
 
 
 def counted(monkeypatch):
@@ -154,7 +154,7 @@ def test_what_was_read_is_kept_until_the_bytes_change(tmp_path, installed, monke
     assert newer != first
     (installed / "lib/python3.11/site-packages/shop/__init__.py").write_text("")
     (one,) = read(installed, store=Store())
-    assert all(each.is_native for each in one.told)
+    assert all(each.is_native for each in one.methods)
     assert 2 == len(seen)
 
 
@@ -415,7 +415,7 @@ def test_nothing_is_drafted_where_nothing_waits(installed, capsys):
 
 
 def test_a_symbol_is_asked_for_a_sentence(installed):
-    said = machine_code.Sayings(environments.read(str(installed)), catalog.load(()), None)
+    said = machine_code.Descriptions(environments.read(str(installed)), catalog.load(()), None)
 
     assert (
         "The machine code releases the GIL around poll: "
@@ -620,7 +620,7 @@ def test_functions_that_ctypes_calls_are_told(tmp_path):
 
     (one,) = read(root)
 
-    told = {each.symbol: (each.reading.tier, each.reading.waits) for each in one.told}
+    told = {each.symbol: (each.reading.tier, each.reading.waits) for each in one.methods}
     assert {
         "device.Device.read": ("waits", ("recv",)),
         "device.Device.size": ("leaves", ()),
@@ -628,11 +628,11 @@ def test_functions_that_ctypes_calls_are_told(tmp_path):
         "device.receive": ("waits", ("recv",)),
         "device.held": ("held", ("recv",)),
     } == told
-    (way,) = (each for each in one.told if each.symbol == "device.Device.read")
+    (way,) = (each for each in one.methods if each.symbol == "device.Device.read")
     assert (("ctypes.CDLL.device_read",), ("device_read", "recv")) == (
         way.through,
         way.reading.chain,
     )
     (site / "device" / "libdevice.so").write_bytes(b"no library")
     (one,) = read(root)
-    assert "device.Device.read" not in {each.symbol for each in one.told}
+    assert "device.Device.read" not in {each.symbol for each in one.methods}

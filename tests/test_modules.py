@@ -12,7 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.positions import excerpt
+from gblock.project.reading.testcode import is_stand_in
 
 FILES = [
     "app/__init__.py",
@@ -346,3 +349,42 @@ def test_what_is_asked_before_a_change_does_not_alter_the_answers_after_it(first
                 elif step == "give" or modules.is_module(path):
                     getattr(modules, step)(path, data)
         assert answers(asked) == answers(silent)
+
+
+def test_the_content_of_a_file_that_is_large_or_gone_is_empty(tmp_path):
+    path = tmp_path / "requirements.txt"
+    path.write_text("gevent\n")
+
+    assert b"gevent\n" == content(str(path)) == content(str(path), 7)
+    assert b"" == content(str(path), 6)
+    assert b"" == content(str(tmp_path / "gone.txt"))
+    assert b"" == content(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ((1, 4, 1, 7), "f()"),
+        ((1, 4, 2, 3), "f() c"),
+        ((2, 2, 2, 0), "c )"),
+        ((9, 0, 9, 1), ""),
+    ],
+)
+def test_an_excerpt_is_one_line(place, expected):
+    assert expected == excerpt(b"a = f()\n  c )", *place)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("settings_local.py", True),
+        ("settings/dev/database.py", True),
+        ("dev/database.py", False),
+        ("settings/production.py", False),
+        ("tests/settings.py", True),
+        ("compose.ci.yml", True),
+        ("latest.py", False),
+    ],
+)
+def test_a_path_shows_settings_for_tests_or_development(name, expected):
+    assert expected == is_stand_in(f"/shop/{name}", "/shop")

@@ -90,6 +90,7 @@ def natively(tmp_path, text, **more):
         f"{F}class A:\n    def run(self, g, *a): return pool.apply(g, a)\n"
         "    def go(self): self.run(f, 1)",
         f"{F}def run(g): return pool.apply(lambda: g())\nrun(f)",
+        f"{F}def g(): print(f)\npool.apply(g)\npool.apply(f)",
     ],
 )
 def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
@@ -107,6 +108,12 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         f"{F}pool.apply(f)\ngevent.spawn(f)",
         f"{F}pool.apply(f())",
         f"{F}pool.apply(print, f)",
+        f"{F}pool.apply()",
+        f"{F}def g(): print(f)\npool.apply(g)",
+        "class D(unknown.Base): pass\n@D\n" + F,
+        "import threading\nclass D(threading.Thread): pass\n@D\n" + F,
+        "class D:\n    def __init__(self): pass\n@D\n" + F,
+        "class D:\n    __call__ = print\n    def __init__(self, g): self.g = g\n@D\n" + F,
         f"{F}unknown.apply(f)",
         "class pool:\n    def apply(self, f): pass\npool = pool()\n" + F + "pool.apply(f)",
         "def f():\n    os.system('')\n    f()",
@@ -203,6 +210,9 @@ def test_a_thread_s_run_is_native_where_threads_are_not_patched(tmp_path):
         (False, "MAIN = threading.get_ident\nif threading.get_ident() != MAIN: os.system('')"),
         (False, "threading.main_thread()\nif x.y != z[0]: os.system('')"),
         (False, "if threading.main_thread and not x: os.system('')"),
+        (False, "def main(): return main()\nif threading.main_thread() and main(): pass\n"
+                "else: os.system('')"),
+        (False, "threading.main_thread()\nif (~x).y is y: pass\nelse: os.system('')"),
         (False, "def main(): return threading.main_thread()\nif main(): pass\n"
                 "else: os.system('')"),
         (False, "if unknown(threading.main_thread): pass\nelse: os.system('')"),

@@ -463,3 +463,46 @@ def test_a_star_import_keeps_the_originals_that_are_used(tmp_path, files, kept):
     written = {name: text.replace("{}", _PATCH_LATER) for name, text in files.items()}
 
     assert kept == [step.symbol for step, _ in found(tmp_path, written)[1]]
+
+
+_SLEEP = "from time import sleep\n"
+_MAIN = "if __name__ == '__main__':\n    import one\n"
+_TYPES = "if TYPE_CHECKING:\n    import one\nelse:\n    import two{}"
+
+
+@pytest.mark.parametrize(
+    ("main", "files", "kept"),
+    [
+        ("import importlib\nimportlib.import_module('one'){}", {"one.py": _SLEEP}, ["one.py"]),
+        ("__import__('a.one'){}", {"a/__init__.py": "", "a/one.py": _SLEEP}, ["a/one.py"]),
+        ("import importlib\nimportlib.import_module(NAME){}", {"one.py": _SLEEP}, []),
+        ("import importlib\nimportlib.import_module('.one', 'a'){}", {"one.py": _SLEEP}, []),
+        ("import importlib\nimportlib.import_module(){}", {"one.py": _SLEEP}, []),
+        ("try:\n    import one\nexcept ImportError:\n    import two{}", {"two.py": _SLEEP}, []),
+        ("try:\n    import one\nexcept OSError:\n    import two{}", {"two.py": _SLEEP}, []),
+        ("def f():\n    import one\nif TYPE_CHECKING:\n    f(){}", {"one.py": _SLEEP}, []),
+        ("import two{}", {"two.py": _MAIN, "one.py": _SLEEP}, []),
+        ("import a.b{}", {"a/__init__.py": "import a.b\n", "a/b.py": _SLEEP}, ["a/b.py"]),
+        ("from a.b import one{}", {"a/b/__init__.py": "", "a/b/one.py": _SLEEP}, ["a/b/one.py"]),
+        ("from .. import one{}", {"one.py": _SLEEP}, []),
+        ("try:\n    pass\nfinally:\n    import two{}", {"two.py": _SLEEP}, ["two.py"]),
+        ("if x:\n    import one{}", {"one.py": _SLEEP}, []),
+        (_TYPES, {"one.py": _SLEEP}, []),
+        (_TYPES, {"two.py": _SLEEP}, ["two.py"]),
+        ("if __name__ != '__main__':\n    import one{}", {"one.py": _SLEEP}, []),
+        ("from a import one{}", {"a/__init__.py": "", "a/one.py": _SLEEP}, ["a/one.py"]),
+        ("from a import one{}", {"a/__init__.py": "one = 1\n", "a/two.py": _SLEEP}, []),
+        ("from a import one{}", {"a/one.py": _SLEEP}, ["a/one.py"]),
+        ("def f():\n    import one\nf()\nf(){}", {"one.py": _SLEEP}, ["one.py"]),
+        ("def f():\n    f()\n    import one\nf(){}", {"one.py": _SLEEP}, ["one.py"]),
+        ("import one{}", {"one.py": "def f(:\n" + _SLEEP}, []),
+        ("import one{}", {"one.py": "import time\nnap = time.sleep\n"}, ["one.py"]),
+        ("import one{}", {"one.py": "import time\nnap = time.time\n"}, []),
+        ("import one{}", {"one.py": "import time\ndef f(nap=time.sleep): ...\n"}, ["one.py"]),
+        ("import one{}", {"one.py": "import shop\nnap = shop.sleep\n"}, []),
+    ],
+)
+def test_what_surely_runs_before_the_patch_is_kept(tmp_path, main, files, kept):
+    steps = found(tmp_path, {"main.py": main.format(_PATCH_LATER), **files})[1]
+
+    assert kept == [os.path.relpath(step.path, tmp_path) for step, _ in steps]

@@ -345,3 +345,31 @@ def test_a_library_that_patches_when_it_is_imported(tmp_path, written, patched, 
     ]
 
     assert {("yes", patched)} == {(one.runs_on_gevent, one.patched) for one in started}
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "in_main"),
+    [
+        ("class A:\n    monkey.patch_all()", ("full",), False),
+        ("def f():\n    class A:\n        monkey.patch_all()", ("full", "in_function"), False),
+        ("run = lambda: monkey.patch_all()", ("full", "in_function"), False),
+        (
+            "if x:\n    run = lambda: monkey.patch_all()",
+            ("full", "in_function", "conditional"),
+            False,
+        ),
+        ("if x:\n    [monkey.patch_all() for _ in y]", ("full", "conditional"), False),
+        ("if __name__ == '__main__':\n    class A:\n        monkey.patch_all()", ("full",), True),
+        ("if __name__ == '__main__':\n    [monkey.patch_all() for _ in y]", ("full",), True),
+        (
+            "if __name__ == '__main__':\n    def f():\n        monkey.patch_all()",
+            ("full", "in_function"),
+            False,
+        ),
+        ("if __name__ == '__main__':\n    pass\nelse:\n    monkey.patch_all()", ("full",), False),
+    ],
+)
+def test_where_a_patch_stands_decides_when_it_runs(patches, text, kinds, in_main):
+    patch = one(patches(f"from gevent import monkey\n{text}\n"))
+
+    assert (kinds, in_main) == (patch.kinds, patch.in_main)

@@ -255,6 +255,101 @@ def test_what_is_started_or_stands_alone_is_no_demo(project, files):
     assert processes.has_gevent
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "files", "expected"),
+    [
+        ("patches/ws/server/web.py", "from ws.server.tools import a\n", {}, True),
+        (
+            "patches/ws/server/web.py",
+            "from ws.server.tools import a\n",
+            {"README.md": "web.py"},
+            False,
+        ),
+        ("ws/server/web.py", "from ws.server.t import a\n", {"ws/server/t.py": ""}, False),
+        ("redis/web.py", "from redis.client import Redis\n", {}, False),
+        ("logging/web.py", "import logging.handlers\n", {}, False),
+        ("skeleton/web.py", "", {}, True),
+        ("templates/web/main.py", "", {}, True),
+        ("engine-template/main.py", "", {}, True),
+        ("skeleton/web.py", "", {"README.rst": "Run ``python web.py``."}, False),
+        ("skeleton/web.py", "", {"Procfile": "a: python skeleton/web.py\n"}, False),
+        ("template.py", "", {}, False),
+        ("contemplates/web.py", "", {}, False),
+    ],
+)
+def test_a_copy_or_a_template_counts_if_something_starts_it(project, path, text, files, expected):
+    assert expected == bool(demos(project({path: text + SERVES, **files})))
+
+
+@pytest.mark.parametrize("init", ["a/b/__init__.py", "other.py"])
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("python -m a.b.c", "a/b/c/__main__.py"),
+        ("python -m a.b.c", "a/b/c.py"),
+        ("bash -c 'pip install -e . && python3 -m a.b.c --port 1'", "a/b/c/__main__.py"),
+        ("", "a/b/c/__main__.py"),
+    ],
+)
+def test_a_started_module_runs_the_packages_around_it(project, init, command, path):
+    files = {
+        "a/__init__.py": "from gevent import monkey\nmonkey.patch_all()\n",
+        init: "",
+        path: "import os\n",
+    }
+    found = project({"Procfile": f"web: {command}\n", **files} if command else files)
+    assert {"python -m a.b.c": ("yes", "complete")} == judged(found)
+
+
+@pytest.mark.parametrize(
+    ("library", "setup", "expected"),
+    [
+        ("common/common/", "common/setup.py", True),
+        ("common/common/", "common/pyproject.toml", True),
+        ("common/src/common/", "common/setup.py", True),
+        ("common/src/common/", "common/pyproject.toml", True),
+        ("libs/shared-code/common/", "libs/shared-code/setup.py", True),
+        ("common/", "setup.py", True),
+        ("other/common/inner/", "other/notes.txt", False),
+        ("tests/fixtures/shop/common/", "tests/fixtures/shop/setup.py", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "statement",
+    ["from common import database", "import common.database", "from common.database import DB"],
+)
+def test_a_process_runs_a_distribution_that_its_image_installs(
+    project, library, setup, expected, statement
+):
+    files = {
+        "web/Dockerfile": "RUN pip install /tmp/common\nENTRYPOINT python3 -m web\n",
+        "web/setup.py": "",
+        "web/web/__init__.py": "",
+        "web/web/__main__.py": PATCHES + statement + "\n",
+        setup: "",
+        f"{library}__init__.py": "",
+        f"{library}database.py": (
+            "from psycogreen.gevent import patch_psycopg\n"
+            "class DB:\n    def __init__(self):\n        patch_psycopg()\n"
+        ),
+    }
+    found = named(project(files), "python -m web")
+    assert expected == bool(found.drivers)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "uv pip install --python bin/python -r qa-requirements.txt",
+        "tool --python bin/python -r qa-requirements.txt",
+        "python settings.cfg",
+    ],
+)
+def test_what_is_no_program_is_not_started(project, command):
+    files = {"qa-requirements.txt": "gevent\n", "settings.cfg": "", "app.py": ""}
+    assert [] == project({"Makefile": f"all:\n\t{command}\n", **files}).all()
+
+
 APP = {"app/__init__.py": "", "app/main.py": "import app.views\n", "app/views.py": ""}
 
 
@@ -340,6 +435,94 @@ def test_the_worker_class_of_gunicorn_decides(project, options, expected):
     found = project({**APP, "Procfile": f"web: gunicorn {options} app.main:application\n"})
     (process,) = found.all()
     assert (expected, 3) == (process.runs_on_gevent, len(found.modules_of(process)))
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("gunicorn engine-nmap:app", "engine-nmap.py"),
+        ("gunicorn engine-nmap:app -b 0.0.0.0:5001", "engine-nmap.py"),
+        ("gunicorn -b 0.0.0.0:5001 engines.engine-nmap:app", "engines/engine-nmap.py"),
+        ("gunicorn engine-nmap", "engine-nmap.py"),
+        ("gunicorn 2fa:app", "2fa.py"),
+        ("gunicorn 'größe:app'", "größe.py"),
+        ("gunicorn class:app", "class.py"),
+        ("uwsgi --module engine-nmap:app", "engine-nmap.py"),
+        ("celery -A engine-nmap worker", "engine-nmap.py"),
+        ("uvicorn engine-nmap:app", "engine-nmap.py"),
+        ("gunicorn 127.0.0.1:8000 shop:app", "shop.py"),
+        ("gunicorn --bind 127.0.0.1:8000 shop:app", "shop.py"),
+    ],
+)
+def test_an_application_is_found_in_whatever_importlib_imports(project, command, path):
+    found = project({"Procfile": f"a: {command}\n", path: "def app(): ...\n"}).all()
+    assert [(path,)] == [tuple(map(_short, process.entries)) for process in found]
+
+
+def _short(path):
+    parts = Path(path).parts
+    return "/".join(parts[-2:] if parts[-2] == "engines" else parts[-1:])
+
+
+@pytest.mark.parametrize(
+    "name", ["gunicorn.ocp4.cfg", "gunicorn.conf", "settings", "gunicorn-web.py", "web.ini"]
+)
+@pytest.mark.parametrize("prefix", ["", "file:"])
+def test_the_settings_of_gunicorn_may_have_any_name(project, name, prefix):
+    files = {
+        "Procfile": f"a: bash -c 'gunicorn --config {prefix}{name}'\n",
+        name: "worker_class = 'gevent'\nwsgi_app = 'shop.web:app'\n",
+        "shop/web.py": "import os\n",
+    }
+    (process,) = project(files).all()
+    assert ("gunicorn shop.web:app", "yes") == (process.name, process.runs_on_gevent)
+    assert {name, "web.py"} == {Path(one).name for one in process.entries}
+
+
+@pytest.mark.parametrize("text", ["[gunicorn]\nworker class: gevent\n", "<worker_class gevent>"])
+def test_settings_that_are_no_python_are_none_of_gunicorn(project, text):
+    files = {"Procfile": "a: gunicorn -c web.cfg shop:app\n", "web.cfg": text, "shop.py": ""}
+    assert ["no"] == [process.runs_on_gevent for process in project(files).all()]
+
+
+PATCHES = "from gevent import monkey; monkey.patch_all()\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "code", "expected", "in_turn"),
+    [
+        ("", "", "", "no", False),
+        ("-k sync", "", "", "no", False),
+        ("-k gthread --threads 4", "", "", "no", False),
+        ("", "worker_class = 'sync'\n", "", "no", False),
+        ("", "", "import gevent\ngevent.spawn(print)\n", "yes", True),
+        (
+            "-k gthread",
+            "",
+            "import threading\nthreading.Thread(target=print).start()\n",
+            "yes",
+            True,
+        ),
+        ("", "", "def app(environ, start): ...\n", "no", False),
+        ("-k gevent", "", "", "yes", False),
+        ("-k $WORKER", "", "", "unknown", False),
+        ("", PATCHES, "", "yes", False),
+        ("-k sync", PATCHES, "", "no", False),
+        ("", "import os\nworker_class = os.environ['WORKER']\n", "", "unknown", False),
+    ],
+)
+def test_a_patch_does_not_change_the_worker_class(
+    project, options, settings, code, expected, in_turn
+):
+    files = {
+        "Procfile": f"a: gunicorn {options} app:app\n",
+        "app.py": PATCHES + "import views\n",
+        "views.py": code,
+    }
+    if settings:
+        files["gunicorn.conf.py"] = settings
+    (process,) = project(files).all()
+    assert (expected, in_turn) == (process.runs_on_gevent, process.in_turn)
 
 
 def test_a_worker_class_of_the_project_is_looked_at(project):
@@ -1259,6 +1442,37 @@ def test_a_script_that_calls_the_main_of_celery_is_a_worker(project):
     assert 4 == len(found.modules_of(process))
 
 
+@pytest.mark.parametrize(
+    ("code", "settings", "procfile", "expected"),
+    [
+        ("app.conf.worker_pool = 'gevent'", "", "", [("yes", "none")]),
+        ("app.conf.update(worker_pool='prefork')", "worker_pool = 'gevent'", "", []),
+        ("app.config_from_object('app.s')", "worker_pool = 'gevent'", "", [("yes", "none")]),
+        ("app.conf.worker_pool = 'solo'", "", "", []),
+        ("# app.conf.worker_pool = 'gevent'", "", "", []),
+        ("app.conf.worker_pool = 'gevent'", "", "a: celery -A app.main worker", [("yes", "none")]),
+        (
+            "app.conf.worker_pool = 'gevent'",
+            "",
+            "a: celery -A app.main worker -P solo",
+            [("no", "none")],
+        ),
+    ],
+)
+def test_celery_starts_by_its_setting_where_no_command_does(
+    project, code, settings, procfile, expected
+):
+    files = {
+        "app/__init__.py": "",
+        "app/main.py": f"from celery import Celery\napp = Celery('app')\n{code}\n",
+        "app/s.py": f"{settings}\n",
+        "Procfile": f"{procfile}\n",
+    }
+    assert expected == [
+        (process.runs_on_gevent, process.patched) for process in project(files).all()
+    ]
+
+
 def test_the_settings_of_celery_need_not_name_it(project):
     found = project(
         {
@@ -1298,11 +1512,50 @@ def test_the_kind_of_worker_decides_in_huey(project, command, expected):
     ],
 )
 def test_socketio_takes_what_it_is_told_or_what_is_installed(project, mode, requirements, expected):
-    text = f"MODE = 'gevent'\nsocketio = SocketIO(app{mode})\nsocketio.run(app)\n"
+    text = "from flask_socketio import SocketIO\n"
+    text += f"MODE = 'gevent'\nsocketio = SocketIO(app{mode})\nsocketio.run(app)\n"
     found = project(
         {"serve.py": text, "requirements.txt": requirements, "Procfile": "a: python serve.py\n"}
     )
     assert [expected] == [process.runs_on_gevent for process in found.all()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from flask_socketio import SocketIO\nSocketIO(app)\n", "yes"),
+        ("from flask_socketio import SocketIO as S\nS(app)\n", "yes"),
+        ("from flask_socketio import *\nsocketio = SocketIO()\n", "yes"),
+        ("import flask_socketio\nflask_socketio.SocketIO(app)\n", "yes"),
+        ("from flask.ext.socketio import SocketIO\nSocketIO(app)\n", "yes"),
+        ("from own.again import SocketIO\nSocketIO(app)\n", "yes"),
+        ("from own.derived import SocketIO\nSocketIO(app)\n", "yes"),
+        ("from own import SocketIO\nSocketIO(app)\n", "no"),
+        ("from own import SocketIO as flask_socketio\nflask_socketio(app)\n", "no"),
+        ("class SocketIO(Base):\n    pass\n", "no"),
+        ("class Base: ...\nclass SocketIO(Base): ...\nSocketIO()\n", "no"),
+        ("from flask_socketio import SocketIO\ndef f(x: SocketIO): ...\n", "no"),
+        ('"""\nfrom flask_socketio import SocketIO\nSocketIO(app)\n"""\n', "no"),
+        ("def SocketIO(): ...\nSocketIO()\n", "no"),
+        ("from bottle_websocket import GeventWebSocketServer as G\nrun(server=G)\n", "yes"),
+        ("from bottle.ext import websocket\nrun(server=websocket.GeventWebSocketServer)", "yes"),
+        ("class GeventWebSocketServer(ServerAdapter): ...\n", "no"),
+        ('"""Like\nimport gevent\n"""\n', "no"),
+        ("import gevent\n", "yes"),
+        ('"""Like gevent."""\nimport gevent\n', "yes"),
+        ('"""\nfrom locust import User\nclass A(User): ...\n"""\n', "no"),
+    ],
+)
+def test_names_of_gevent_come_from_an_import(project, text, expected):
+    files = {
+        "serve.py": text,
+        "own/__init__.py": "class Base: ...\nclass SocketIO(Base): ...\n",
+        "own/again.py": "from flask_socketio import SocketIO\n",
+        "own/derived.py": "import flask_socketio\nclass SocketIO(flask_socketio.SocketIO): ...\n",
+        "requirements.txt": "gevent\ngevent-websocket\n",
+        "Procfile": "a: python serve.py\n",
+    }
+    assert [expected] == [process.runs_on_gevent for process in project(files).all()]
 
 
 def test_what_code_starts_is_a_process(project):

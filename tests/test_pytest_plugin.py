@@ -111,8 +111,8 @@ def test_one_probe_with_the_least_bound_serves_all_tests(run):
 
 def test_a_block_of_the_test_before_is_not_this_tests(run):
     code = (
-        "import pytest, time\n@pytest.mark.gblock\ndef test_it():\n"
-        "    import gblock.runtime_probe as probe\n"
+        "import pytest, sys, time\n@pytest.mark.gblock\ndef test_it():\n"
+        "    probe = sys.modules['gblock.runtime_probe']\n"
         "    probe.sink({'type': 'block', 't': time.time() - 1, 'duration': 0.9, 'class': 'cpu'})\n"
     )
     run(code).assert_outcomes(passed=1)

@@ -91,6 +91,12 @@ def test_a_test_counts_only_where_it_holds(tmp_path, text):
         "if q.qsize() < 5:\n    q.get()  # expect: blocking-call\n",
         "if q.full():\n    q.get()  # expect: blocking-call\n",
         "for _ in range(3):\n    q.get()  # expect: blocking-call\n",
+        "if p.qsize() > 0:\n    q.get()  # expect: blocking-call\n",
+        "if not p.qsize() < 1:\n    q.get()  # expect: blocking-call\n",
+        "if p == []:\n    q.get()  # expect: blocking-call\n",
+        "if len():\n    q.get()  # expect: blocking-call\n",
+        "while True:\n    try:\n        break\n    finally:\n        pass\n"
+        "q.get()  # expect: blocking-call\n",
     ],
 )
 def test_a_queue_that_is_not_empty_does_not_wait(tmp_path, text):
@@ -178,6 +184,8 @@ def test_a_descriptor_that_select_has_returned_does_not_wait(tmp_path, text):
         "q.block = True\nq.receive()  # expect: blocking-call\n",
         "q.block = x\nq.receive()  # expect: blocking-call\n",
         "p = q\np.name = False\nq.receive()  # expect: blocking-call\n",
+        "q.block = False\nposix_ipc.MessageQueue('/a').receive()  # expect: blocking-call\n",
+        "receive = posix_ipc.MessageQueue('/a').receive\nreceive()  # expect: blocking-call\n",
         "if x:\n    q.block = False\nelse:\n    q.block = True\n"
         "q.receive()  # expect: blocking-call\n",
     ],
@@ -251,6 +259,8 @@ def test_a_descriptor_that_was_made_non_blocking_does_not_wait(tmp_path, text):
         "fcntl.fcntl(r, fcntl.F_GETFL)\n",
         f"{MARKING}mark(w)\n",
         f"{MARKING}def outer(x, fd): mark(fd)\nouter(r, w)\n",
+        "fcntl.fcntl(w, fcntl.F_GETFL, r)\n",
+        "def mark(*fds): pass\nmark(0, r)\n",
         "try:\n    print(r)\nexcept BlockingIOError:\n    pass\n",
     ],
 )

@@ -333,6 +333,19 @@ FOLLOWED = {
             """,
         "main": ("from bus import placed\n", "placed.send(k, x=x)"),
     },
+    "blinker through its module": {
+        "bus": """
+            from blinker import Namespace
+            _ns = Namespace()
+            placed = _ns.signal('placed')
+            """,
+        "handlers": """
+            import bus
+            def place(s, x): CALL
+            bus.placed.connect(place)
+            """,
+        "main": ("import bus\n", "bus.placed.send(k, x=x)"),
+    },
     "blinker by name": {
         "handlers": """
             from blinker import signal
@@ -488,6 +501,16 @@ OTHERS = {
         "class B:\n    done = Signal()\n",
         "handlers": "from bus import B\n@B.done.connect\ndef place(s, x): CALL\n",
         "main": ("from bus import A\n", "A.done.send(k, x=x)"),
+    },
+    "a signal of unknown name": {
+        "handlers": "from blinker import signal\n@signal(chosen()).connect\n"
+        "def place(s, x): CALL\n",
+        "main": ("from blinker import signal\n", "signal('a').send(k, x=x)"),
+    },
+    "a signal in a list": {
+        "bus": "from blinker import Signal\nsignals = [Signal(), Signal()]\n",
+        "handlers": "from bus import signals\n@signals[1].connect\ndef place(s, x): CALL\n",
+        "main": ("from bus import signals\n", "signals[0].send(k, x=x)"),
     },
     "another name": {
         "handlers": "from blinker import signal\n@signal('b').connect\ndef place(s, x): CALL\n",

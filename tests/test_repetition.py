@@ -24,6 +24,7 @@ HEAD = "import gevent, time, uuid\nfrom uuid import uuid4\n"
         "for x in {'a': 1, **ys}:\n    uuid4()  # !\n",
         "for x in range(1, 2, 0):\n    uuid4()  # !\n",
         "for x in f():\n    uuid4()  # !\n",
+        "for x in ~y:\n    uuid4()  # !\n",
         "for x in a.b:\n    uuid4()  # !\n",
         "for x in sorted(f()):\n    uuid4()  # !\n",
         "xs = [uuid4() for x in ys]  # !\n",
@@ -57,6 +58,8 @@ def test_a_loop_of_many_turns_makes_it_costly(tmp_path, text):
         "        v = u[:8]\n        if not f(u):\n"
         "            return u\n",
         "u = uuid4()\nwhile u in xs:\n    u = uuid4()\n",
+        "while True:\n    x.u = uuid4()\n    if x.u not in xs:\n        break\n",
+        "import functools\n@functools.lru_cache\ndef f():\n    return uuid4()\n",
         "while True:\n    try:\n        f(uuid4())\n        break\n"
         "    except ValueError:\n        pass\n",
         "def f():\n    for x in xs:\n        if x:\n            return uuid4()\n",

@@ -412,13 +412,11 @@ def test_services_without_a_common_project_are_read_one_by_one(tree, at, capsys,
     (root / "probe" / "chart.yaml").write_text("spec: {{ .Values.spec }}\n", encoding="utf-8")
     at(T + 5)
     asked = []
-    monkeypatch.setattr(
-        "gblock.commandline.settings.of_path", lambda path: asked.append(path) or Config()
-    )
+    monkeypatch.setattr("gblock.config.find", lambda path: asked.append(path) or Config())
     code, out, _ = run(capsys, "report", "probe")
 
     assert 1 == code
-    assert [str(root / name / "app.py") for name in ("one", "two")] == asked
+    assert [".", *(str(root / name / "app.py") for name in ("one", "two"))] == asked
     assert 2 == out.count("check: warning[blocking-call]")
 
 

@@ -99,6 +99,7 @@ def test_what_only_an_extra_requires_is_not_required():
         "c; python_version < '2'",
         "d (broken",
         "e (broken; extra == 'x'",
+        "f; extra ~= 'x'",
     ]
     assert {"foo-bar", "b", "c", "d"} == always_required(lines)
 

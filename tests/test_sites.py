@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from harness import assert_exactly, assert_project, report_of
+from harness import assert_exactly, assert_project, check, report_of
 
+from gblock.config import Config
 from gblock.project.reading.generated import is_generated
 
 
@@ -120,6 +121,9 @@ UNKNOWN = {
         "`x`, a parameter that no call in the project fills with a known object"
     ),
     "x += 1\nx.flush()": "an expression that is not followed",
+    "(lambda: 0)[0].flush()": "an element of a container",
+    "(x < y).flush()": "an expression that is not followed",
+    "x = ~y\nx.flush()": "an expression that is not followed",
     "(-1).flush()": None,
     "{}.get('a').flush()": "what `get()` returns",
 }
@@ -364,6 +368,11 @@ def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_
         ('CryptContext(["bcrypt"], bcrypt__rounds=4).verify(p, p)', False),
         ('CryptContext(["bcrypt"], bcrypt__rounds=12).verify(p, p)', True),
         ('CryptContext(["bcrypt"]).verify(p, p)', True),
+        ("apps.custom_app_context.verify(p, p)", True),
+        ("apps.custom_app_context.encrypt(p)", True),
+        ("hosts.linux_context.hash(p)", True),
+        ("apps.mysql_context.hash(p)", False),
+        ("apps.postgres_context.verify(p, p)", False),
         ("PBKDF2HMAC(p, 32, p, iterations=1000).derive(p)", False),
         ("PBKDF2HMAC(p, 32, p, 600_000).derive(p)", True),
         ("Scrypt(salt=p, length=32, n=1024, r=8, p=1).derive(p)", False),
@@ -385,9 +394,60 @@ def test_a_cheap_hash_is_no_site(tmp_path, call, is_slow):
         "from argon2.low_level import hash_secret\n"
         "from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC\n"
         "from cryptography.hazmat.primitives.kdf.scrypt import Scrypt\n"
+        "from passlib import apps, hosts\n"
         "from passlib.context import CryptContext\n"
         "from passlib.hash import sha512_crypt\n"
         "from werkzeug.security import generate_password_hash\n"
         f'METHOD, ROUNDS = "pbkdf2:sha256:1000", 4\ndef login(p): return {call}\n'
     )
     assert is_slow == bool(report_of(tmp_path, text).diagnostics)
+
+
+WERKZEUG = "from werkzeug.security import check_password_hash, generate_password_hash\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "is_slow"),
+    [
+        ('generate_password_hash(p, method="sha256")', False),
+        ('generate_password_hash(p, "pbkdf2:sha256:1000")', False),
+        ('generate_password_hash(p, "plain"), generate_password_hash(p, "md5")', False),
+        ("generate_password_hash(p, method=METHOD)", False),
+        ('generate_password_hash(p, "sha256"), generate_password_hash(p)', True),
+        ('generate_password_hash(p, "sha256"), map(generate_password_hash, p)', True),
+        ("generate_password_hash(p)", True),
+        ("generate_password_hash(p, method=p)", True),
+        ("p", True),
+    ],
+)
+def test_a_check_is_as_cheap_as_the_hashes_of_the_project(tmp_path, made, is_slow):
+    (tmp_path / "users.py").write_text(
+        f'{WERKZEUG}METHOD = "sha256"\ndef create(p): return {made}\n'
+    )
+    (tmp_path / "logins.py").write_text(
+        f"{WERKZEUG}def login(user, p): return check_password_hash(user.password, p)\n"
+    )
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    found = check([str(tmp_path)], config, min_severity="note").diagnostics
+    blockers = [one.blocker for one in found if one.filename.endswith("logins.py")]
+    assert ["werkzeug-check-password-hash"] * is_slow == blockers
+
+
+@pytest.mark.parametrize(
+    ("made", "check_of", "is_slow"),
+    [
+        ("bcrypt.hashpw(p, bcrypt.gensalt(4))", "bcrypt.checkpw(p, p)", False),
+        ("bcrypt.hashpw(p, bcrypt.gensalt())", "bcrypt.checkpw(p, p)", True),
+        ("bcrypt.hashpw(p, stored)", "bcrypt.checkpw(p, p)", True),
+        (
+            "flask_bcrypt.generate_password_hash(p, 4)",
+            "flask_bcrypt.check_password_hash(p, p)",
+            False,
+        ),
+        ("flask_bcrypt.generate_password_hash(p)", "flask_bcrypt.check_password_hash(p, p)", True),
+    ],
+)
+def test_a_check_of_bcrypt_is_as_cheap_as_its_hashes(tmp_path, made, check_of, is_slow):
+    text = f"import bcrypt, flask_bcrypt\ndef create(p, stored): {made}\ndef login(p): {check_of}\n"
+    found = report_of(tmp_path, text).diagnostics
+    assert is_slow == any(one.location.row == 3 for one in found)

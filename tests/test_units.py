@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from gblock import cli, config, files, units
 from gblock.engine import Check, Request, divided
 from gblock.engine import jobs as engine_jobs
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.shared import shared
 
 HANDLER = (
     "from flask import Flask\n\nfrom shared.events import send\n\napp = Flask(__name__)\n\n\n"
@@ -153,3 +156,35 @@ def test_what_a_unit_opens_is_noted(repository):
     cli.main(["check", ".", "--jobs", "2", "--no-cache", "-q"])
     assert str(repository / "services/shop/Dockerfile") in begun.paths
     assert str(repository / "shared/clients.py") in begun.paths
+
+
+IMPORTS = {
+    "from common.money import price": ["common/__init__.py", "common/money.py"],
+    "from common import (\n    money,  # orders\n)": ["common/__init__.py", "common/money.py"],
+    "import os, common.money as m": ["common/__init__.py", "common/money.py"],
+    "from names import one": ["names/one.py"],
+    "from common import deep": ["common/__init__.py", "common/deep.py", "common/money.py"],
+    "from common import gone": ["common/__init__.py"],
+    "from . import own": [],
+    "from common2 import money": [],
+    "import os": [],
+}
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_what_a_unit_imports_from_outside_is_shared(tree, text):
+    files = {
+        "unit/main.py": f"{text}\n",
+        "unit/own.py": "import common.money\n",
+        "common/__init__.py": "",
+        "common/money.py": "from . import money\nimport common\n",
+        "common/orders.py": "",
+        "common/deep.py": "def f():\n    from common.money import price\n",
+        "names/one.py": "",
+    }
+    root = tree(files)
+    modules = Modules(str(root), sorted(str(root / name) for name in files))
+    unit = str(root / "unit")
+    found = shared(modules, [f"{unit}/main.py"], unit, modules.data, {b"common", b"names"})
+
+    assert IMPORTS[text] == [os.path.relpath(path, root) for path in found]

@@ -95,6 +95,10 @@ QUEUES = [
     ("rq", "high low", "low", "@job('low')", TASK),
     ("rq", "high", "low", "LOW = Queue('low')\n@job(LOW)", OTHER),
     ("rq", "high", "low", "@job(Queue('high'))", TASK),
+    ("rq", "high", "low", "from queues import LOW\n@job(LOW)", OTHER),
+    ("rq", "high", "low", "from elsewhere import LOW\n@job(LOW)", TASK),
+    ("rq", "high", "low", "LOW = Queue('low')\nLOW = chosen()\n@job(LOW)", TASK),
+    ("rq", "high", "low", "@job(Queue(*given))", TASK),
     ("rq", "high", "", "@job('default')", OTHER),
     ("rq", "", "low", "@job('low')", OTHER),
     ("rq", "--url redis://r high", "low", "@job('redis://r')", OTHER),
@@ -112,6 +116,7 @@ def test_a_task_runs_in_the_workers_of_its_queue(tmp_path, framework, green, pla
     files = {
         "Procfile": f"a: {GREEN[framework]} {green}\nb: {PLAIN[framework]} {plain}\n",
         "jobs.py": f"{HEADS[framework]}{text}\ndef place(*given): CALL\n",
+        "queues.py": f"{HEADS[framework]}LOW = Queue('low')\n" if framework == "rq" else "",
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
 
@@ -259,6 +264,77 @@ def test_a_call_of_what_is_sent_runs_it_elsewhere(tmp_path):
     assert [OTHER, "request"] == found
 
 
+SENT = {
+    "its signature": "def start(task):\n    return task.s(1)\n",
+    "its immutable signature": "def start(task):\n    return task.si(1)\n",
+    "a signature with options": "def start(task):\n"
+    "    return task.signature((1,)).set(queue='low')\n",
+    "delay": "def start(task):\n    task.delay(1)\n",
+    "apply_async": "def start(task):\n    task.apply_async((1,), countdown=2)\n",
+    "its name": "def start(task):\n    app.send_task(task.name)\n",
+    "through another function": "def send(job):\n    job.delay()\n\n"
+    "def start(task):\n    send(task)\n",
+    "an object that keeps it": "class Sender:\n    def __init__(self, task):\n"
+    "        self.task = task\n\n    def send(self):\n        self.task.delay()\n\n"
+    "def start(task):\n    Sender(task).send()\n",
+    "code from elsewhere": "from elsewhere import send\n\ndef start(task):\n    send(task)\n",
+    "nothing": "def start(task):\n    print(task.name)\n",
+}
+"""Functions that are given a task and do not run it."""
+CALLED = {
+    "a call": "def start(task):\n    task(1)\n",
+    "run": "def start(task):\n    task.run(1)\n",
+    "apply": "def start(task):\n    task.apply((1,))\n",
+    "__call__": "def start(task):\n    task.__call__(1)\n",
+    "through another function": "def go(job):\n    job()\n\ndef start(task):\n    go(task)\n",
+    "an object that keeps it": "class Runner:\n    def __init__(self, task):\n"
+    "        self.task = task\n\n    def go(self):\n        self.task.run()\n\n"
+    "def start(task):\n    Runner(task).go()\n",
+    "a greenlet": "import gevent\n\ndef start(task):\n    gevent.spawn(task, 1)\n",
+}
+"""Functions that run the task that they are given in their own process."""
+GIVEN = {
+    "an argument": "start(place)",
+    "a keyword": "start(task=place)",
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize(
+    ("form", "is_run"),
+    [*((one, False) for one in SENT), *((one, True) for one in CALLED)],
+)
+def test_a_task_that_is_passed_on_runs_where_it_is_called(tmp_path, form, is_run, given):
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:application\nworker: celery -A jobs worker\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n\n"
+        "@app.task\ndef place(): CALL\n\n@app.task\ndef other(): pass\n",
+        "sending.py": "from jobs import app\n" + (CALLED if is_run else SENT)[form],
+        "app.py": "from jobs import place, other\nfrom sending import start\n\n"
+        f"def application(environ, start_response):\n    {GIVEN[given]}\n",
+    }
+    found = [one.context for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert [is_run] == [one != OTHER for one in found]
+
+
+@pytest.mark.parametrize(
+    ("call", "is_run"),
+    [
+        ("place()", True), ("place.run()", True), ("place.apply()", True),
+        ("place.__call__()", True), ("place.delay()", False), ("place.s()", False),
+    ],
+)  # fmt: skip
+def test_a_task_runs_where_one_of_four_calls_names_it(tmp_path, call, is_run):
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:application\nworker: celery -A jobs worker\n",
+        "jobs.py": "from celery import Celery\napp = Celery()\n\n@app.task\ndef place(): CALL\n",
+        "app.py": f"import jobs\nfrom jobs import place\n\n"
+        f"def application(environ, start_response):\n    {call}\n",
+    }
+    found = [one.context for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert [is_run] == [one != OTHER for one in found]
+
+
 EVENTS = {
     "init": "startup",
     "init_command_line_parser": "startup",
@@ -317,3 +393,35 @@ def test_a_thread_that_a_hook_starts_is_a_greenlet_after_the_patch(tmp_path, hoo
     }
     found = [one for one in reported(tmp_path, files) if "OTLP" in (one.symbol or "")]
     assert [severity] == [one.severity.name.lower() for one in found]
+
+
+@pytest.mark.parametrize(
+    ("worker", "task", "context"),
+    [
+        ("python manage.py rqworker default", "django_rq.enqueue(place)", OTHER),
+        ("python manage.py rqworker --with-scheduler", "django_rq.enqueue(place)", OTHER),
+        ("python manage.py rqworker-pool", "django_rq.get_queue('low').enqueue(place)", OTHER),
+        ("python manage.py rqworker high", "place()", "request"),
+        ("python manage.py migrate", "django_rq.enqueue(place)", TASK),
+    ],
+)
+def test_workers_that_a_management_command_starts_run_tasks(tmp_path, worker, task, context):
+    files = {
+        "Procfile": f"web: gunicorn -k gevent shop.wsgi\nworker: {worker}\n",
+        "manage.py": "from django.core.management import execute_from_command_line\n"
+        "if __name__ == '__main__':\n"
+        "    os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+        "    execute_from_command_line()\n",
+        "shop/__init__.py": "",
+        "shop/settings.py": "ROOT_URLCONF = 'shop.urls'\n",
+        "shop/wsgi.py": "from django.core.wsgi import get_wsgi_application\n"
+        "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+        "application = get_wsgi_application()\n",
+        "shop/urls.py": "from django.urls import path\nfrom shop import views\n"
+        "urlpatterns = [path('order', views.order)]\n",
+        "shop/views.py": "import django_rq\nfrom shop.jobs import place\n"
+        f"def order(request): {task}\n",
+        "shop/jobs.py": "def place(): CALL\n",
+    }
+    (found,) = reported(tmp_path, files)
+    assert found.context == context

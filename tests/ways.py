@@ -106,6 +106,7 @@ class Ways:
                 found.append(("", f"{{1}} = {name}(*args)", given))
         for name, value in known.attributes.items():
             owner, _, last = name.rpartition(".")
+            last = "a_column" if last == "*" else last
             if value in OF_THE_RECEIVER:
                 continue
             if self.is_class(owner):

@@ -26,6 +26,9 @@ longer reported. A judgement has the candidate's keys, and what the reader adds:
               call: a call that ``calls`` drew; reading: found while reading, not at random
 
 MISSED and SILENT are about calls that gblock does not report: their ``rule`` is null.
+
+examined.tsv lists the services that were examined, those without a judgement too: a new round uses
+others. It begins with the round of 2026-11 o.
 """
 
 from __future__ import annotations
