@@ -76,7 +76,7 @@ def read(
         known: The catalog.
         names: The distributions to read; empty for all compiled ones.
         store: The cache of results; None to read everything again.
-        share: Passes work to other processes; None to do all of it in this one.
+        share: Divides work among processes; None to do all of it in this one.
 
     Raises:
         UserError: for a name without an installed distribution.
