@@ -51,6 +51,8 @@ class Spellings:
         """By name, the names that its value may have, too."""
         self._calls: dict[str, list[CallPlace]] = {}
         self._closed: set[str] = set()
+        """The names whose files have all been read: no other name gets their value."""
+        self._asked: set[str] = set()
 
     @property
     def files(self) -> list[str]:
@@ -60,37 +62,41 @@ class Spellings:
     def names(self, asked: Iterable[str]) -> set[str]:
         """Return the names that the values of some names may have, these included."""
         found: set[str] = set()
-        todo = list(asked)
+        self._follow(asked, found)
+        return found
+
+    def of(self, name: str, owner: str) -> list[CallPlace]:
+        """Return the calls that may be spelled like a function, unless returned before.
+
+        Args:
+            name: The function's name.
+            owner: The name of its class; empty if it has none.
+        """
+        found = self._follow([owner if owner and name in CONSTRUCTORS else name], self._asked)
+        if name in CONSTRUCTORS:
+            found += _OF_CLASS
+        if name in _LOOPS:
+            for path in self._modules.files:
+                self._take(path)
+            found.append(f"{_LOOPS[name]} ")
+        return sorted({place for one in found for place in self._calls.pop(one, ())})
+
+    def _follow(self, asked: Iterable[str], found: set[str]) -> list[str]:
+        """Add names, and those that their values may have, to a set; return the added ones."""
+        todo, added = list(asked), []
         while todo:
             name = todo.pop()
             if name in found:
                 continue
             found.add(name)
+            added.append(name)
             if name not in self._closed:
                 self._closed.add(name)
                 word = name.removesuffix(_RESULT).removesuffix(_ARGUMENTS)
                 for path in self._search.mentioning(word, whole=True):
                     self._take(path)
             todo += self._leads.get(name, ())
-        return found
-
-    def of(self, name: str, owner: str) -> Iterator[CallPlace]:
-        """Yield the calls that may be spelled like a function.
-
-        Args:
-            name: The function's name.
-            owner: The name of its class; empty if it has none.
-        """
-        asked = {owner} if owner and name in CONSTRUCTORS else {name}
-        found = self.names(asked)
-        if name in CONSTRUCTORS:
-            found |= _OF_CLASS
-        if name in _LOOPS:
-            for path in self._modules.files:
-                self._take(path)
-            found.add(f"{_LOOPS[name]} ")
-        for one in found:
-            yield from self._calls.get(one, ())
+        return added
 
     # -- one file
 
