@@ -101,6 +101,8 @@ class Image:
         self._code = tuple(
             (one.address, one.address + one.size) for one in sections if one.flags & _SHF_EXECINSTR
         ) or tuple((one.start, one.end) for one in self.segments if one.is_code)
+        self._code_start = min(low for low, _ in self._code) if self._code else 0
+        self._code_end = max(high for _, high in self._code) if self._code else 0
         self._read_dynamic(sections)
         self._read_symbols(sections)
         self._read_relocations(sections)
@@ -331,7 +333,12 @@ class Image:
 
     def is_code(self, address: object) -> bool:
         """Return whether an address is executable."""
-        return isinstance(address, int) and any(lo <= address < hi for lo, hi in self._code)
+        if not isinstance(address, int) or not self._code_start <= address < self._code_end:
+            return False
+        for low, high in self._code:
+            if low <= address < high:
+                return True
+        return False
 
     def is_writable(self, address: int) -> bool:
         """Return whether an address holds variables, including those that start as zeros."""

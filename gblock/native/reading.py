@@ -29,7 +29,7 @@ from gblock.native.names import is_wrapper, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 TIERS = ("waits", "held", "leaves")
 _SHOWN = 6
@@ -195,6 +195,11 @@ class SharedLibrary:
     def __init__(self, path: str, read_file: Callable[[str], bytes] = file_bytes) -> None:
         self._program = LinkedModule(path, read_file)
         self._gil = Gil(self._program)
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The names that the library exports."""
+        return self._program.images[0].exports
 
     def function(self, name: str) -> Reading | None:
         """Return the result for a function, None if the library has no such function."""
