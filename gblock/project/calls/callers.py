@@ -16,7 +16,7 @@ from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
-from gblock.project.reading.summary import AnyCall, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 _MOST_FILES = 12
 """A name in more files than this is common: it does not identify a method of unknown objects."""
@@ -94,6 +94,8 @@ class Callers:
         self.dispatch = Dispatch(inference)
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
+        self._callees: dict[str, dict[int, tuple[bool, frozenset[_Target | None]]]] = {}
+        """By file, and the identity of a call of its summary."""
 
     def of(self, path: str, index: int) -> list[Caller]:
         """Return the callers of a function, of a lambda, or of a class's own methods."""
@@ -270,11 +272,9 @@ class Callers:
             if scope.kind == "class":
                 names.add("cls")
             for call in (call for one in sorted(names) for call in calls.get(one, ())):
-                place = Place(path, call.scope, call.path)
-                values = self.inference.infer(call.expression.callee, place)
-                meant = set(map(_plain, values))
+                is_known, meant = self._meant(path, call)
                 is_certain = not meant.isdisjoint(targets)
-                if not is_certain and (values or not by_name_alone):
+                if not is_certain and (is_known or not by_name_alone):
                     continue
                 callee = call.expression.callee
                 if not is_certain and callee is not None and callee.tag != tags.ATTRIBUTE:
@@ -296,6 +296,19 @@ class Callers:
                 )
                 if len(found) >= _MOST_CALLERS:
                     return found
+        return found
+
+    def _meant(self, path: str, call: Call) -> tuple[bool, frozenset[_Target | None]]:
+        """Return whether a callee has values, and what they call.
+
+        Functions of one name share their possible callers, so each call is asked for many times.
+        """
+        known = self._callees.setdefault(path, {})
+        found = known.get(id(call))
+        if found is None:
+            place = Place(path, call.scope, call.path)
+            values = self.inference.infer(call.expression.callee, place)
+            found = known[id(call)] = (bool(values), frozenset(map(_plain, values)))
         return found
 
     def _naming(self, path: str, name: str) -> list[str]:

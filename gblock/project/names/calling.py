@@ -13,6 +13,7 @@ from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrap
 from gblock.project.reading.bindings import ANY_NAME, IMPORTED, originals
 from gblock.project.reading.expressions import NAME, Expr, functions_named, last_name
 from gblock.project.reading.summary import Call, Scope
+from gblock.project.reading.word_index import SPACED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _USED = re.compile(rb"\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$", re.MULTILINE)
 """The text after a name that is called, given or assigned."""
+_BASES = re.compile(rb"class[ \t]+\w+[ \t]*\(([^:]*)")
+"""What stands behind the name of a class, up to the colon."""
 _LETTER = re.compile(rb"\w")
 _MOST_NAMING = 12
 """A name in more files than this is common: then only files near its definition are read."""
@@ -49,6 +52,7 @@ class Calling:
         """By name and file: whether the file calls, gives or assigns the name."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._bases: dict[str, list[str]] = {}
+        self._based: dict[str, frozenset[bytes]] = {}
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> list[ScopeValue]:
@@ -75,14 +79,21 @@ class Calling:
         """
         found = self._bases.get(name)
         if found is None:
-            modules = self.inference.modules
-            written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
+            word = name.encode()
             deriving = (
                 path
-                for path in modules.mentioning(name, whole=True)
-                if written.search(modules.data(path))
+                for path in self.inference.modules.mentioning(name, whole=True)
+                if word in self._words_of_bases(path)
             )
             found = self._bases[name] = list(islice(deriving, _MOST_FILES + 1))
+        return found
+
+    def _words_of_bases(self, path: str) -> frozenset[bytes]:
+        """Return the words in a module's lists of bases."""
+        found = self._based.get(path)
+        if found is None:
+            lists = _BASES.findall(self.inference.modules.data(path))
+            found = self._based[path] = frozenset(b" ".join(lists).translate(SPACED).split())
         return found
 
     def callers(self, path: str, index: int) -> tuple[tuple[Call, Place], ...]:

@@ -58,6 +58,7 @@ class Keeping:
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
         self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
+        self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of the containers that a function is put into.
@@ -141,15 +142,24 @@ class Keeping:
     def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[str]:
         """Return the attributes of objects that a function makes with one of its parameters."""
         found: set[str] = set()
-        for call in summary.calls:
-            if call.node != "call" or not summary.is_within(call.scope, index):
-                continue
-            for position, argument in enumerate(call.expression.positional):
-                if argument is not None and argument.tag == tags.NAME and _key(argument) == name:
-                    place = Place(summary.filename, call.scope, call.path)
-                    for value in self.inference.infer(call.expression.callee, place):
-                        if value.kind == v.CLASS:
-                            found |= self._parameter(value, position)
+        for call, position in self._names_given(summary).get(name, ()):
+            if summary.is_within(call.scope, index):
+                place = Place(summary.filename, call.scope, call.path)
+                for value in self.inference.infer(call.expression.callee, place):
+                    if value.kind == v.CLASS:
+                        found |= self._parameter(value, position)
+        return found
+
+    def _names_given(self, summary: ModuleSummary) -> dict[str, list[tuple[Call, int]]]:
+        """Return the calls of a module that are given a plain name, by this name."""
+        found = self._given_names.get(summary.filename)
+        if found is None:
+            found = self._given_names[summary.filename] = {}
+            for call in summary.calls:
+                if call.node == "call":
+                    for position, argument in enumerate(call.expression.positional):
+                        if argument is not None and argument.tag == tags.NAME:
+                            found.setdefault(argument.identifier, []).append((call, position))
         return found
 
     def _taken(self, summary: ModuleSummary, key: str | int) -> set[str]:
@@ -491,7 +501,13 @@ def _given(call: CallExpr) -> set[str]:
 def _rows_with(data: bytes, word: str) -> list[int]:
     """Return the rows of a file that mention a name."""
     written = re.compile(rb"\b%s\b" % re.escape(word.encode()))
-    return [row for row, line in enumerate(data.split(b"\n"), 1) if written.search(line)]
+    rows: list[int] = []
+    row, start = 1, 0
+    for match in written.finditer(data):
+        row += data.count(b"\n", start, match.start())
+        start = match.start()
+        rows.append(row)
+    return rows
 
 
 def _key(value: Expr) -> str | int:
