@@ -75,11 +75,22 @@ def _watched(observed: Observations) -> str:
 def silences(observed: Observations) -> list[str]:
     """Return the gaps of the observations, one line each."""
     lines = []
+    known = {(process.host, process.pid) for process in observed.processes}
+    children: dict[tuple[str, int], int] = {}
     for process in observed.processes:
-        if process.is_lost:
+        parent = (process.host, process.parent)
+        if process.is_brief and parent in known:
+            children[parent] = children.get(parent, 0) + 1
+        elif process.is_lost:
             word = "failed" if process.state == "failed" else "fell silent"
             reason = printable(process.reason)
             lines.append(f"{label(process)}: its probe {word} at {moment(process.last)}: {reason}")
+    for (host, pid), number in children.items():
+        noun = "a forked child" if number == 1 else f"{number:,} forked children"
+        lines.append(
+            f"{printable(host)}:{pid}: {noun} without a block left no end: os._exit, as after a "
+            "fork, or killed"
+        )
     for process in observed.processes:
         if process.uncounted:
             noun = "more block was" if process.uncounted == 1 else "more blocks were"
