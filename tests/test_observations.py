@@ -697,3 +697,13 @@ def test_an_original_is_known_even_if_only_a_total_is_left(tmp_path):
 
     assert seen.sites[0].is_original
     assert facts._PATCHED == dict(facts.facts(seen.sites[0]))["instead"]
+
+
+def test_blocks_without_a_time_have_a_row_among_the_hours(tmp_path):
+    total = {"type": "total", "t": T + 9, "site": 1, "class": "waits", "count": 3, "exact": 3}
+    total |= {"seconds": 1.5, "max": 0.6}
+    seen = written(tmp_path, start(), POLL, block(T + 1, 0.5), total)
+
+    table = [line.rsplit(None, 3) for line in facts.by(seen, "hour").splitlines()]
+    assert ["without a time", "2", "1.00", "s"] == table[-1]
+    assert "1" == table[1][1]

@@ -23,6 +23,10 @@ LATE = {"late": 0.48, "waits": 95}
         ("waits", {"asleep": 3}),
         ("waits", {"asleep": 1, "running": 1, "cpu": 0.01}),
         ("waits", {"slept": 0.4, "late": 0.3, "waits": 1}),
+        # It sleeps, and only the sampler waits for a CPU.
+        ("waits", {"asleep": 1, "late": 0.48, "waits": 1}),
+        ("waits", {"asleep": 1, "duration": 0.03, "threshold": 0.02, "late": 0.02, "waits": 1}),
+        ("starved", {"asleep": 1, "late": 0.48, "waits": 1, "stopped": 0.4}),
         # It works.
         ("cpu", {"cpu": 0.48, "running": 3}),
         ("cpu", {"cpu": 0.2, "running": 3, "queued": 0.25}),

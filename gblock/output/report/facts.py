@@ -15,6 +15,8 @@ _PATCHED = (
     "The process is patched: call the module's own function, not an original that was kept from "
     "before or comes from `get_original`."
 )
+_NO_TIME = "without a time"
+"""The row of the blocks that are known by totals alone."""
 _BLAMELESS = {
     "starved": (
         "Compare the CPU limit (`nr_throttled` in cpu.stat) and the number of processes with the "
@@ -120,6 +122,12 @@ def by(observed: Observations, what: str) -> str:
     rows: dict[str, tuple[int, float]] = {}
     if what == "hour":
         rows = {moment(hour)[:16]: (times, total) for hour, times, total in observed.hours}
+        blamed = [site for site in observed.sites if site.is_blamed]
+        missing = sum(site.times for site in blamed) - sum(times for times, _ in rows.values())
+        if missing > 0:
+            known = sum(total for _, total in rows.values())
+            rest = max(0.0, sum(site.total for site in blamed) - known)
+            rows[_NO_TIME] = missing, rest
     else:
         for process in observed.processes:
             name = process.host if what == "host" else version(process)
