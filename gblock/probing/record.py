@@ -16,7 +16,7 @@ from bisect import bisect_left
 from contextlib import contextmanager, suppress
 
 from gblock import __version__
-from gblock.probing import callee
+from gblock.probing import callee, patched
 
 try:  # unlike those of `os`, these functions are not patched
     import posix as _system
@@ -64,7 +64,9 @@ _NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.st
 class CallSite:
     """The place where the hub was blocked, and the call."""
 
-    __slots__ = ("callable", "entered", "frames", "native", "number", "spawned", "user")
+    __slots__ = (
+        "callable", "entered", "frames", "native", "number", "original", "spawned", "user",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         """Create an empty site."""
@@ -79,6 +81,8 @@ class CallSite:
         self.spawned = False
         """True if the frames are those that spawned the greenlet; its target is the callable."""
         self.native: list[str] | None = None
+        self.original = False
+        """True if the call's own module was patched when the site was seen first."""
 
     def without_callable(self) -> CallSite:
         """Return the same place with only the package of the call."""
@@ -220,6 +224,7 @@ class Recorder:
         if len(self._sites) < self._settings.max_sites:
             self._sites[key] = site
             site.number = len(self._sites)
+            site.original = patched.is_original(site.symbol)
         return site
 
     def block(self, line: Record, site: CallSite | None) -> None:
@@ -370,6 +375,7 @@ class Recorder:
                     {"file": file, "module": module, "line": line, "function": name, "user": own}
                     for file, module, line, name, own in site.frames
                 ],
+                **({"original": True} if site.original else {}),
                 **({"spawned": True} if site.spawned else {}),
             }
         ]
