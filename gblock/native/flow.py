@@ -30,11 +30,13 @@ class BasicBlock(NamedTuple):
 
 def blocks(image: Image, start: int) -> dict[int, BasicBlock]:
     """Return the blocks of the function at `start`, by their start."""
-    body = image.body(start)
-    turns = scanning.turns(image, start)
-    if len(turns) > _MOST_TURNS:  # no compiler emits that; its calls are taken in order
-        turns = []
-    return _blocks(start, start + len(body), turns)
+    found = image.blocks.get(start)
+    if found is None:
+        turns = scanning.turns(image, start)
+        if len(turns) > _MOST_TURNS:  # no compiler emits that; its calls are taken in order
+            turns = []
+        found = image.blocks[start] = _blocks(start, start + len(image.body(start)), turns)
+    return found
 
 
 def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, BasicBlock]:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import msgspec
 
 from gblock.native import reading
-from gblock.native.linking import is_installed
+from gblock.native.linking import Libraries, is_installed
 from gblock.native.reading import ModuleReading
 
 TYPE_CHECKING = False
@@ -223,7 +223,8 @@ class _Work:
 
     def __call__(self) -> list[ModuleReading]:
         """Return the results for the modules, in their order."""
-        return [reading.read(path) for path in self._paths]
+        libraries = Libraries(reading.file_bytes)
+        return [reading.read(path, libraries=libraries) for path in self._paths]
 
 
 class _Job(Protocol):
