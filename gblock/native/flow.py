@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gblock.native import scanning
-from gblock.native.code import BRANCH, END, JUMP, SWITCH, Turn
+from gblock.native.code import BRANCH, END, JUMP, SWITCH, BasicBlock, Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +15,6 @@ if TYPE_CHECKING:
 _MOST_TURNS = 50_000
 _MOST_CASES = 512
 """The limits of a function's jumps, and of the blocks that a switch's table may lead to."""
-
-
-class BasicBlock(NamedTuple):
-    """Instructions that run one after the other."""
-
-    start: int
-    end: int
-    following: tuple[int, ...]
-    """The starts of the blocks that may run next; none at the function's end."""
 
 
 def blocks(image: Image, start: int) -> dict[int, BasicBlock]:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gblock.native.code import Code
-    from gblock.native.flow import BasicBlock
+    from gblock.native.code import BasicBlock, Code
 
 X86_64, AARCH64 = 62, 183
 """``e_machine`` of the two supported architectures."""
@@ -349,7 +348,7 @@ class Image:
         """Return whether an address is executable."""
         if not isinstance(address, int) or not self._code_start <= address < self._code_end:
             return False
-        for low, high in self.code:
+        for low, high in self.code:  # noqa: SIM110 - called for each pointer of a file
             if low <= address < high:
                 return True
         return False

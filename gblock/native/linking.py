@@ -13,14 +13,13 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from gblock.native import flow, scanning, waits
-from gblock.native.code import Code, Pointer
+from gblock.native.code import BasicBlock, Code, Pointer
 from gblock.native.image import AARCH64, X86_64, Image, NotReadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gblock.native.flow import BasicBlock
 
 _RUNTIME = re.compile(
     r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|resolv|util|nsl|anl|atomic|gomp|python[\d.]*)\b|ld-linux"

@@ -151,11 +151,14 @@ def _reading(program: LinkedModule, gil: Gil, method: Method) -> Reading:
                 if isinstance(inner, Node):
                     effects.append((inner, _effect(gil, inner)))
     releases = any(effect.releases for _, effect in effects)
+    # A part without the GIL in which nothing waits, such as one around a lock, explains nothing:
+    # the wait is elsewhere.
+    explains = any(effect.waits.get(RELEASED, 0) for _, effect in effects if effect.releases)
     for tier, states in (("waits", (RELEASED,)), ("held", (HELD, TAKEN))):
         for node, effect in effects:
             for state in states:
                 mask = effect.waits.get(state, 0) & waits.EVERY
-                if mask and (tier == "held") != releases:
+                if mask and explains == (tier == "waits"):
                     return _described(program, gil, method, tier, node, state, mask)
     return Reading(method.qualified, "leaves" if releases else "", in_class=method.in_class)
 

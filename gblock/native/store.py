@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from gblock import collecting
 from gblock.native import reading
 from gblock.native.linking import Libraries, is_installed
 from gblock.native.reading import ModuleReading
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Value = TypeVar("Value")
-FORMAT = 2
+FORMAT = 3
 """Changed whenever the same bytes would give another result."""
 _MOST_BYTES = 64 << 20
 """The limit of all entries in bytes; the least recently used are removed first."""
@@ -224,7 +225,8 @@ class _Work:
     def __call__(self) -> list[ModuleReading]:
         """Return the results for the modules, in their order."""
         libraries = Libraries(reading.file_bytes)
-        return [reading.read(path, libraries=libraries) for path in self._paths]
+        with collecting.paused():
+            return [reading.read(path, libraries=libraries) for path in self._paths]
 
 
 class _Job(Protocol):

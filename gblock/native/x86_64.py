@@ -43,6 +43,10 @@ _STORE = re.compile(
 """A store to a variable, as the last part of `_STORES` spells it."""
 _BACK = 48
 """The number of bytes before a call through a register that are searched for its load."""
+_FRAME = 5
+"""The register of the frame's address, ``rbp``, in code that is not optimized."""
+_ENTRY = re.compile(rb"(\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5", re.DOTALL)
+"""``push rbp; mov rbp, rsp``, after which ``rbp`` holds it."""
 _INT = Struct("<i").unpack_from
 
 
@@ -118,6 +122,8 @@ def _through(
         if found is None:
             return Pointer(None, None)
         table, slot, place = found
+        if table == _FRAME and slot < 0 and _ENTRY.match(body):
+            return Pointer(None, None)  # a variable of the function, such as an argument
         return _pointer(body, place, table, slot, loaded)
     if mode & 7 == 4:  # an index: the table of a switch, or an array of pointers
         return Pointer(None, None) if returns else None
