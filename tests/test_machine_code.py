@@ -136,7 +136,12 @@ def counted(monkeypatch):
 
     seen = []
     original = reading.read
-    monkeypatch.setattr(reading, "read", lambda path: seen.append(path) or original(path))
+
+    def read(path, **more):
+        seen.append(path)
+        return original(path, **more)
+
+    monkeypatch.setattr(reading, "read", read)
     return seen
 
 

@@ -14,8 +14,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from gblock import collecting
 from gblock.native import reading
-from gblock.native.linking import is_installed
+from gblock.native.linking import Libraries, is_installed
 from gblock.native.reading import ModuleReading
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 Value = TypeVar("Value")
-FORMAT = 2
+FORMAT = 3
 """Changed whenever the same bytes would give another result."""
 _MOST_BYTES = 64 << 20
 """The limit of all entries in bytes; the least recently used are removed first."""
@@ -207,7 +208,9 @@ def read_all(
 
 
 def _read(paths: list[str]) -> list[tuple[str, ModuleReading]]:
-    return [(path, reading.read(path)) for path in paths]
+    libraries = Libraries(reading.file_bytes)
+    with collecting.paused():
+        return [(path, reading.read(path, libraries=libraries)) for path in paths]
 
 
 class Share(Protocol):

@@ -6,6 +6,7 @@ import os
 from hashlib import blake2b
 from typing import NamedTuple
 
+from gblock import collecting
 from gblock.distribution import normalized
 from gblock.errors import UserError
 from gblock.native import packages
@@ -124,7 +125,8 @@ def _wrappers(
 
     def read() -> list[Wrapper]:
         base, files = distribution.base, distribution.python
-        return wrappers.read(base, files, package.modules, distribution.libraries)
+        with collecting.paused():
+            return wrappers.read(base, files, package.modules, distribution.libraries)
 
     if store is None:
         return read()

@@ -167,12 +167,11 @@ def _values(expression: Expr) -> Iterator[str]:
     """Yield the names of which an expression may be the value, or a container of the value."""
     if expression is None:
         return
-    tag = expression.tag
-    if tag == tags.NAME:
+    if expression.tag == tags.NAME:
         yield expression.identifier
-    elif tag == tags.ATTRIBUTE:
+    elif expression.tag == tags.ATTRIBUTE:
         yield expression.name
-    elif tag == tags.CALL:
+    elif expression.tag == tags.CALL:
         name = last_name(expression.callee)
         if name:
             yield name + _RESULT
@@ -182,15 +181,21 @@ def _values(expression: Expr) -> Iterator[str]:
             yield from _values(one)
         for _, one in expression.keywords:
             yield from _values(one)
-    elif tag in (tags.TUPLE, tags.SEQUENCE, tags.EITHER, tags.BOTH, tags.SUM):
+    elif (
+        expression.tag == tags.TUPLE
+        or expression.tag == tags.SEQUENCE
+        or expression.tag == tags.EITHER
+        or expression.tag == tags.BOTH
+        or expression.tag == tags.SUM
+    ):
         for one in expression.elements:
             yield from _values(one)
-    elif tag == tags.MAPPING:
+    elif expression.tag == tags.MAPPING:
         for _, one in expression.items:
             yield from _values(one)
-    elif tag == tags.SUBSCRIPT:
+    elif expression.tag == tags.SUBSCRIPT:
         yield from _values(expression.base)
-    elif tag in (tags.STAR, tags.AWAIT):
+    elif expression.tag == tags.STAR or expression.tag == tags.AWAIT:
         yield from _values(expression.value)
-    elif tag == tags.COMPREHENSION:
+    elif expression.tag == tags.COMPREHENSION:
         yield from _values(expression.element)
