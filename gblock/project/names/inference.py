@@ -299,7 +299,7 @@ class Inference:
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == kinds.ELEMENT]
         if not bindings and not stored:
             return None
-        if any(not b.fallback for b in bindings):
+        if len(bindings) > 1 and any(not b.fallback for b in bindings):
             second = (kinds.IMPORTED, kinds.ANNOTATED)
             bindings = [b for b in bindings if not b.fallback or b.kind not in second]
         found: set[Value] = set()
@@ -309,11 +309,14 @@ class Inference:
         sure = [one for one in stored if one.scope == scope and _precedes(one.path, use)]
         held = self.stored(sure, summary.filename, receiver)
         known = frozenset(found)
-        if found and all(value.kind == v.MAPPING for value in known | held):
-            known = v.merged(known, held) if held else known
-        else:
-            known |= held
-        known |= self.stored([one for one in stored if one not in sure], summary.filename, receiver)
+        if held:
+            if found and all(value.kind == v.MAPPING for value in known | held):
+                known = v.merged(known, held)
+            else:
+                known |= held
+        if len(sure) < len(stored):
+            others = [one for one in stored if one not in sure]
+            known |= self.stored(others, summary.filename, receiver)
         if scope == 0 and known == _NONE:  # ``connection = None``, which another module sets
             known |= self.outside.attribute(v.FileValue(v.MODULE, summary.filename), name)
         return known
@@ -322,6 +325,8 @@ class Inference:
         self, bindings: list[ValueBinding], path: str, receiver: ScopeValue | None = None
     ) -> Values:
         """Return the containers of the values that are stored under a name."""
+        if not bindings:
+            return NOTHING
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:
