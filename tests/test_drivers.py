@@ -129,7 +129,9 @@ class TestWhichDriver:
 
         assert [] == [*reported("sqlite://", **options)]
         assert [] == [*reported("sqlite:///:memory:", **options)]
-        assert ["sqlite-driver"] == [one.blocker for one in reported("sqlite:///shop.db", **options)]
+        assert ["sqlite-driver"] == [
+            one.blocker for one in reported("sqlite:///shop.db", **options)
+        ]
 
     def test_a_file_of_this_machine_is_a_note(self, reported):
         assert not reported("sqlite:///shop.db")
