@@ -118,11 +118,12 @@ class TaskSendingLoop(CallRule):
                 continue
             repetition = self.source.repeats(site)
             if repetition.where:
+                where = repetition.where
                 each = (found.blocker.seconds_each or 0.0) * 1000
                 self.report(
                     node,
                     self.severity_of(found),
-                    f"`{self.source.code(node)}` sends a task in every iteration of a {repetition.where} "
+                    f"`{self.source.code(node)}` sends a task in every iteration of a {where} "
                     f"that never yields to the hub; each call takes {each:.2g} ms",
                     found.blocker.remedy(),
                     found=found,
