@@ -46,6 +46,7 @@ class CallRule(Rule, cst.CSTVisitor):
         related: tuple[Related, ...] = (),
         repair: Repair | None = None,
         is_native: bool = False,
+        is_open: bool = False,
     ) -> None:
         """Report a node of the tree that is being visited."""
         start, end = self.source.range(node)
@@ -65,15 +66,20 @@ class CallRule(Rule, cst.CSTVisitor):
         )
         place = self.source.place(node)
         rows = self.source.statement(node)
-        self.candidates.append(Candidate(diagnostic, rows, place, is_native=is_native))
+        self.candidates.append(
+            Candidate(diagnostic, rows, place, is_native=is_native, is_open=is_open)
+        )
 
-    def report_repeated(self, node: cst.Call, found: Found, how: str) -> None:
+    def report_repeated(
+        self, node: cst.Call, found: Found, how: str, *, is_open: bool = False
+    ) -> None:
         """Report a call that is cheap once and expensive if repeated.
 
         Args:
             node: The call.
             found: Its blocker, with the time of one call if that was measured.
             how: How often the call runs: ``in a loop``.
+            is_open: True if the code does not say how many iterations the loop has.
         """
         each = found.blocker.seconds_each
         cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
@@ -84,6 +90,7 @@ class CallRule(Rule, cst.CSTVisitor):
             found.blocker.remedy(),
             found=found,
             why=found.blocker.why,
+            is_open=is_open,
         )
 
     def severity_of(self, found: Found) -> Severity:

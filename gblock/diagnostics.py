@@ -161,6 +161,8 @@ class Candidate(NamedTuple):
     """True if native threads alone run the call, so that no hub waits for it."""
     computes: bool = False
     """True if it is about computing, which matters where a greenlet is known to run it."""
+    is_open: bool = False
+    """True if it matters in long loops alone, and the code does not say how long the loop is."""
 
 
 class Problem(NamedTuple):

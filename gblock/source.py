@@ -16,7 +16,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from gblock.diagnostics import Location
 from gblock.files import relative_name
 from gblock.project.calls.cooperation import Remedy
-from gblock.project.calls.repetition import adding_up, goes_round, handled
+from gblock.project.calls.repetition import Repetition, adding_up, goes_round, handled
 from gblock.project.calls.sites import Found, Site, Sites
 from gblock.project.names.places import Place
 from gblock.project.names.values import INSTANCE, NONE
@@ -253,8 +253,8 @@ class Source:
             for condition in found.blocker.unless
         )
 
-    def repeats(self, site: Site) -> str:
-        """Return ``loop`` or ``comprehension`` if a call's costs add up, else ''."""
+    def repeats(self, site: Site) -> Repetition:
+        """Return the loops around a call, if its costs add up in them."""
         each = max((found.blocker.seconds_each or 0.0 for found in site.found), default=0.0)
         return adding_up(self.summary, site.call, self.finder.inference, each)
 

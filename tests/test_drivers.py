@@ -125,26 +125,30 @@ class TestWhichDriver:
         assert "means psycopg2, unless psycopg takes its place" in one.message
 
     def test_in_memory_nothing_is_waited_for(self, reported):
-        select = ["default", "sqlite-driver"]
+        options = {"select": ["default", "sqlite-driver"], "min_severity": "note"}
 
-        assert [] == [*reported("sqlite://", select=select)]
-        assert [] == [*reported("sqlite:///:memory:", select=select)]
+        assert [] == [*reported("sqlite://", **options)]
+        assert [] == [*reported("sqlite:///:memory:", **options)]
         assert ["sqlite-driver"] == [
-            one.blocker for one in reported("sqlite:///shop.db", select=select)
+            one.blocker for one in reported("sqlite:///shop.db", **options)
         ]
+
+    def test_a_file_of_this_machine_is_a_note(self, reported):
+        assert not reported("sqlite:///shop.db")
 
     @pytest.mark.parametrize(
         ("requirements", "count"), [("", 1), ("flask\n", 1), ("pymysql\n", 0), ("psycopg2\n", 0)]
     )
     def test_sqlite_counts_where_it_is_the_only_database(self, reported, requirements, count):
-        found = reported("sqlite:///shop.db", {"requirements.txt": requirements})
-        assert [("sqlite-driver", Severity.WARNING)] * count == [
+        files = {"requirements.txt": requirements}
+        found = reported("sqlite:///shop.db", files, min_severity="note")
+        assert [("sqlite-driver", Severity.NOTE)] * count == [
             (one.blocker, one.severity) for one in found
         ]
 
     def test_sqlite_beside_another_driver_is_for_development(self, reported):
         other = 'from sqlalchemy import create_engine\ncreate_engine("mysql://db/shop")\n'
-        found = reported("sqlite:///shop.db", {"other.py": other})
+        found = reported("sqlite:///shop.db", {"other.py": other}, min_severity="note")
         assert ["mysqlclient-driver"] == [one.blocker for one in found]
 
     @pytest.mark.parametrize(
@@ -989,6 +993,7 @@ def test_each_reading_finds_the_strings_of_its_language(tree, of_sqlite):
                 written = f"{setting.key or setting.name} = '{spelled(chooser, setting, name)}'"
                 assert BlockingDriver.marks.search(written.encode()), written
     root = tree({"service.py": "\n".join([*lines, ""])})
-    found = {(one.location.row, one.blocker) for one in check([str(root)], Config()).diagnostics}
+    diagnostics = check([str(root)], Config(), min_severity="note").diagnostics
+    found = {(one.location.row, one.blocker) for one in diagnostics}
     assert expected
     assert not [one for one in expected if (one[0], one[2]) not in found]

@@ -1065,8 +1065,14 @@ def test_a_server_on_gevent_is_found_behind_what_starts_it(project, command):
         (["--workers=4", "-kgevent", "app.main"], ("gunicorn app.main", "yes")),
         (["-w", "4", "--worker-class", "gthread", "app.main"], ("gunicorn app.main", "no")),
         (["-A", "app.main", "worker", "-P", "gevent"], ("celery app.main", "yes")),
+        (["app.main", "-w3", "-b:4000", "-kgevent"], ("gunicorn app.main", "yes")),
+        (["app.main:application", "-k", "gevent"], ("gunicorn app.main:application", "yes")),
+        (["app.main:make()", "--worker-class=sync"], ("gunicorn app.main:make()", "no")),
         (["-k", "a word", "app.main"], None),
         (["--bind=:80", "app.main"], None),
+        (["app.main", "-w3"], None),
+        (["server.sh", "-k", "gevent"], None),
+        (["app", "-k", "gevent"], None),
     ],
 )
 @pytest.mark.parametrize("name", ["Dockerfile", "compose.yml"])

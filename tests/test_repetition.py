@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harness import assert_exactly, assert_project
+from harness import assert_exactly, assert_project, check
+
+from gblock.config import Config
 
 HEAD = "import gevent, time, uuid\nfrom uuid import uuid4\n"
 
@@ -118,3 +120,34 @@ def test_a_task_of_another_file_is_known_where_it_is_sent(tmp_path):
         path.write_text(text, encoding="utf-8")
 
     assert_project(tmp_path)
+
+
+SERVICE = {
+    "Procfile": "web: gunicorn -k gevent shop:app\n",
+    "jobs.py": "from celery import Celery\napp = Celery('jobs', broker='amqp://rabbit')\n"
+    "@app.task\ndef notify(x): pass\n",
+}
+SHOP = "import uuid\nfrom flask import Flask\nfrom jobs import notify\napp = Flask('shop')\n"
+LENGTHS = [
+    ("for x in request.json:\n        CALL", "note"),
+    ("for x in xs():\n        CALL", "note"),
+    ("while xs():\n        CALL", "note"),
+    ("[CALL for x in xs()]", "note"),
+    ("for x in range(n()):\n        CALL", "note"),
+    ("for x in range(10):\n        for y in xs():\n            CALL", "note"),
+    ("for x in range(200_000):\n        CALL", "warning"),
+    ("[CALL for x in range(10 ** 6)]", "warning"),
+    ("for x in range(1000):\n        for y in range(1000):\n            CALL", "warning"),
+]
+
+
+@pytest.mark.parametrize("call", ["uuid.uuid4()", "notify.delay(1)"])
+@pytest.mark.parametrize(("loop", "severity"), LENGTHS)
+def test_a_loop_of_unknown_length_is_a_note_in_a_service(tmp_path, loop, severity, call):
+    body = loop.replace("CALL", call)
+    shop = f"{SHOP}@app.get('/')\ndef place(xs, n, request):\n    {body}\n"
+    for name, text in {**SERVICE, "shop.py": shop}.items():
+        (tmp_path / name).write_text(text)
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    (found,) = check([str(tmp_path)], config, min_severity="note", all_contexts=True).diagnostics
+    assert severity == found.severity.name.lower()

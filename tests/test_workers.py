@@ -154,6 +154,37 @@ def test_a_consumer_runs_the_tasks_of_one_application(tmp_path, command, imports
     assert [expected] == [one.context for one in reported(tmp_path, files)]
 
 
+SERVED = "web: gunicorn -k gevent shop:app\n"
+UNKNOWN_WORKERS = [
+    ("celery", {"Procfile": SERVED}, OTHER),
+    ("rq", {"Procfile": SERVED}, OTHER),
+    ("dramatiq", {"Procfile": SERVED}, OTHER),
+    ("celery", {"Procfile": ""}, TASK),
+    ("celery", {"Procfile": SERVED, "ops/values.yaml": "args: [-P, gevent]\n"}, TASK),
+    ("celery", {"Procfile": SERVED, "ops/values.yaml": "pool: gevent\n"}, TASK),
+    ("celery", {"Procfile": SERVED, "ops/values.yaml": "class: gevent\n"}, OTHER),
+    ("celery", {"Procfile": SERVED, "conf.py": "# celery\nworker_pool = 'gevent'\n"}, TASK),
+    ("celery", {"Procfile": SERVED, "run.py": "import celery, gevent\n"}, TASK),
+    ("rq", {"Procfile": SERVED, "run.py": "from rq import gevent_worker\n"}, TASK),
+    ("dramatiq", {"Procfile": SERVED, "ops/values.yaml": "run: dramatiq-gevent jobs\n"}, TASK),
+]
+DEFINED = {
+    "celery": "@app.task\ndef place(): CALL\n",
+    "rq": "@job('io')\ndef place(): CALL\n",
+    "dramatiq": "@dramatiq.actor\ndef place(): CALL\n",
+}
+
+
+@pytest.mark.parametrize(("framework", "deployed", "context"), UNKNOWN_WORKERS)
+def test_workers_that_nothing_starts_are_the_default_ones(tmp_path, framework, deployed, context):
+    files = {
+        "shop.py": "from flask import Flask\nimport jobs\napp = Flask('shop')\n",
+        "jobs.py": HEADS[framework] + DEFINED[framework],
+        **deployed,
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
 POOLS = [
     ("worker_process_init", "-P gevent", OTHER),
     ("worker_process_init", "-P prefork", OTHER),
@@ -402,7 +433,7 @@ def test_a_thread_that_a_hook_starts_is_a_greenlet_after_the_patch(tmp_path, hoo
         ("python manage.py rqworker --with-scheduler", "django_rq.enqueue(place)", OTHER),
         ("python manage.py rqworker-pool", "django_rq.get_queue('low').enqueue(place)", OTHER),
         ("python manage.py rqworker high", "place()", "request"),
-        ("python manage.py migrate", "django_rq.enqueue(place)", TASK),
+        ("python manage.py migrate", "django_rq.enqueue(place)", OTHER),
     ],
 )
 def test_workers_that_a_management_command_starts_run_tasks(tmp_path, worker, task, context):

@@ -190,9 +190,10 @@ class Blocker(Table, frozen=True):
     """True if its methods' names are common: a call on an object of unknown type is not counted as
     unresolved."""
     shared_cause: str = ""
-    """The setting whose change mends all blockers that name it: their calls are one cause."""
-    runs_program: bool = False
-    """True if it waits for another program that it starts: mostly in set-ups and commands."""
+    """The setting or decision that mends all blockers that name it: their calls are one cause."""
+    local: bool = False
+    """True if it waits for this machine alone, for a program, a file or a bus: mostly briefly, or in
+    set-ups and commands."""
     serves: bool = False
     """True if its symbols make a handler of requests, are one or name a table of them: what blocks
     is each request that the handler serves."""

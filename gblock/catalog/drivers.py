@@ -47,6 +47,8 @@ class Driver(Table, frozen=True):
     unless_required: tuple[str, ...] = ()
     """Distributions that show that the string is for development: the service uses another
     database."""
+    local: bool = False
+    """True if the database is a file of this machine: its statements are mostly brief."""
     alternatives: tuple[str, ...] = ()
     """Distributions that take the same strings, or make it cooperative. If a project requires the
     driver and none of them, a string from the environment chooses it."""

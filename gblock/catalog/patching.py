@@ -36,6 +36,8 @@ class Import(Table, frozen=True):
     """The originals that it binds; later patches do not replace them there."""
     patches: bool = False
     """True if the import itself applies all monkey patches."""
+    seldom: bool = False
+    """True if the package waits in what it keeps only in retries, while a server is away."""
     chosen_by: tuple[Choice, ...] = ()
     """Strings that make a library import it."""
 

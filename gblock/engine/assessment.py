@@ -117,6 +117,7 @@ class Assessment:
             reached.context in NOTED
             or self._is_unused(reached)
             or (candidate.computes and not reached.is_proven)
+            or (candidate.is_open and self._is_project and self._is_started)
             or self._is_computing(diagnostic, reached)
             or self._is_apart(diagnostic, candidate.place.path, reached)
         ):
@@ -255,8 +256,8 @@ class Assessment:
     def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
         """Return whether a call of unknown callers is probably not the service's.
 
-        A service on gevent is known to start and does not import the module, or the call runs
-        another program, as set-ups and administrators' commands do.
+        A service on gevent is known to start and does not import the module, or the call waits for
+        a program or a file of this machine, as set-ups and administrators' commands do.
         """
         if not self._is_project or reached.context != UNKNOWN:
             return False
@@ -265,7 +266,7 @@ class Assessment:
         if self._processes.no_service_imports(path):
             return True
         blocker = self._blocker(diagnostic)
-        return blocker is not None and blocker.runs_program and self._is_large and self._is_started
+        return blocker is not None and blocker.local and self._is_large and self._is_started
 
     def _serves(self, diagnostic: Diagnostic) -> bool:
         """Return whether a diagnostic is about a handler, which runs in a request."""

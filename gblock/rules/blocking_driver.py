@@ -196,6 +196,8 @@ class BlockingDriver(ProcessRule):
         )
         certain = driver.level == "error" and not facts.rivals and doubt is None and facts.is_shown
         severity = Severity.ERROR if certain else Severity.WARNING
+        if driver.local:
+            severity = Severity.NOTE
         if facts.is_idle:
             severity = Severity.NOTE
             message += "; no code of the service queries it"

@@ -58,6 +58,8 @@ class Late(NamedTuple):
     """The place that starts the server, if it is not shown otherwise."""
     first: tuple[str, int] | None = None
     """The patch, if every import before it happens while its own file runs."""
+    is_harmless: bool = False
+    """True if what is kept hardly makes a greenlet of the service wait."""
 
 
 class Other(NamedTuple):
@@ -230,8 +232,9 @@ class LateMonkeyPatch(ProcessRule):
             Related(name_of(path), Location(row, 1), f"{facts.server} is started here")
             for path, row in facts.started
         )
+        severity = Severity.ERROR if original.level == "error" else Severity.WARNING
         return Wording(
-            Severity.ERROR if original.level == "error" else Severity.WARNING,
+            Severity.NOTE if facts.is_harmless else severity,
             message,
             _HELP.get(facts.server, _FIRST),
             "Monkey patching replaces attributes of modules: a name that was taken before keeps "
@@ -263,6 +266,25 @@ def _place(
         if setting is not None and first[0] != path:
             return _PatchPlace(path, setting[1], "preload_app", "", process.kind)
     return _PatchPlace(*first, "", "", process.kind)
+
+
+def _is_harmless(processes: Processes, late: list[_Late], running: list[Process]) -> bool:
+    """Return whether what is kept hardly makes a greenlet of the service wait.
+
+    Only a package keeps it that waits in it while a server is away, or the only process that
+    imports it too early is a script's own main guard, beside a server that does not.
+
+    Args:
+        processes: The processes of the project.
+        late: The imports before one patch.
+        running: The processes in which they come first.
+    """
+    imports = processes.inference.catalog.imports
+    if all(one.step.kind == "imported" and imports[one.step.symbol].seldom for one in late):
+        return True
+    return all(process.is_casual for process in running) and any(
+        process.is_known_server and process.is_gevent_service for process in processes.all()
+    )
 
 
 def _remark(processes: Processes, place: _PatchPlace, late: list[_Late]) -> Remark:
@@ -312,6 +334,7 @@ def _remark(processes: Processes, place: _PatchPlace, late: list[_Late]) -> Rema
         (place.path, place.row)
         if place.text and all(one.step.happens_in(place.path, place.row) for one in late)
         else None,
+        _is_harmless(processes, late, everyone),
     )
     span, statement = pointed_at(processes.modules, place.path, place.row, place.name)
     return Remark(place.path, span, facts, statement)

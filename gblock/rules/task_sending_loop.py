@@ -116,16 +116,18 @@ class TaskSendingLoop(CallRule):
         for found in site.found if site else ():
             if found.blocker.kind not in self.kinds or site is None or site.native:
                 continue
-            where = self.source.repeats(site)
-            if where:
+            repetition = self.source.repeats(site)
+            if repetition.where:
+                where = repetition.where
                 each = (found.blocker.seconds_each or 0.0) * 1000
                 self.report(
                     node,
                     self.severity_of(found),
-                    f"`{self.source.code(node)}` sends a task in every iteration of a {where} that "
-                    f"never yields to the hub; each call takes {each:.2g} ms",
+                    f"`{self.source.code(node)}` sends a task in every iteration of a {where} "
+                    f"that never yields to the hub; each call takes {each:.2g} ms",
                     found.blocker.remedy(),
                     found=found,
                     why=found.blocker.why,
+                    is_open=not repetition.is_counted,
                 )
                 return

@@ -103,8 +103,11 @@ class UuidHeavyPath(CallRule):
     def visit_Call(self, node: cst.Call) -> None:
         """Report a call that generates an identifier in a loop."""
         site = self.source.site(node)
-        where = self.source.repeats(site) if site else ""
-        for found in site.found if site and where and not site.native else ():
+        if site is None or site.native:
+            return
+        repetition = self.source.repeats(site)
+        for found in site.found if repetition.where else ():
             if found.blocker.kind in self.kinds:
-                self.report_repeated(node, found, f"in a {where}")
+                is_open = not repetition.is_counted
+                self.report_repeated(node, found, f"in a {repetition.where}", is_open=is_open)
                 return

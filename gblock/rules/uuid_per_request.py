@@ -74,7 +74,7 @@ class UuidPerRequest(CallRule):
     def visit_Call(self, node: cst.Call) -> None:
         """Report a call that generates an identifier once for each task or request."""
         site = self.source.site(node)
-        if site is None or site.native or self.source.repeats(site):
+        if site is None or site.native or self.source.repeats(site).where:
             return
         for found in site.found:
             runs = self.source.handler(site) if found.blocker.kind == "costly" else ""

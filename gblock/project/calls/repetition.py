@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
@@ -36,8 +37,23 @@ def repeated(summary: ModuleSummary, call: AnyCall) -> str:
     return "loop" if any(_loops(summary, call)) else ""
 
 
-def adding_up(summary: ModuleSummary, call: AnyCall, inference: Inference, each: float) -> str:
-    """Return ``loop`` or ``comprehension`` if the costs of a call add up, else ''.
+class Repetition(NamedTuple):
+    """The loops in which the costs of a call add up."""
+
+    where: str
+    """``loop``, ``comprehension``, or nothing if they do not add up."""
+    is_counted: bool
+    """True if constants of the code say how many iterations there are."""
+
+
+NEVER = Repetition("", is_counted=True)
+"""A call that is made once, or seldom."""
+
+
+def adding_up(
+    summary: ModuleSummary, call: AnyCall, inference: Inference, each: float
+) -> Repetition:
+    """Return the loops around a call, if its costs add up in them.
 
     They do not if the loop ends once the call has succeeded, if it is visibly short, or if it lets
     the hub run in each iteration.
@@ -65,13 +81,13 @@ def adding_up(summary: ModuleSummary, call: AnyCall, inference: Inference, each:
         going = [one for one in targets(scope) if one.path == (*loop, 0, -1)]
         counts.append(turns_of(going[0].value, place, inference) if going else None)
     if kind and 0 < each < _NOTHING and _is_busy(summary, call, inference):
-        return ""
+        return NEVER
     total = each
     for count in counts:
         if count is None:
-            return kind
+            return Repetition(kind, is_counted=False)
         total *= count
-    return kind if total >= _SHORT else ""
+    return Repetition(kind, is_counted=True) if kind and total >= _SHORT else NEVER
 
 
 def _loops(summary: ModuleSummary, call: AnyCall) -> Iterator[Path]:

@@ -263,9 +263,8 @@ class Sites:
     def _costs(self, summary: ModuleSummary, call: AnyCall, blocker: Blocker) -> bool:
         """Return whether a costly call is frequent: in a loop, or in a task or request."""
         each = blocker.seconds_each or 0.0
-        return bool(
-            adding_up(summary, call, self.inference, each) or handled(summary, call, self.inference)
-        )
+        repetition = adding_up(summary, call, self.inference, each)
+        return bool(repetition.where or handled(summary, call, self.inference))
 
     def can_be_reported(self, site: Site, summary: ModuleSummary) -> bool:
         """Return whether a rule may report the site; if not, libcst need not read the call."""

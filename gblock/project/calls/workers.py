@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from gblock.catalog.entries import Entry
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
+from gblock.project.reading.contents import content
 from gblock.project.reading.expressions import last_name
 
 TYPE_CHECKING = False
@@ -18,6 +20,18 @@ KINDS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
 """The kind of process that runs a framework's tasks, or the beginning of its command's name."""
 _APPLICATIONS = ("app", "celery")
 """The names by which Celery finds the application of a module."""
+_DEPLOYING = (
+    ".yml", ".yaml", ".sh", ".ini", ".conf", ".cfg", ".toml", ".json", ".service", ".env", ".j2",
+    ".tpl", ".tf", "Dockerfile", "Makefile", "Procfile", "run",
+)  # fmt: skip
+"""Endings of the names of files that start workers."""
+_GREEN = {
+    "celery": re.compile(rb"(?i:-P|pool)\b[^\w\n]{1,6}gevent"),
+    "dramatiq": re.compile(rb"dramatiq\b[^\n]*gevent"),
+    "huey": re.compile(rb"(?i:-k|worker[-_]type)\b[^\w\n]{1,6}greenlet"),
+    "rq": re.compile(rb"\brq\b[^\n]*gevent"),
+}
+"""The options and settings that bring the workers of each kind onto gevent."""
 _LONGEST_CHAIN = 6
 """At most this many imports of an application are followed."""
 
@@ -41,6 +55,7 @@ class Workers:
     def __init__(self, processes: Processes) -> None:
         self.processes = processes
         self.modules = processes.modules
+        self._known_default: dict[str, bool] = {}
 
     def are_elsewhere(
         self,
@@ -61,7 +76,7 @@ class Workers:
         if application is not None:
             near = [p for p in near if not self._runs_another(entry, p, application)] or near
         if not near:
-            return False
+            return self._are_default(entry.framework)
         if all(p.runs_on_gevent == "no" for p in near):
             return True
         deployed = [p for p in near if p.is_deployed]
@@ -69,6 +84,29 @@ class Workers:
         if not queues or len(green) == len(deployed):
             return False
         return not any(p.queues.takes(queue) for p in green for queue in queues)
+
+    def _are_default(self, framework: str) -> bool:
+        """Return whether the unknown workers of a framework are the ones that it starts by default.
+
+        None of these runs on gevent, so a repository that deploys a service on gevent and has other
+        workers says so: in a module of theirs, or in the files of the deployment.
+        """
+        kind = KINDS.get(framework)
+        if kind is None or not any(
+            p.is_known_server and p.is_gevent_service for p in self.processes.all()
+        ):
+            return False
+        if kind not in self._known_default:
+            self._known_default[kind] = not self._mentions_gevent(kind)
+        return self._known_default[kind]
+
+    def _mentions_gevent(self, kind: str) -> bool:
+        """Return whether a file that mentions a framework mentions gevent, or its pool."""
+        green = {*self.modules.mentioning("gevent"), *self.modules.mentioning("greenlet")}
+        if green.intersection(self.modules.mentioning(kind)):
+            return True
+        files = (one for one in self.processes.deployment.tree.files if one.endswith(_DEPLOYING))
+        return any(_GREEN[kind].search(content(path)) for path in files)
 
     def _near(self, framework: str, path: str) -> list[Process]:
         """Return the workers of a framework, those that load a file if any does."""

@@ -43,6 +43,10 @@ _RUNNERS = frozenset("coverage ddtrace cProfile trace debugpy memory_profiler".s
 """Modules that run a file, a module (``-m``) or a program and observe it."""
 _WORKER_CLASS = re.compile(r"sync|gthread|gevent|eventlet|tornado|[\w:]+(?:\.\w+)+")
 """gunicorn's worker classes, and the dotted name of another."""
+_APPLICATION = re.compile(
+    r"[A-Za-z_]\w*(?:\.\w+)*:\w+(?:\(.*\))?|[A-Za-z_]\w*(?:\.\w+)*\.(?!sh\b|py\b)\w+"
+)
+"""The name of a WSGI application, which no program has."""
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _NO_PYTHON = tuple(
     ".txt .in .cfg .ini .conf .toml .lock .json .yml .yaml .md .rst .sh .sql".split()
@@ -107,6 +111,8 @@ class Programs:
             if word in self.points:
                 point = self.points[word]
                 return [Program("", words[index + 1 :], command, point=point)]
+        if words and _APPLICATION.fullmatch(words[0]) and _of_base_image(words) == "gunicorn":
+            return [Program("gunicorn", words, command)]
         return []
 
     def _at(

@@ -1,0 +1,149 @@
+"""The weight of what is reported: notes for what hardly matters, one cause for one decision."""
+
+from __future__ import annotations
+
+import pytest
+
+from gblock.catalog import load
+from gblock.config import Config
+from gblock.engine import Request, check
+
+CATALOG = load()
+SERVED = "web: gunicorn -k gevent shop:app\n"
+SHOP = "from flask import Flask\napp = Flask('shop')\n@app.get('/')\ndef place():\n    return ''\n"
+MANY = {f"part{number}.py": "import shop\n" for number in range(20)}
+
+
+def reported(root, files, **options):
+    """The diagnostics of a project, with its notes."""
+    for name, text in files.items():
+        (root / name).write_text(text)
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    return check(Request([str(root)], config, **{"min_severity": "note", **options})).diagnostics
+
+
+def severities(root, files, **options):
+    return {one.severity.name.lower() for one in reported(root, files, **options)}
+
+
+LOCAL = (
+    "import os\nos.system('ls')",
+    "import sh\nsh.Command('ls')()",
+    ("import sqlite3\nsqlite3.connect('shop.db').execute('select 1')"),
+    "import sqlite3\nsqlite3.connect('shop.db').commit()",
+    ("import dbus\ndbus.SystemBus().get_object('a', '/a').Get()"),
+    "import apsw\napsw.Connection('shop.db').execute('select 1')",
+)
+DISTANT = (
+    "import psycopg2\npsycopg2.connect('shop')",
+    ("import ldap\nldap.initialize('ldap://shop').simple_bind_s()"),
+)
+KEPT = [(call, "note") for call in LOCAL] + [(call, "error") for call in DISTANT]
+
+
+def of_unknown_callers(call):
+    """A method that a package may call."""
+    lines, last = call.rsplit("\n", 1)
+    return (
+        f"{lines}\nimport plugins\nclass Part(plugins.Base):\n    def work(self):\n        {last}\n"
+    )
+
+
+@pytest.mark.parametrize(("call", "severity"), KEPT)
+def test_a_local_wait_of_unknown_callers_is_a_note(tmp_path, call, severity):
+    shop = f"from parts import Part\nparts = [Part]\n{SHOP}"
+    files = {"Procfile": SERVED, "shop.py": shop, "parts.py": of_unknown_callers(call), **MANY}
+    found = [one for one in reported(tmp_path, files) if one.filename.endswith("parts.py")]
+    assert found
+    assert {one.context for one in found} == {"unknown"}
+    if severity == "note":
+        assert {one.severity.name for one in found} == {"NOTE"}
+    else:
+        assert "NOTE" not in {one.severity.name for one in found}
+
+
+@pytest.mark.parametrize("more", [{"Procfile": ""}, dict.fromkeys(MANY, "")])
+def test_it_is_more_where_nothing_starts_it_and_in_a_small_project(tmp_path, more):
+    shop = f"from parts import Part\nparts = [Part]\n{SHOP}"
+    files = {"Procfile": SERVED, "shop.py": shop, "parts.py": of_unknown_callers(LOCAL[0]), **MANY}
+    files = {name: text for name, text in {**files, **more}.items() if text}
+    assert severities(tmp_path, files, assume_gevent=True) == {"warning"}
+
+
+@pytest.mark.parametrize("call", LOCAL)
+def test_a_local_wait_in_a_request_is_reported(tmp_path, call):
+    lines, last = call.rsplit("\n", 1)
+    shop = SHOP.replace("return ''", last)
+    files = {"Procfile": SERVED, "shop.py": f"{lines}\n{shop}", **MANY}
+    assert "note" not in severities(tmp_path, files)
+
+
+HASHES = [
+    ("werkzeug.security", "generate_password_hash('x')"),
+    ("werkzeug.security", "check_password_hash(a, 'x')"),
+    ("bcrypt", "hashpw(b'x', a)"),
+    ("bcrypt", "checkpw(b'x', a)"),
+    ("passlib.hash", "bcrypt.hash('x')"),
+    ("passlib.hash", "argon2.verify('x', a)"),
+    ("argon2", "PasswordHasher().verify(a, 'x')"),
+]
+
+
+def test_all_hashed_passwords_are_one_cause(tmp_path):
+    files = {"Procfile": SERVED}
+    for number, (module, call) in enumerate(HASHES):
+        name = call.partition("(")[0].partition(".")[0]
+        files[f"users{number}.py"] = (
+            f"from {module} import {name}\ndef check{number}(a):\n    return {call}\n"
+        )
+    calls = [f"users{number}.check{number}(request.data)" for number in range(len(HASHES))]
+    imports = "".join(f"import users{number}\n" for number in range(len(HASHES)))
+    shop = SHOP.replace("return ''", "\n    ".join(calls))
+    files["shop.py"] = f"from flask import request\n{imports}{shop}"
+    found = reported(tmp_path, files)
+    assert len(found) == len(HASHES)
+    assert len({one.cause for one in found}) == 1
+
+
+@pytest.mark.parametrize("blocker", CATALOG.blockers, ids=lambda one: one.id)
+def test_a_shared_cause_is_of_one_rule(blocker):
+    if blocker.shared_cause:
+        others = [one for one in CATALOG.blockers if one.shared_cause == blocker.shared_cause]
+        assert {one.kind for one in others} == {blocker.kind}
+        assert len(others) > 1 or blocker.shared_cause == "oracledb.init_oracle_client()"
+
+
+SELDOM = sorted(name for name, one in CATALOG.imports.items() if one.seldom)
+PATCH = "from gevent import monkey\nmonkey.patch_all()\n"
+LATE = [
+    *[(f"import {name}\n{PATCH}", "note") for name in SELDOM],
+    (f"import redis, rq\n{PATCH}", "note"),
+    (f"import requests\n{PATCH}", "error"),
+    (f"import redis\nimport requests\n{PATCH}", "error"),
+    (f"import redis\nfrom time import sleep\n{PATCH}sleep(1)\n", "error"),
+    (f"import kubernetes\n{PATCH}", "error"),
+]
+
+
+@pytest.mark.parametrize(("head", "severity"), LATE)
+def test_what_is_kept_for_retries_is_a_note(tmp_path, head, severity):
+    files = {"Procfile": "web: python shop.py\n", "shop.py": f"{head}{SHOP}"}
+    files["shop.py"] += (
+        "from gevent.pywsgi import WSGIServer\nWSGIServer(('', 1), app).serve_forever()\n"
+    )
+    found = [one for one in reported(tmp_path, files) if "monkey" in one.cause]
+    worst = max((one.severity for one in found), default=None)
+    assert worst is not None
+    assert worst.name.lower() == severity
+
+
+@pytest.mark.parametrize(
+    ("procfile", "severity"),
+    [(SERVED, "NOTE"), ("", "ERROR"), (f"{SERVED}tool: python tool.py\n", "ERROR")],
+)
+def test_a_late_patch_of_a_main_guard_beside_a_server_is_a_note(tmp_path, procfile, severity):
+    tool = f"import requests\n{PATCH}import gevent\nif __name__ == '__main__':\n    "
+    tool += "gevent.spawn(requests.get, 'http://shop').join()\n"
+    files = {"Procfile": procfile, "shop.py": SHOP, "tool.py": tool}
+    found = [one for one in reported(tmp_path, files) if one.code == "late-monkey-patch"]
+    assert [severity] == [one.severity.name for one in found]
