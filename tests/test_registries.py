@@ -5,10 +5,16 @@ A greenlet calls what a container keeps, or sends to a signal: the context of wh
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from test_contexts import reported
 
 HEAD = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\nimport handlers\n"
+
+
+def row_of(diagnostic):
+    return diagnostic.location.row
 
 
 def files_of(project):
@@ -670,3 +676,164 @@ def test_an_object_beside_a_proxy_is_called_on_the_hub(tmp_path):
     body = PROXIES["apply"][0] + "other = Proxy(Model())\nother.embed('y')\n"
     (one,) = reported(tmp_path, proxied(body, "Model()"))
     assert "request" == one.context
+
+
+SERVED = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\n"
+COMPOSED = {
+    "f-string": "getattr(S, f'on_{k}')(1)",
+    "sum": "getattr(S, 'on_' + k)(1)",
+    "percent": "getattr(S, 'on_%s' % k)(1)",
+    "format": "getattr(S, 'on_{}'.format(k))(1)",
+    "with a default": "m = getattr(S, f'on_{k}', None)\n    if m is None: return\n    m(1)",
+    "name before": "name = f'on_{k}'\n    getattr(S, name)(1)",
+    "both ends": "getattr(S, f'on_{k}_place')(1)",
+    "an object made here": "getattr(Shop(), f'on_{k}')(1)",
+    "the class": "getattr(Shop, f'on_{k}')(S, 1)",
+}
+
+
+@pytest.mark.parametrize("served", COMPOSED.values(), ids=COMPOSED)
+def test_a_method_of_another_object_runs_where_its_name_is_composed(tmp_path, served):
+    text = (
+        f"{SERVED}class Shop:\n    def on_a_place(self, x): CALL\n    def off(self, x): CALL\n"
+        f"S = Shop()\ndef serve(k):\n    {served}\ngevent.spawn(serve, input()).join()\n"
+    )
+    found = {d.location.row: d.context for d in reported(tmp_path, {"main.py": text})}
+    assert ("greenlet", "unknown") == (found[6], found[7])
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        "getattr(handlers, f'on_{k}')(1)",
+        "getattr(handlers, 'on_' + k, None)(1)",
+        "import sys\n    getattr(sys.modules['handlers'], f'on_{k}')(1)",
+        "handlers.run(k)",
+        "handlers.take(k)",
+    ],
+)
+def test_a_function_of_a_module_runs_where_its_name_is_composed(tmp_path, served):
+    handlers = (
+        "def on_place(x): CALL\ndef off(x): CALL\n"
+        "def run(k): globals()[f'on_{k}'](1)\ndef take(k): globals().get('on_' + k)(1)\n"
+    )
+    main = f"{SERVED}import handlers\ndef serve(k):\n    {served}\ngevent.spawn(serve, input())\n"
+    found = reported(tmp_path, {"handlers.py": handlers, "main.py": main})
+    called = [d for d in found if d.symbol == "os.system"]
+    assert ["greenlet", "unknown"] == [d.context for d in sorted(called, key=row_of)]
+
+
+CONTAINERS = {
+    "a decorator's method": """
+        class Registry(dict):
+            def register(self, name):
+                def wrap(fn):
+                    self[name] = fn
+                    return fn
+                return wrap
+        R = Registry()
+        @R.register('a')
+        def place(x): CALL
+        def serve(k): R[k](1)
+        """,
+    "UserDict": """
+        from collections import UserDict
+        class Registry(UserDict):
+            def register(self, name):
+                def wrap(fn):
+                    self.data[name] = fn
+                    return fn
+                return wrap
+        R = Registry()
+        @R.register('a')
+        def place(x): CALL
+        def serve(k): R.get(k)(1)
+        """,
+    "a store from outside": """
+        class Registry(dict): pass
+        R = Registry()
+        def place(x): CALL
+        R['a'] = place
+        def serve(k): R[k](1)
+        """,
+    "a list that calls its elements": """
+        class Hooks(list):
+            def __call__(self, *a):
+                for fn in self: fn(*a)
+        H = Hooks()
+        def place(x): CALL
+        H.append(place)
+        def serve(k): H(1)
+        """,
+    "a list that a decorator fills": """
+        class Hooks(list):
+            def on(self, fn):
+                self.append(fn)
+                return fn
+            def fire(self, *a):
+                for fn in self: fn(*a)
+        H = Hooks()
+        @H.on
+        def place(x): CALL
+        def serve(k): H.fire(1)
+        """,
+    "an attribute": """
+        class Registry(dict):
+            def register(self, name):
+                def wrap(fn):
+                    self[name] = fn
+                    return fn
+                return wrap
+        class App:
+            def __init__(self): self.commands = Registry()
+            def run(self, k): self.commands[k](1)
+        app = App()
+        @app.commands.register('a')
+        def place(x): CALL
+        def serve(k): app.run(k)
+        """,
+    "a method of the base": """
+        class Registry(dict):
+            def register(self, name, fn): super().__setitem__(name, fn)
+        R = Registry()
+        def place(x): CALL
+        R.register('a', place)
+        def serve(k): R[k](1)
+        """,
+    "items": """
+        class Registry(dict):
+            def add(self, name, fn): self[name] = fn
+        R = Registry()
+        def place(x): CALL
+        R.add('a', place)
+        def serve(k):
+            for name, fn in R.items(): fn(1)
+        """,
+    "a derived class": """
+        class Registry(dict):
+            def add(self, name, fn): self[name] = fn
+        class Hooks(Registry): pass
+        R = Hooks()
+        def place(x): CALL
+        R.add('a', place)
+        def serve(k): R[k](1)
+        """,
+}
+
+
+@pytest.mark.parametrize("text", CONTAINERS.values(), ids=CONTAINERS)
+def test_a_container_class_of_the_project_keeps_functions(tmp_path, text):
+    main = f"{SERVED}{textwrap.dedent(text)}gevent.spawn(serve, input()).join()\n"
+    found = [one for one in reported(tmp_path, {"main.py": main}) if one.symbol == "os.system"]
+    assert ["greenlet"] == [one.context for one in found]
+
+
+def test_a_function_in_another_registry_is_not_called(tmp_path):
+    text = (
+        f"{SERVED}class Registry(dict):\n    def add(self, name, fn): self[name] = fn\n"
+        "class Other(dict):\n    def add(self, name, fn): self[name] = fn\n"
+        "R = Registry()\nS = Other()\ndef place(x): CALL\nS.add('a', place)\n"
+        "def serve(k): R[k](1)\ngevent.spawn(serve, input()).join()\n"
+    )
+    found = [one for one in reported(tmp_path, {"main.py": text}) if one.symbol == "os.system"]
+    assert ["unknown"] == [one.context for one in found]

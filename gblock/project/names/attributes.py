@@ -94,7 +94,15 @@ class Attributes:
                     v.ELEMENTS, self.inference.classes.derived_from(value.path, value.scope)
                 )
                 return frozenset([v.TakerValue(v.TAKER, held, "copy")])
-            return self.inference.classes.attribute(value, name)
+            found = self.inference.classes.attribute(value, name)
+            if name in _TAKERS and not any(one.kind == v.FUNCTION for one in found):
+                inner = self.inference.containers.contents(value)
+                found |= {
+                    v.TakerValue(v.TAKER, one, name)
+                    for one in inner
+                    if one.kind in (v.ELEMENTS, v.MAPPING)
+                }
+            return found
         if value.kind == v.PARENT:
             found = self.inference.classes.inherited(name, value._replace(kind=v.OBJECT))
             if not v.informative(found):

@@ -24,6 +24,7 @@ from gblock.project.names.certainty import Certainty
 from gblock.project.names.classes import Classes
 from gblock.project.names.computed import Computed
 from gblock.project.names.conditions import Conditions
+from gblock.project.names.containers import ContainerClasses
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.enumerations import Enumerations
 from gblock.project.names.fixed_point import FixedPoint
@@ -90,6 +91,7 @@ class Inference:
         self.classes = Classes(self)
         self.computed = Computed(self)
         self.conditions = Conditions(self)
+        self.containers = ContainerClasses(self)
         self.definitions = Definitions()
         self.enumerations = Enumerations(self)
         self.generics = Generics(self)
@@ -227,6 +229,11 @@ class Inference:
             elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
                 found |= self.records.under(value, wanted)
+                for inner in self.containers.contents(value):
+                    if inner.kind == v.MAPPING:
+                        found |= self.under(inner, expression.key)
+                    else:
+                        found |= self.results.elements(frozenset([inner]))
             elif value.kind == v.MODULE and isinstance(wanted, str):  # globals()["name"]
                 found |= self.attributes.named_values(value, wanted)
             elif value.kind == v.INSTANCE:

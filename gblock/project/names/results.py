@@ -295,6 +295,7 @@ class Results:
             elif value.kind == v.OBJECT:
                 opened = self.inference.records.opened(frozenset([value]))
                 found |= self._iterated(value) if value in opened else self.elements(opened)
+                found |= self.elements(self.inference.containers.contents(value))
         return frozenset(found)
 
     def _iterated(self, value: ScopeValue) -> Values:
