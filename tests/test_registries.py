@@ -837,3 +837,124 @@ def test_a_function_in_another_registry_is_not_called(tmp_path):
     )
     found = [one for one in reported(tmp_path, {"main.py": text}) if one.symbol == "os.system"]
     assert ["unknown"] == [one.context for one in found]
+
+
+RUN = {
+    "a lambda in a name": "f = lambda x: CALL\ndef serve(k): f(1)",
+    "a lambda in an attribute": """
+        class A:
+            def __init__(self): self.f = lambda x: CALL
+            def go(self): self.f(1)
+        def serve(k): A().go()
+        """,
+    "a lambda in a class": """
+        class A:
+            f = lambda self, x: CALL
+            def go(self): self.f(1)
+        def serve(k): A().go()
+        """,
+    "a lambda assigned to a class": """
+        class A: pass
+        A.place = lambda self, x: CALL
+        def serve(k): A().place(1)
+        """,
+    "a lambda in a namespace": """
+        import types
+        ns = types.SimpleNamespace(f=lambda x: CALL)
+        def serve(k): ns.f(1)
+        """,
+    "a function assigned to a class": """
+        class A: pass
+        def place(self, x): CALL
+        A.place = place
+        def serve(k): A().place(1)
+        """,
+    "a method for one object": """
+        import types
+        class A: pass
+        def place(self, x): CALL
+        a = A()
+        a.place = types.MethodType(place, a)
+        def serve(k): a.place(1)
+        """,
+    "a class that type makes": """
+        def place(self, x): CALL
+        A = type('A', (), {'place': place})
+        def serve(k): A().place(1)
+        """,
+    "a base of a class that type makes": """
+        class Base:
+            def place(self, x): CALL
+        A = type('A', (Base,), {'n': 1})
+        def serve(k): A().place(1)
+        """,
+    "a pluggy function": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        @impl
+        def place(x): CALL
+        pm = pluggy.PluginManager('x')
+        def serve(k): pm.hook.place(x=1)
+        """,
+    "a pluggy function with options": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        @impl(tryfirst=True)
+        def place(x): CALL
+        pm = pluggy.PluginManager('x')
+        def serve(k):
+            for one in pm.hook.place(x=1): print(one)
+        """,
+    "a pluggy object": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        class A:
+            @impl
+            def place(self, x): CALL
+        def manager():
+            pm = pluggy.PluginManager('x')
+            pm.register(A())
+            return pm
+        plugins = manager()
+        def serve(k): plugins.hook.place(x=1)
+        """,
+    "a pluggy call with history": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        @impl
+        def place(x): CALL
+        pm = pluggy.PluginManager('x')
+        def serve(k): pm.hook.place.call_historic(kwargs={'x': 1})
+        """,
+}
+
+
+@pytest.mark.parametrize("text", RUN.values(), ids=RUN)
+def test_a_function_runs_under_another_name(tmp_path, text):
+    main = f"{SERVED}{textwrap.dedent(text)}\ngevent.spawn(serve, input()).join()\n"
+    found = [one for one in reported(tmp_path, {"main.py": main}) if one.symbol == "os.system"]
+    assert ["greenlet"] == [one.context for one in found]
+
+
+SPAWNED = {
+    "a closure": "def make(x):\n    def run(): CALL\n    return run\ngevent.spawn(make(1))",
+    "a closure in a name": (
+        "def make(x):\n    def run(): CALL\n    return run\njob = make(1)\ngevent.spawn(job)"
+    ),
+    "a method by name": (
+        "class S:\n    def run(self): CALL\ns = S()\ngevent.spawn(getattr(s, 'run'))"
+    ),
+    "a method by a composed name": (
+        "class S:\n    def do_run(self): CALL\ns = S()\ngevent.spawn(getattr(s, f'do_{input()}'))"
+    ),
+    "methods by a list of names": (
+        "class S:\n    def run(self): CALL\ns = S()\n"
+        "jobs = [gevent.spawn(getattr(s, n)) for n in ('run',)]"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SPAWNED.values(), ids=SPAWNED)
+def test_what_a_call_gives_is_spawned(tmp_path, text):
+    found = reported(tmp_path, {"main.py": f"{SERVED}{text}\n"})
+    assert ["greenlet"] == [one.context for one in found if one.symbol == "os.system"]

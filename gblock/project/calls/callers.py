@@ -116,7 +116,7 @@ class Callers:
     def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
-            return self._kept(summary, index)
+            return [*self._kept(summary, index), *self._of_lambda(summary, index)]
         if scope.kind != "function":
             return []
         owner = summary.scopes[scope.parent]
@@ -141,6 +141,21 @@ class Callers:
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
         return found
+
+    def _of_lambda(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a lambda by the names that hold it."""
+        calling, path = self.inference.calling, summary.filename
+        names = set(calling.aliases(path).get(index, ()))
+        for call, _, argument in calling.given(path).get("", ()):
+            if argument is not None and argument.tag == tags.LAMBDA and argument.scope == index:
+                names |= {
+                    name for name, one in call.expression.keywords if name and one == argument
+                }
+        targets: set[_Target] = {(v.FUNCTION, path, index)}
+        found = [
+            one for name in sorted(names) for one in self._calls(summary, index, targets, name)
+        ]
+        return [one for one in found if one.is_certain][:_MOST_CALLERS]
 
     def _kept(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of a function that a container keeps: ``TABLE[name]()``."""

@@ -96,7 +96,11 @@ class ComposedNames:
         if found is None:
             found = self._taken[path] = []
             by_name = self.inference.calling.calls_by_name(path)
+            given = self.inference.calling.results_given(path).get("getattr", ())
+            handed = {(call.scope, call.path, argument) for call, _, argument in given}
             for call in (call for name in _LOOK_UPS for call in by_name.get(name, ())):
+                if (call.scope, call.path, call.expression) in handed:
+                    continue  # what takes it runs it: ``spawn(getattr(self, f"do_{verb}"))``
                 taken = _taken(call.expression)
                 if taken is None or taken[1] is None or taken[1].tag == tags.CONSTANT:
                     continue

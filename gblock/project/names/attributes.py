@@ -31,6 +31,8 @@ _TAKERS = {
     "result",
 }
 """Methods of containers, and of futures, that return what their object holds."""
+_OF_TUPLES = ("_make", "_replace")
+"""Methods of named tuples that return one."""
 
 
 class Attributes:
@@ -86,6 +88,10 @@ class Attributes:
             return found or self.computed_by_module(value.path, name)
         if value.kind == v.PACKAGE:
             return self.inference.imports.inside(value.path, name)
+        if name in _OF_TUPLES:
+            made = self.inference.records.method(value, name)
+            if made:
+                return made
         if value.kind in (v.OBJECT, v.CLASS):
             if name == "__class__" and value.kind == v.OBJECT:
                 return frozenset([value._replace(kind=v.CLASS)])
@@ -116,10 +122,10 @@ class Attributes:
             return frozenset([v.TakerValue(v.TAKER, value, name)])
         if value.kind == v.MAPPING:  # a ``SimpleNamespace``
             return dict(value.known).get(name, NOTHING)
+        if value.kind == v.PARTIAL and value.callee.kind == v.MAPPING:  # a class that ``type`` made
+            return dict(value.callee.known).get(name, NOTHING)
         if value.kind == v.TUPLE and name in value.names:
             return value.members[value.names.index(name)]
-        if value.kind == v.TUPLE and value.names and name == "_replace":
-            return frozenset([v.TakerValue(v.TAKER, value, "copy")])
         if value.kind == v.ELEMENTS and name == "value":  # what a greenlet returned
             return value.held
         return NOTHING

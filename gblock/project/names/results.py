@@ -58,6 +58,8 @@ class Results:
             return self.method_result(value, "__call__")
         if value.kind == v.INSTANCE:
             return self._external_result(f"{value.symbol}.__call__", expression, place, value.of)
+        if value.kind == v.PARTIAL and value.callee.kind == v.MAPPING:
+            return frozenset([value.callee])  # an object of a class that ``type`` makes
         if value.kind == v.PARTIAL:
             if value.bound is not None and value.callee.kind == v.EXTERNAL:
                 made, where = value.bound
@@ -96,6 +98,8 @@ class Results:
         elements = v.contents(container)
         if name == "copy":
             return frozenset([container])
+        if name == "_make" and container.kind == v.TUPLE and expression.positional:
+            return self.inference.records.filled(container, expression.positional[0], place)
         if name == "values":
             return v.holding(elements)
         if container.kind == v.MAPPING and name in _KEYED_TAKERS and expression.positional:
