@@ -958,3 +958,92 @@ SPAWNED = {
 def test_what_a_call_gives_is_spawned(tmp_path, text):
     found = reported(tmp_path, {"main.py": f"{SERVED}{text}\n"})
     assert ["greenlet"] == [one.context for one in found if one.symbol == "os.system"]
+
+
+COLLECTED = {
+    "methods of self": """
+        import inspect
+        class Bus:
+            def __init__(self):
+                self.handlers = {}
+                for name, fn in inspect.getmembers(self, inspect.ismethod):
+                    if name.startswith('on_'):
+                        self.handlers[name] = fn
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+            def run(self, k): self.handlers[k](1)
+        bus = Bus()
+        def serve(k): bus.run(k)
+        """,
+    "methods of a derived class": """
+        import inspect
+        class Bus:
+            def __init__(self):
+                self.handlers = {
+                    n: m for n, m in inspect.getmembers(self) if n.startswith(('on_', 'when_'))
+                }
+            def run(self, k): self.handlers[k](1)
+        class Shop(Bus):
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+        shop = Shop()
+        def serve(k): shop.run(k)
+        """,
+    "functions of the module": """
+        import inspect, sys
+        def on_place(x): CALL
+        def off(x): CALL
+        T = {}
+        for name, fn in inspect.getmembers(sys.modules[__name__], inspect.isfunction):
+            if name.startswith('on_'): T[name[3:]] = fn
+        def serve(k): T[k](1)
+        """,
+    "globals": """
+        def on_place(x): CALL
+        def off(x): pass
+        T = {n: f for n, f in globals().items() if n.startswith('on_')}
+        def serve(k): T[k](1)
+        """,
+    "dir and getattr": """
+        class Shop:
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+        s = Shop()
+        T = {n: getattr(s, n) for n in dir(s) if n.startswith('on_')}
+        def serve(k): T[k](1)
+        """,
+    "vars of a class": """
+        class Shop:
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+        T = {n: f for n, f in vars(Shop).items() if n.startswith('on_')}
+        def serve(k): T[k](Shop(), 1)
+        """,
+    "the dict of a class": """
+        class Shop:
+            table = {}
+            def on_place(self, x): CALL
+            def off(self, x): pass
+            @classmethod
+            def collect(cls):
+                for name, fn in cls.__dict__.items():
+                    if name.startswith('on_'): cls.table[name] = fn
+        Shop.collect()
+        def serve(k): Shop.table[k](Shop(), 1)
+        """,
+    "a dict of pairs": """
+        import inspect
+        class Shop:
+            def place(self, x): CALL
+        T = dict(inspect.getmembers(Shop(), callable))
+        def serve(k): T[k](1)
+        """,
+}
+
+
+@pytest.mark.parametrize("text", COLLECTED.values(), ids=COLLECTED)
+def test_a_table_of_an_objects_members_keeps_functions(tmp_path, text):
+    main = f"{SERVED}{textwrap.dedent(text)}gevent.spawn(serve, input()).join()\n"
+    found = [one for one in reported(tmp_path, {"main.py": main}) if one.symbol == "os.system"]
+    assert ["greenlet", "unknown"][: len(found)] == [d.context for d in sorted(found, key=row_of)]
+    assert text.count("CALL") == len(found)

@@ -31,6 +31,8 @@ _TAKERS = {
     "result",
 }
 """Methods of containers, and of futures, that return what their object holds."""
+_OF_DICTS = ("items", "values", "copy")
+"""Methods of dicts that give all their values."""
 _OF_TUPLES = ("_make", "_replace")
 """Methods of named tuples that return one."""
 
@@ -85,7 +87,13 @@ class Attributes:
             return found
         if value.kind == v.MODULE:
             found = self.inference.imports.name(value.path, name)
-            return found or self.computed_by_module(value.path, name)
+            found = found or self.computed_by_module(value.path, name)
+            if found or name not in _OF_DICTS:
+                return found
+            table = self.inference.members.mapping(frozenset([value]), None)  # globals().items()
+            return frozenset(
+                v.TakerValue(v.TAKER, one, name) for one in table if one.kind == v.MAPPING
+            )
         if value.kind == v.PACKAGE:
             return self.inference.imports.inside(value.path, name)
         if name in _OF_TUPLES:
@@ -93,6 +101,8 @@ class Attributes:
             if made:
                 return made
         if value.kind in (v.OBJECT, v.CLASS):
+            if name == "__dict__" and value.kind == v.CLASS:
+                return self.inference.members.mapping(frozenset([value]), None)
             if name == "__class__" and value.kind == v.OBJECT:
                 return frozenset([value._replace(kind=v.CLASS)])
             if name == "__subclasses__" and value.kind == v.CLASS:

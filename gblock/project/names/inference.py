@@ -31,6 +31,7 @@ from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.generics import Generics
 from gblock.project.names.imported import ImportedValues
 from gblock.project.names.keeping import Keeping
+from gblock.project.names.members import Members
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
@@ -97,6 +98,7 @@ class Inference:
         self.generics = Generics(self)
         self.imports = ImportedValues(self)
         self.keeping = Keeping(self)
+        self.members = Members(self)
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
         self.parameters = Parameters(self)

@@ -74,6 +74,7 @@ class Keeping:
             other = self.modules.summary(path)
             found |= self._stored_under(other, scope.name)
             found |= self._taken(other, scope.name)
+        found |= self.inference.members.containers(summary, index)
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in map(unwrapped, self.inference.infer(decorator, place)):

@@ -74,6 +74,8 @@ class Passing:
             return self._builtin(symbol.removeprefix("builtins."), positional, place)
         if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
             return self.inference.infer(first, place)
+        if symbol in ("inspect.getmembers", "inspect.getmembers_static"):
+            return self.inference.members.pairs(first, place)
         if symbol == "types.MethodType":
             return frozenset(
                 v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
@@ -206,6 +208,10 @@ class Passing:
             return frozenset(one for one in bases if one.kind in (v.CLASS, v.EXTERNAL)) | {
                 v.PartialValue(v.PARTIAL, one) for one in body
             }
+        if name == "vars" and len(positional) == 1:
+            return self.inference.members.mapping(self.inference.infer(first, place), place)
+        if name == "dir" and len(positional) == 1:
+            return self.inference.members.names(first, place)
         if name == "globals":
             return frozenset([v.FileValue(v.MODULE, place.path)])
         if name == "__import__":
