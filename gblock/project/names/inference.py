@@ -39,6 +39,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.protocols import Protocols
 from gblock.project.names.records import RecordClasses
 from gblock.project.names.results import Results
+from gblock.project.names.type_variables import TypeVariables
 from gblock.project.names.values import (
     NOTHING,
     ScopeValue,
@@ -105,6 +106,7 @@ class Inference:
         self.protocols = Protocols(self)
         self.records = RecordClasses(self)
         self.results = Results(self)
+        self.type_variables = TypeVariables(self)
 
     # -- expressions
 
