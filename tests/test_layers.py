@@ -30,7 +30,7 @@ LAYERS = (
     {"fixes"},
     {"packages"},
     {"output"},
-    {"source", "rule"},
+    {"candidate", "source", "rule"},
     {"call_rule"},
     {"rules"},
     {"engine"},
