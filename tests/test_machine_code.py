@@ -622,3 +622,42 @@ def test_functions_that_ctypes_calls_are_told(tmp_path):
     (site / "device" / "libdevice.so").write_bytes(b"no library")
     (one,) = read(root)
     assert "device.Device.read" not in {each.symbol for each in one.methods}
+
+
+def test_the_cache_knows_nothing_of_a_file_that_cannot_be_read(tmp_path):
+    store = Store(str(tmp_path / "cache"))
+    (one,) = read_all([str(tmp_path / "absent.so")], store)
+    assert one.not_read
+    assert store.get(str(tmp_path / "absent.so")) is None
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_result_of_another_format_is_unknown(tmp_path, monkeypatch):
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    (one,) = read_all([str(path)], Store(str(tmp_path)))
+    assert one == Store(str(tmp_path)).get(str(path))
+    monkeypatch.setattr("gblock.native.store.FORMAT", -1)
+    assert Store(str(tmp_path)).get(str(path)) is None
+
+
+def test_a_cache_that_only_reads_gives_the_same_and_writes_nothing(tmp_path):
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    reader = Store(str(tmp_path / "cache"), keeps=False)
+    (one,) = read_all([str(path)], reader)
+    reader.close()
+    assert not (tmp_path / "cache").exists()
+    read_all([str(path)], Store(str(tmp_path / "cache")))
+    assert one == Store(str(tmp_path / "cache"), keeps=False).get(str(path))
+
+
+def test_an_entry_that_cannot_be_put_in_its_place_leaves_no_rest(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    monkeypatch.setattr(os, "replace", refused)
+    read_all([str(path)], Store(str(tmp_path / "cache")))
+    assert [] == list((tmp_path / "cache").iterdir())
