@@ -15,6 +15,7 @@ from gblock import catalog, cli, outline
 from gblock.config import Config
 from gblock.engine import Request, check
 from gblock.errors import UserError
+from gblock.native import linking
 from gblock.native.packages import dotted
 from gblock.native.store import Store, read_all
 from gblock.packages import comparison, machine_code, unknown
@@ -661,3 +662,20 @@ def test_an_entry_that_cannot_be_put_in_its_place_leaves_no_rest(tmp_path, monke
     monkeypatch.setattr(os, "replace", refused)
     read_all([str(path)], Store(str(tmp_path / "cache")))
     assert [] == list((tmp_path / "cache").iterdir())
+
+
+@pytest.mark.parametrize(("library", "known"), [("libshop.so", False), ("./libshop.so", True)])
+def test_a_result_counts_until_a_library_that_was_absent_is_there(
+    tmp_path, monkeypatch, library, known
+):
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    store = Store(str(tmp_path))
+    (one,) = read_all([str(path)], None)
+    store.put(str(path), one._replace(absent=(library,)))
+    assert store.get(str(path)) is not None
+    (tmp_path / "libshop.so").write_bytes(b"")
+    system = {machine: (str(tmp_path),) for machine in linking._SYSTEM}
+    monkeypatch.setattr(linking, "_SYSTEM", system)
+    # A path is one of the package, whose files the other keys describe.
+    assert known is (store.get(str(path)) is not None)
