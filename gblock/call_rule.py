@@ -7,7 +7,8 @@ from functools import cache
 
 import libcst as cst
 
-from gblock.diagnostics import Candidate, Diagnostic, Related, Repair, Severity
+from gblock.candidate import Candidate
+from gblock.diagnostics import Diagnostic, Related, Repair, Severity
 from gblock.repairs import KINDS
 from gblock.rule import Rule, effect
 

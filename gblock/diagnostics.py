@@ -9,7 +9,7 @@ from enum import IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
+    from typing import NamedTuple
 else:
     from gblock.lean import NamedTuple
 
@@ -51,7 +51,7 @@ class Related(NamedTuple):
     message: str
     context: str = ""
     """The context of a call, if it is one that runs through the diagnostic."""
-    path: tuple[Any, ...] = ()
+    path: tuple[Related, ...] = ()
     """The path to that call, without its last step."""
 
 
@@ -143,26 +143,6 @@ def order(diagnostic: Diagnostic) -> tuple[object, ...]:
     d = diagnostic
     first = (d.filename, d.location, d.end_location, d.code, d.severity, d.message, d.help, d.why)
     return (*first, d.blocker or "", d.symbol or "", d.related)
-
-
-class Candidate(NamedTuple):
-    """A diagnostic before the engine sorts it: reported, hidden, suppressed or known."""
-
-    diagnostic: Diagnostic
-    rows: tuple[int, int]
-    """The first and the last row of its statement, on which a comment may suppress it."""
-    place: Any = None
-    """The call's place, for the analysis of contexts; None if there is no call."""
-    files: Any = None
-    """The files in which a path to the call may begin; None for all."""
-    calls: Any = ()
-    """The calls that run through it, for the analysis of contexts."""
-    is_native: bool = False
-    """True if native threads alone run the call, so that no hub waits for it."""
-    computes: bool = False
-    """True if it is about computing, which matters where a greenlet is known to run it."""
-    is_open: bool = False
-    """True if it matters in long loops alone, and the code does not say how long the loop is."""
 
 
 class Problem(NamedTuple):

@@ -12,6 +12,7 @@ import re
 from functools import cached_property, lru_cache
 
 from gblock import opened
+from gblock.distribution import normalized
 from gblock.errors import UserError
 
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
@@ -63,29 +64,29 @@ class Chunk:
         """The name of an original; for other blocks the first such name, if any."""
         return next(iter(_strings(self._value(b"\nsymbol ", b"\n"))), "")
 
-    @property
+    @cached_property
     def opt_in(self) -> bool:
-        """Return whether a blocker is off unless selected."""
+        """True if a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
 
-    @property
+    @cached_property
     def passes_on(self) -> bool:
-        """Return whether a library makes objects of classes that it is given, of any package."""
+        """True if a library makes objects of classes that it is given, of any package."""
         return self.kind == "library" and any(key in self._block for key in _PASSING)
 
-    @property
+    @cached_property
     def shares_nothing(self) -> bool:
-        """Return whether a library's block is about functions of unrelated packages."""
+        """True if a library's block is about functions of unrelated packages."""
         return _PASSES in self._block
 
-    @property
+    @cached_property
     def unpatched(self) -> bool:
-        """Return whether a blocker blocks only without gevent's patch."""
+        """True if a blocker blocks only without gevent's patch."""
         return b"\npatched_by" in self._block
 
-    @property
+    @cached_property
     def captured(self) -> bool:
-        """Return whether the blocker's originals block even after the patch."""
+        """True if the blocker's originals block even after the patch."""
         return b"\ncaptured = true" in self._block
 
     @cached_property
@@ -163,8 +164,6 @@ class Chunk:
 class Outline:
     """The blocks of one catalog file."""
 
-    __slots__ = ("chunks", "filename", "head")
-
     def __init__(self, data: bytes, filename: str) -> None:
         self.filename = filename
         head, *blocks = parts = (b"\n" + data).split(b"\n[[")
@@ -179,31 +178,71 @@ class Outline:
             unpatched: Whether to return the blockers that block only without gevent's patch, or all
                 others.
         """
-        shared = set(roots)
+        shared, by_root, chunks = set(roots), self._by_root, self.chunks
+        for root in roots:
+            for at in by_root.get(root, ()):
+                if chunks[at].kind == "library" and not chunks[at].shares_nothing:
+                    shared |= chunks[at].roots
+        found = set(self._always)
+        for root in shared:
+            found.update(
+                at
+                for at in by_root.get(root, ())
+                if chunks[at].kind != "blocker" or chunks[at].unpatched == unpatched
+            )
+        return [chunks[at] for at in sorted(found)]
+
+    @cached_property
+    def by_kind(self) -> dict[str, list[Chunk]]:
+        """The blocks of each kind."""
+        found: dict[str, list[Chunk]] = {}
         for chunk in self.chunks:
-            if chunk.kind == "library" and chunk.roots & roots and not chunk.shares_nothing:
-                shared |= chunk.roots
-        left_out = ON_DEMAND | _SHOWN
+            found.setdefault(chunk.kind, []).append(chunk)
+        return found
+
+    @cached_property
+    def distributions(self) -> frozenset[str]:
+        """The normalized names of the distributions that the blocks are about."""
+        named = {chunk.distribution for chunk in self.chunks if chunk.distribution}
+        for chunk in self.by_kind.get("library", ()):
+            named.update(chunk.distributed_as)
+        return frozenset(map(normalized, named))
+
+    @cached_property
+    def remedies(self) -> frozenset[str]:
+        """The calls that make some blocker cooperative, or make it block."""
+        return frozenset(
+            name for chunk in self.chunks for name in (*chunk.remedies, *chunk.switches)
+        )
+
+    @cached_property
+    def _always(self) -> list[int]:
+        """The indices of the blocks that matter whatever the packages are."""
         # Objects of blockers are kept by frameworks that have no blocker, such as Flask, even if
         # one of its functions is a name of another distribution's blocker.
-        blockers = [chunk for chunk in self.chunks if chunk.kind == "blocker"]
+        blockers = self.by_kind.get("blocker", ())
         blocking = {root for chunk in blockers for root in chunk.roots}
         distributions = {chunk.distribution for chunk in blockers}
         return [
-            chunk
-            for chunk in self.chunks
+            at
+            for at, chunk in enumerate(self.chunks)
             if chunk.kind in _ALWAYS
             or chunk.passes_on
             or (
                 chunk.kind == "library"
                 and (chunk.roots.isdisjoint(blocking) or chunk.distribution not in distributions)
             )
-            or (
-                chunk.kind not in left_out
-                and chunk.roots & shared
-                and (chunk.kind != "blocker" or chunk.unpatched == unpatched)
-            )
         ]
+
+    @cached_property
+    def _by_root(self) -> dict[str, list[int]]:
+        """The indices of the blocks about each package, without those that few runs need."""
+        found: dict[str, list[int]] = {}
+        for at, chunk in enumerate(self.chunks):
+            if chunk.kind not in ON_DEMAND and chunk.kind not in _SHOWN:
+                for root in chunk.roots:
+                    found.setdefault(root, []).append(at)
+        return found
 
 
 class Outlines:

@@ -118,14 +118,6 @@ class Source:
         for first, last in scopes[home].statements:
             if first <= row <= last:
                 return first, last
-        return self._header_of(home, site)
-
-    def _header_of(self, home: int, site: Site) -> tuple[int, int]:
-        """Return the whole class for a call in its header, such as in a base class."""
-        scopes = self.summary.scopes
-        for first, last in scopes[scopes[home].parent].statements:
-            if first <= _row(site.call) <= last:
-                return first, last
         return site.call.statement
 
     def _fragment(self, piece: _Piece, first: int, last: int) -> MetadataWrapper:

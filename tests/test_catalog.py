@@ -222,6 +222,8 @@ def calls(blocker):
     lines, rows = ["import gevent", 'if __name__ == "__main__":', "    gevent.wait()", ""], []
     if not blocker.patched_by:
         lines.clear()
+    # Hundreds of functions of one name are no project: each may call the other.
+    function = blocker.id.replace("-", "_")
     for number, symbol in enumerate(blocker.symbols):
         owner, _, name = symbol.rpartition(".")
         if owner == "builtins" or name == "*" or name.startswith("__"):
@@ -229,10 +231,10 @@ def calls(blocker):
         if owner in BUILT_IN.classes:
             module, _, cls = owner.rpartition(".")
             lines += [f"from {module} import {cls} as Known{number}", ""]
-            lines += [f"def f{number}(known: Known{number}, *args):"]
+            lines += [f"def {function}_{number}(known: Known{number}, *args):"]
             call = f"known.{name}({arguments(blocker)})"
         else:
-            lines += [f"import {owner}", "", f"def f{number}(*args):"]
+            lines += [f"import {owner}", "", f"def {function}_{number}(*args):"]
             call = f"{owner}.{name}({arguments(blocker)})"
         lines += ["    for _ in args:", f"        {call}", ""]
         rows.append(len(lines) - 1)

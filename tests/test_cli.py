@@ -15,6 +15,7 @@ import gblock
 from gblock import cli, launch
 from gblock.commandline import argv as short_way
 from gblock.commandline import parser
+from gblock.commandline.argv import parse
 from gblock.config import Config
 from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, Severity
 from gblock.engine import Request
@@ -606,3 +607,24 @@ class TestCommands:
     def test_a_number_that_cannot_be_is_one_line(self, argv, problem, capsys):
         assert cli.main(argv) == 2
         assert problem in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("argv", "name", "value"),
+        [
+            (["check", "--jobs", "3"], "jobs", 3),
+            (["trial", "--timeout", "0.5", "pass"], "timeout", 0.5),
+            (["trial", "-n", "7", "pass"], "repeat", 7),
+        ],
+    )
+    def test_a_number_is_taken(self, argv, name, value):
+        assert value == getattr(parse(argv), name)
+
+    def test_a_working_directory_that_is_gone_is_one_line(self, capsys, monkeypatch):
+        def gone():
+            raise FileNotFoundError(2, "No such file or directory")
+
+        monkeypatch.setattr(os, "getcwd", gone)
+        assert cli.main(["check"]) == 2
+        error = capsys.readouterr().err
+        assert "the current directory cannot be used: No such file or directory" in error
+        assert 1 == error.count("\n")

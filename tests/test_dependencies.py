@@ -12,6 +12,7 @@ from installed import environment, install
 
 from gblock import catalog, cli, outline
 from gblock.config import Config
+from gblock.output import dependencies as table
 from gblock.packages import dependencies
 from gblock.packages import environment as environments
 from gblock.packages.unknown import outline as unknown
@@ -402,3 +403,9 @@ class TestUnknownBlocks:
         assert known.lookup("shop_scanner.read")
         assert not known.lookup("shop_scanner")
         assert not known.lookup("shop_scanners.read")
+
+
+def test_a_table_without_packages_is_empty():
+    assert "" == table.render("text", [], None)
+    assert "" == table.render("text", [], 80)
+    assert "[]\n" == table.render("json", [], None)

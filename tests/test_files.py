@@ -313,3 +313,54 @@ def test_what_is_named_can_be_excluded_by_force(tree):
     ]
     # What lies outside the root is not the configuration's to exclude.
     assert files.find(["e.py"], ["e.py"], "/nowhere", force_exclude=True).files == ["e.py"]
+
+
+@pytest.fixture
+def outside(tree, monkeypatch):
+    """A repository, with files beside it that links in it lead to."""
+    root = tree(
+        {
+            "repository/.git/HEAD": "",
+            "repository/a.py": "",
+            "outside/b.py": "",
+            "outside/c.py": "",
+            "outside/script": SCRIPT,
+            "outside/rules": "a.py\n",
+        }
+    )
+    (root / "outside/script").chmod(0o755)
+    monkeypatch.chdir(root / "repository")
+
+    def link(*names):
+        for name in names:
+            os.symlink(f"../outside/{name}", ".gitignore" if name == "rules" else name)
+        return files.find(["."])
+
+    return link
+
+
+def test_a_link_that_leads_outside_the_repository_is_noted(outside):
+    found = outside("b.py")
+    assert found.files == ["a.py"]
+    note = "b.py leads outside the repository and was not read; pass it to check it"
+    assert found.notes == [note]
+
+
+def test_several_links_that_lead_outside_are_one_note(outside):
+    found = outside("c.py", "b.py")
+    assert found.files == ["a.py"]
+    assert found.notes == [
+        "2 links lead outside the repository and were not read, b.py among them; "
+        "pass them to check them"
+    ]
+
+
+def test_an_ignore_file_outside_the_repository_is_not_obeyed(outside):
+    found = outside("rules")
+    assert found.files == ["a.py"]
+    (note,) = found.notes
+    assert note.endswith(".gitignore leads outside the repository and was not read")
+
+
+def test_a_script_outside_the_repository_is_not_read(outside):
+    assert outside("script").files == ["a.py"]

@@ -659,3 +659,17 @@ def test_whole_lines_are_added_and_removed_at_either_end_of_a_file(lines, data):
 )
 def test_the_first_statement_is_behind_the_header(text, row):
     assert imports.after_header(parsed("a.py", text)) == row
+
+
+@pytest.mark.parametrize("named", [0, 1, 3])
+def test_arguments_that_fit_on_no_line_are_upright(named):
+    """Also those that the threadpool takes together, by position and by keyword."""
+    parts = [f"log({n!r:0>30.30})".replace("(000", "(111") for n in range(1, 5)]
+    parts += [f"key_{n}=log({'2' * 30})" for n in range(named)]
+    text = f"def run(called, log):\n    return called({', '.join(parts)})\n"
+    after = fixed_text(text, Repair("threadpool"))
+
+    assert after is not None
+    assert _outcome(text) == _outcome(after)
+    assert all(len(line) <= 100 for line in after.split("\n"))
+    assert all(after.count(part.partition("=")[2] or part) for part in parts)

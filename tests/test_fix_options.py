@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -243,3 +244,23 @@ def test_fixes_are_not_computed_where_nothing_shows_them(tree):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_what_a_fix_of_standard_input_leaves_is_said_beside_it(tree, capsys, monkeypatch):
+    tree({"pyproject.toml": ""})
+    text = b"import os\nimport gevent\n\n\ndef f():\n    os.system('sync')\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert main(["check", "--fix", "-", "--stdin-filename", "a.py", "--no-cache"]) == 1
+    written = capsys.readouterr()
+    assert written.out.encode() == text
+    assert "a.py:6:5" in written.err
+
+
+def test_a_quiet_diff_is_the_diff_alone(tree, capsys):
+    tree({"a.py": "x = 1  # gblock: ignore\n"})
+    assert main(["check", "--diff", "--no-cache", "-q", "."]) == 1
+    written = capsys.readouterr()
+    assert "-x = 1  # gblock: ignore\n+x = 1\n" in written.out
+    assert written.err == ""
+    assert main(["check", "--diff", "--no-cache", "."]) == 1
+    assert "Would fix 1 diagnostic." in capsys.readouterr().err

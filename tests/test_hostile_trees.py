@@ -181,3 +181,12 @@ def test_the_limit_of_nesting_is_what_it_was_after_a_command(directory, capsys):
     before = sys.getrecursionlimit()
     main(["check"])
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(
+    ("word", "data"),
+    [("café", "café".encode()), ("a\udcff", b"a\xff"), ("a\ud800", b"a\xed\xa0\x80")],
+)
+def test_every_string_has_the_bytes_of_a_word(word, data):
+    """Of a file's text, of a path that is not UTF-8, and of a constant with a lone surrogate."""
+    assert data == encoded(word)

@@ -191,6 +191,36 @@ class TestWork:
         assert found[0][1] == os.getpid()
         assert no_child_is_left()
 
+    def test_the_cpus_are_counted_where_affinity_is_unknown(self, monkeypatch):
+        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+        monkeypatch.setattr(os, "cpu_count", lambda: 5)
+        assert jobs.available() == 5
+        monkeypatch.setattr(os, "cpu_count", lambda: None)
+        assert jobs.available() == 1
+
+    @pytest.mark.parametrize("name", ["pipe", "fork"])
+    def test_each_is_done_here_where_no_process_can_be_made(self, forking, monkeypatch, name):
+        def refused():
+            raise OSError(24, "Too many open files")
+
+        monkeypatch.setattr(os, name, refused)
+        assert [(1, os.getpid()), (2, os.getpid())] == jobs.each(lambda _: os.getpid(), [1, 2], 2)
+
+    def test_a_process_whose_status_is_lost_does_not_count(self, two):
+        here = os.getpid()
+        job = two.add(os.getpid)
+        os.waitpid(job._pid, 0)
+        assert job.result() == here
+
+    def test_a_pipe_that_cannot_be_read_does_not_count(self, two, monkeypatch):
+        def broken(*_):
+            raise OSError(5, "Input/output error")
+
+        job = two.add(os.getpid)
+        monkeypatch.setattr(os, "read", broken)
+        assert job.result() == os.getpid()
+        assert no_child_is_left()
+
 
 BAD = "import os\nos.system('sync')\n"
 ALL_SORTS = {

@@ -370,6 +370,75 @@ def test_an_import_gives_a_name_its_symbol(tmp_path, text, symbol):
     assert symbol == Declarations(modules).symbol(call.expression.callee, place)
 
 
+def asked(tmp_path, text):
+    """The declarations of a project, with the last call of its first file and its place."""
+    files = {
+        "start.py": text,
+        "shop.py": "from shelf import Shelf as Store\nfrom flask import Flask\n"
+        "class Shop(Flask):\n    pass\ndef make():\n    return Shop()\nOther = Shop\n",
+        "shelf.py": "class Shelf:\n    pass\n",
+        "stars.py": "from shop import *\nfrom celery import *\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    modules = Modules(str(tmp_path), [str(tmp_path / name) for name in files])
+    call = modules.summary(str(tmp_path / "start.py")).calls[-1]
+    place = Place(str(tmp_path / "start.py"), call.scope, call.path)
+    return Declarations(modules), modules, call.expression.positional[0], place
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("shop.Shop", {("class", "Shop")}),
+        ("shop.Store", {("class", "Shelf")}),
+        ("shop.Shop()", {("object", "Shop")}),
+        ("shop.make", {("function", "make")}),
+        ("shop.make()", {("object", "Shop")}),
+        ("shop.Shop if x else shop.Store", {("class", "Shop"), ("class", "Shelf")}),
+        ("(shop.make or shop.Store)()", {("object", "Shop"), ("object", "Shelf")}),
+        ("lazy()", {("object", "Shop")}),
+        ("again()", set()),  # ends
+        ("unknown()", set()),
+        ("shop.Shop[0]", set()),
+    ],
+)
+def test_declarations_say_what_an_expression_can_be(tmp_path, expression, expected):
+    lazy = "def lazy():\n    if x:\n        return shop.make()\n    return shop.Shop()\n"
+    again = "def again():\n    return again()\n"
+    text = f"import shop\n{lazy}{again}run({expression})\n"
+    declarations, modules, argument, place = asked(tmp_path, text)
+    found = declarations.values(argument, place)
+
+    named = {(one.kind, modules.summary(one.path).scopes[one.scope].name) for one in found}
+    assert expected == named
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import flask\nrun(flask.Flask)", {"flask.Flask"}),
+        ("from flask import Flask\nrun(Flask)", {"flask.Flask"}),
+        ("from flask import Flask\nApp = Flask\nrun(App)", {"flask.Flask"}),
+        ("from shop import Flask\nrun(Flask)", {"flask.Flask"}),
+        ("from shop import Shop\nrun(Shop)", {"flask.Flask"}),
+        ("from shop import Other\nrun(Other)", {"flask.Flask"}),
+        ("from shop import Store\nrun(Store)", set()),
+        ("from stars import Celery\nrun(Celery)", {"celery.Celery"}),
+        ("from celery import *\nrun(Celery)", {"celery.Celery"}),
+        ("from shop import *\nrun(Flask)", {"flask.Flask"}),
+        ("from . import absent\nrun(absent.Flask)", set()),
+        ("A = B\nB = A\nrun(A)", set()),
+        ("run(x())", set()),
+    ],
+)
+def test_declarations_say_which_names_of_packages_an_expression_stands_for(
+    tmp_path, text, expected
+):
+    declarations, _, argument, place = asked(tmp_path, f"{text}\n")
+    assert expected == set(declarations.origins(argument, place))
+
+
 PARTS = [
     "x",
     "'a %s'",

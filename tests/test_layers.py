@@ -39,7 +39,7 @@ LAYERS = (
     {"fixes"},
     {"packages"},
     {"output"},
-    {"source", "rule"},
+    {"candidate", "source", "rule"},
     {"call_rule"},
     {"rules"},
     {"engine"},
@@ -215,6 +215,25 @@ def test_gevent_is_imported_by_the_probe_and_the_trial_alone():
 
 def test_what_is_handed_to_another_python_imports_nothing_of_gblock():
     assert [] == list(own(Path("trial/child.py"), for_types=True))
+
+
+def test_one_module_plans_processes_and_others_hand_it_their_work():
+    """``Jobs`` decides what runs where: other modules have work done by one function."""
+    importing = {dotted(path) for path in modules() if "engine.jobs" in own(path, for_types=True)}
+    others = {"engine.divided", "engine.observing", "commandline.watching", "commands.deps"}
+    assert {"engine.plan", *others} == importing
+
+    named, forking = {}, set()
+    for path in modules():
+        for node in ast.walk(ast.parse((PACKAGE / path).read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.module == "gblock.engine.jobs":
+                named.setdefault(dotted(path), set()).update(one.name for one in node.names)
+            if isinstance(node, ast.Attribute) and node.attr in {"fork", "sched_getaffinity"}:
+                forking.add(dotted(path))
+    assert {"Job", "Jobs"} == named.pop("engine.plan")
+    assert set(others) == set(named)
+    assert {"apart", "each", "shared"} == set().union(*named.values())
+    assert {"engine.jobs"} == {one for one in forking if one.partition(".")[0] not in ALONE}
 
 
 def test_the_command_line_prints_and_nothing_else_does():

@@ -15,6 +15,7 @@ from gblock import catalog, cli, outline
 from gblock.config import Config
 from gblock.engine import Request, check
 from gblock.errors import UserError
+from gblock.native import linking
 from gblock.native.packages import dotted
 from gblock.native.store import Store, read_all
 from gblock.packages import comparison, machine_code, unknown
@@ -627,3 +628,59 @@ def test_functions_that_ctypes_calls_are_told(tmp_path):
     (site / "device" / "libdevice.so").write_bytes(b"no library")
     (one,) = read(root)
     assert "device.Device.read" not in {each.symbol for each in one.methods}
+
+
+def test_the_cache_knows_nothing_of_a_file_that_cannot_be_read(tmp_path):
+    store = Store(str(tmp_path / "cache"))
+    (one,) = read_all([str(tmp_path / "absent.so")], store)
+    assert one.not_read
+    assert store.get(str(tmp_path / "absent.so")) is None
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_result_of_another_format_is_unknown(tmp_path, monkeypatch):
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    (one,) = read_all([str(path)], Store(str(tmp_path)))
+    assert one == Store(str(tmp_path)).get(str(path))
+    monkeypatch.setattr("gblock.native.store.FORMAT", -1)
+    assert Store(str(tmp_path)).get(str(path)) is None
+
+
+def test_a_cache_that_only_reads_gives_the_same_and_writes_nothing(tmp_path):
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    reader = Store(str(tmp_path / "cache"), keeps=False)
+    (one,) = read_all([str(path)], reader)
+    reader.close()
+    assert not (tmp_path / "cache").exists()
+    read_all([str(path)], Store(str(tmp_path / "cache")))
+    assert one == Store(str(tmp_path / "cache"), keeps=False).get(str(path))
+
+
+def test_an_entry_that_cannot_be_put_in_its_place_leaves_no_rest(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    monkeypatch.setattr(os, "replace", refused)
+    read_all([str(path)], Store(str(tmp_path / "cache")))
+    assert [] == list((tmp_path / "cache").iterdir())
+
+
+@pytest.mark.parametrize(("library", "known"), [("libshop.so", False), ("./libshop.so", True)])
+def test_a_result_counts_until_a_library_that_was_absent_is_there(
+    tmp_path, monkeypatch, library, known
+):
+    path = tmp_path / "m.so"
+    path.write_bytes(shop())
+    store = Store(str(tmp_path))
+    (one,) = read_all([str(path)], None)
+    store.put(str(path), one._replace(absent=(library,)))
+    assert store.get(str(path)) is not None
+    (tmp_path / "libshop.so").write_bytes(b"")
+    system = {machine: (str(tmp_path),) for machine in linking._SYSTEM}
+    monkeypatch.setattr(linking, "_SYSTEM", system)
+    # A path is one of the package, whose files the other keys describe.
+    assert known is (store.get(str(path)) is not None)

@@ -720,6 +720,13 @@ def test_a_file_whose_tables_are_too_large_is_not_read(monkeypatch):
         Image(SAMPLE)
 
 
+def test_a_program_is_no_shared_object():
+    program = bytearray(SAMPLE)
+    program[16:18] = b"\x02\x00"
+    with pytest.raises(NotReadError, match="not a shared object"):
+        Image(bytes(program))
+
+
 def test_what_is_larger_than_what_is_followed_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr("gblock.native.gil._MOST_FUNCTIONS", 2)
     module = Module()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gblock import output
 from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, Severity
-from gblock.output import FORMATS, render, report
+from gblock.output import FORMATS, render, report, top
 from gblock.output.excerpt import excerpt
 from gblock.output.listing import listing
 from gblock.output.place import place, printable
@@ -282,3 +282,44 @@ def test_a_listing_is_aligned_or_json():
         {"name": "foreign-call", "severity": "warning", "default": False},
     ]
     assert listing(("name",), [], "text") == ""
+
+
+def test_the_pages_of_top_are_shown_until_sigint(monkeypatch):
+    shown, pauses = [], []
+
+    class Live:
+        def __init__(self, first, **_):
+            shown.append(first.plain)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            shown.append("closed")
+
+        def update(self, page, *, refresh):
+            assert refresh
+            shown.append(page.plain)
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+
+    pages = iter(["one", "two", "\x1b[1mthree\x1b[0m"])
+    monkeypatch.setattr("rich.live.Live", Live)
+    monkeypatch.setattr(top.time, "sleep", sleep)
+    assert 0 == top.show(lambda: next(pages), 0.5)
+    assert ["one", "two", "three", "closed"] == shown
+    assert all(pause >= 0.5 for pause in pauses)
+
+
+def test_a_report_by_path_shows_each_diagnostic_in_its_place():
+    """Those of one cause are one diagnostic otherwise, with at most a few of the other places."""
+    many = tuple(at(n, 1, n, 5, cause="one") for n in range(1, 30))
+    merged = render("text", Report(many), lambda _: None)
+    apart = render("text", Report(many, by_path=True), lambda _: None)
+    assert 29 == apart.count("blocking-call")
+    assert 1 == merged.count("blocking-call")
+    assert "more places; --output-format concise lists them" in merged
+    assert "more places" not in apart

@@ -474,3 +474,12 @@ def test_nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
     measured("pass")
 
     assert [] == list(tmp_path.iterdir())
+
+
+def test_a_signal_has_its_name_or_its_number():
+    assert "SIGKILL" == trial._signal(9)
+    assert "signal 999" == trial._signal(999)
+
+
+def test_a_thread_that_is_gone_has_no_times():
+    assert trial._schedule(os.getpid(), 0) is None

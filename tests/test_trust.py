@@ -14,7 +14,7 @@ import pytest
 from installed import install
 
 import gblock
-from gblock import boundary, config
+from gblock import boundary, config, engine
 from gblock.cache import store
 from gblock.errors import UserError
 from gblock.packages import environment
@@ -460,3 +460,22 @@ def test_an_environment_elsewhere_is_read_as_it_is(tmp_path):
         (tmp_path / "repository").mkdir(exist_ok=True)
         found = environment.inspect(str(venv), str(tmp_path / "repository"))
         assert shown == {one.name for one in found.distributions}
+
+
+def test_a_deployment_file_outside_of_the_repository_is_noted_and_not_read(tree, monkeypatch):
+    root = tree({"repository/.git/HEAD": "", "Procfile": "web: gunicorn -k gevent a:app\n"})
+    (root / "repository/a.py").write_text("import gevent\nimport os\nos.system('sync')\n")
+    os.symlink("../Procfile", root / "repository/Procfile")
+    monkeypatch.chdir(root / "repository")
+    found = engine.check(engine.Request(["."], config.Config(root=str(root / "repository"))))
+    assert "Procfile: leads outside the repository and was not read" in found.notes
+    assert any("no process is known to run on gevent" in note for note in found.notes)
+
+
+def test_a_catalog_or_baseline_outside_of_the_repository_is_refused(tree):
+    root = tree({"repository/.git/HEAD": "", "repository/pyproject.toml": "", "own.toml": ""})
+    path = root / "repository/gblock.toml"
+    for setting in ("extend-catalog = ['../own.toml']", "baseline = '../own.toml'"):
+        path.write_text(f"{setting}\n")
+        with pytest.raises(UserError, match="outside the repository"):
+            config.find(str(root / "repository"))

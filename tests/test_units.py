@@ -188,3 +188,30 @@ def test_what_a_unit_imports_from_outside_is_shared(tree, text):
     found = shared(modules, [f"{unit}/main.py"], unit, modules.data, {b"common", b"names"})
 
     assert IMPORTS[text] == [os.path.relpath(path, root) for path in found]
+
+
+def test_a_unit_has_a_baseline_and_a_severity_of_its_own(repository, capsys):
+    before = found(capsys, ".")[1]
+    shop = [line for line in before if line.startswith("services/shop/")]
+    unit = repository / "services/shop"
+    (unit / "gblock.toml").write_text("baseline = 'known.json'\n")
+    assert cli.main(["check", "-q", str(unit), "--write-baseline", str(unit / "known.json")]) == 0
+    capsys.readouterr()
+    _, after, notes = found(capsys, ".")
+    assert shop
+    assert [line for line in before if line not in shop] == after
+    assert "baseline" in notes
+
+    (unit / "gblock.toml").write_text("min-severity = 'error'\n")
+    _, after, _ = found(capsys, ".")
+    assert [line for line in shop if " error" in line] == [
+        line for line in after if line.startswith("services/shop/")
+    ]
+
+
+def test_a_path_outside_of_all_units_lies_in_none(repository):
+    paths = files.find([str(repository)]).absolute
+    whole = units.Monorepo(str(repository), paths, config.Config())
+    assert whole.around(str(repository / "services/shop/app/jobs.py")).directory.endswith("shop")
+    assert whole.around(str(repository / "shared/events.py")) is None
+    assert whole.around(str(repository.parent)) is None

@@ -507,14 +507,13 @@ class Catalog:
     def _built_in(self, kind: str) -> list[Any]:
         """Return the blocks of one kind in the built-in list of entries."""
         text = self._of_entries
-        return [block_of(chunk, text.filename) for chunk in text.chunks if chunk.kind == kind]
+        return [block_of(chunk, text.filename) for chunk in text.by_kind.get(kind, ())]
 
     def _on_demand(self, kind: str) -> list[Any]:
         return [
             block_of(chunk, text.filename)
             for text in self.texts
-            for chunk in text.chunks
-            if chunk.kind == kind
+            for chunk in text.by_kind.get(kind, ())
         ]
 
     @cached_property
@@ -523,7 +522,7 @@ class Catalog:
         blockers = (*self.blockers, *self.off)
         found = [r for b in blockers for r in (*b.cooperative_after, *b.blocks_after) if "." in r]
         for text in self.texts:
-            found += [r for chunk in text.chunks for r in (*chunk.remedies, *chunk.switches)]
+            found += text.remedies
         return frozenset(self.canonical(symbol) for symbol in found)
 
     def remedies_of(self, driver: Driver) -> frozenset[str]:

@@ -10,8 +10,9 @@ from collections import Counter
 from functools import cached_property
 
 from gblock import files
+from gblock.candidate import Candidate
 from gblock.codebase import Codebase
-from gblock.diagnostics import Candidate, Hidden, Report, Severity, order
+from gblock.diagnostics import Hidden, Report, Severity, order
 from gblock.engine.found import CheckResults, key_of
 from gblock.engine.looking import Looking
 from gblock.engine.plan import Plan

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gblock import rules
-from gblock.diagnostics import Candidate, Diagnostic, Location, Related, Repair, Severity
+from gblock.candidate import Candidate
+from gblock.diagnostics import Diagnostic, Location, Related, Repair, Severity
 from gblock.files import relative_name
 from gblock.project.calls.contexts import Contexts
 from gblock.project.calls.ways import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN

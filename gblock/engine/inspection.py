@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gblock import catalog, rules
-from gblock.diagnostics import Candidate, Location, Related
+from gblock.candidate import Candidate
+from gblock.diagnostics import Location, Related
 from gblock.engine.assessment import Assessment
 from gblock.engine.looking import Looking
 from gblock.files import relative_name

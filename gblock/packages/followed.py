@@ -16,7 +16,6 @@ from gblock import catalog
 from gblock.boundary import is_regular, leads_out
 from gblock.catalog.blockers import Blocker
 from gblock.catalog.lookup import Catalog
-from gblock.distribution import normalized
 from gblock.native.store import Store
 from gblock.observations.drafts import text
 from gblock.outline import Outline, Outlines
@@ -89,13 +88,7 @@ class Followed:
         self._outlines = outlines
         self._compiled = compiled
         self._store = Store(keeps=False)
-        known = {normalized(chunk.distribution) for chunk in outlines.chunks if chunk.distribution}
-        known |= {
-            normalized(other)
-            for chunk in outlines.chunks
-            if chunk.kind == "library"
-            for other in chunk.distributed_as
-        }
+        known = frozenset[str]().union(*(one.distributions for one in outlines.all))
         self._by_module = {
             module: one
             for one in environment.distributions

@@ -87,37 +87,17 @@ class Package:
         return any(part in data for part in self.parts)
 
 
-class Vocabulary:
-    """All packages with reportable symbols.
+class Tables:
+    """The packages of some blockers and libraries, and what leads to their objects.
 
     Args:
-        outlines: The catalog's files.
-        is_on: Whether a blocker can be reported.
-        words: The value of `words`, if already known.
+        blockers: The blockers.
+        libraries: The blocks with aliases and with the makers of objects.
     """
 
-    def __init__(
-        self, outlines: Outlines, is_on: Callable[[Chunk], bool], words: Words | None = None
-    ) -> None:
-        self._outlines = outlines
-        self._is_on = is_on
-        self._known = words
-
-    @cached_property
-    def blockers(self) -> list[Chunk]:
-        """The blockers that can be reported."""
-        named = self._outlines.named
-        return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
-
-    @cached_property
-    def _libraries(self) -> list[Chunk]:
-        """The blocks with aliases and with the makers of objects."""
-        return [chunk for chunk in self._outlines.chunks if chunk.kind == "library"]
-
-    @cached_property
-    def packages(self) -> Mapping[str, Package]:
-        """The packages by their import names; not needed by most clean runs."""
-        return _packages(tuple(self.blockers), tuple(self._libraries))
+    def __init__(self, blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> None:
+        self._libraries = libraries
+        self.packages = _packages(blockers, libraries)
 
     @cached_property
     def _aliases(self) -> list[tuple[str, str]]:
@@ -177,18 +157,9 @@ class Vocabulary:
                 found.update(dict.fromkeys(joined, joined))
         return found
 
-    def names(self, roots: Iterable[str]) -> frozenset[str] | None:
-        """Return the names that code may call of some packages; None for any name."""
-        packages = [self.packages[root] for root in roots]
-        if any(package.anything for package in packages):
-            return None
-        return frozenset().union(*(p.functions | p.methods | p.operators for p in packages))
-
     @cached_property
     def words(self) -> Words:
-        """The words in a file that show a call of a reportable symbol."""
-        if self._known is not None:
-            return self._known
+        """The words in a file that show a call of one of the blockers."""
         functions: dict[str, set[str]] = {}
         methods: dict[str, set[str]] = {}
         owners: dict[str, set[str]] = {}
@@ -211,6 +182,73 @@ class Vocabulary:
             returned,
             has_whole,
         )
+
+
+class Vocabulary:
+    """All packages with reportable symbols.
+
+    Args:
+        outlines: The catalog's files.
+        is_on: Whether a blocker can be reported.
+        words: The value of `words`, if already known.
+    """
+
+    def __init__(
+        self, outlines: Outlines, is_on: Callable[[Chunk], bool], words: Words | None = None
+    ) -> None:
+        self._outlines = outlines
+        self._is_on = is_on
+        self._known = words
+
+    @cached_property
+    def blockers(self) -> list[Chunk]:
+        """The blockers that can be reported."""
+        named = self._outlines.named
+        return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
+
+    @cached_property
+    def _tables(self) -> Tables:
+        """The tables of the blockers; not needed by most clean runs."""
+        chunks = self._outlines.chunks
+        libraries = [chunk for chunk in chunks if chunk.kind == "library"]
+        return _tables(tuple(self.blockers), tuple(libraries))
+
+    @property
+    def packages(self) -> Mapping[str, Package]:
+        """The packages by their import names."""
+        return self._tables.packages
+
+    @property
+    def leads(self) -> Mapping[str, frozenset[str]]:
+        """The packages of the objects that code gets, by the package that returns the objects."""
+        return self._tables.leads
+
+    @property
+    def built_in_calls(self) -> Mapping[str, frozenset[str]]:
+        """The builtins, with the packages that they are or return objects of."""
+        return self._tables.built_in_calls
+
+    @property
+    def makers(self) -> Mapping[str, frozenset[str]]:
+        """The names that lead to objects, by package."""
+        return self._tables.makers
+
+    @property
+    def related(self) -> Mapping[str, frozenset[str]]:
+        """The packages whose objects lead to one another, by each of them, itself included."""
+        return self._tables.related
+
+    @property
+    def words(self) -> Words:
+        """The words in a file that show a call of a reportable symbol."""
+        return self._known if self._known is not None else self._tables.words
+
+    def names(self, roots: Iterable[str]) -> frozenset[str] | None:
+        """Return the names that code may call of some packages; None for any name."""
+        packages = [self.packages[root] for root in roots]
+        if any(package.anything for package in packages):
+            return None
+        return frozenset().union(*(p.functions | p.methods | p.operators for p in packages))
 
 
 def both(
@@ -244,8 +282,12 @@ def told(outlines: Outlines) -> Written:
 
 
 @lru_cache(maxsize=8)
+def _tables(blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> Tables:
+    """Return the tables of some blockers, once for all checks of a process."""
+    return Tables(blockers, libraries)
+
+
 def _packages(blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> Mapping[str, Package]:
-    """Return the packages of some blockers; a process that makes many checks asks the same."""
     found: dict[str, Package] = {}
     for chunk in blockers:
         distribution = chunk.distribution
