@@ -450,7 +450,7 @@ class Recorder:
             _system.close(handle)
 
     def _again(self, lines: list[Record]) -> bytes:
-        """Return the beginning of a new file: all that earlier files told, and some lines.
+        """Return the beginning of a new file: all sites and totals, and some lines.
 
         It is written after a rotation, or if the file was removed. The totals follow the lines,
         because they include the blocks among them.
