@@ -93,8 +93,8 @@ class Events:
         kind = record.get("type")
         if kind == "site" and len(self._sites) < _SITES:
             self._sites[record["site"]] = record
-        if kind != "block":
-            return
+        if kind != "block" or record.get("limited"):
+            return  # above the limit of records: a storm must not flood what receives events
         site = self._sites.get(record.get("site") or 0, {})
         span = None
         if self.spans is not None:

@@ -428,7 +428,8 @@ def start(
     Args:
         threshold: The shortest block to record, in seconds, instead of the environment's.
         sink: Called with each record of a site, a block and a heartbeat, in the monitor's native
-            thread. A sink that raises is not called again.
+            thread. A block above `GBLOCK_PROBE_MAX_RECORDS` has a true ``limited``. A sink that
+            raises is not called again.
 
     Raises:
         ImportError: gevent is not installed, or older than 21.1.

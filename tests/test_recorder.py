@@ -11,7 +11,7 @@ import tracemalloc
 import pytest
 from harness import CATALOG
 
-from gblock import observations
+from gblock import events, metrics, observations
 from gblock.probing import record
 from gblock.probing.settings import Settings
 from gblock.probing.watchdog import Watchdog
@@ -196,3 +196,54 @@ def test_what_follows_a_line_that_was_lost_names_its_site_again(tmp_path):
 class Held:
     def acquire(self, *_):
         return False
+
+
+def test_a_sink_gets_each_block_after_its_site(tmp_path):
+    """Also above the limit of records, and where a block in progress named the site first."""
+    settings, seen = Settings(), []
+    settings.directory, settings.sink = str(tmp_path), seen.append
+    settings.max_records, settings.max_sites = 2, 2
+    recorder = record.Recorder(settings, _thread.allocate_lock)
+    recorder.start(1, {})
+    recorder.progress(1.5, recorder.site(place(1)))
+    for number in (1, 2, 1, 2, 3, 4):
+        recorder.block(block(number), recorder.site(place(number)))
+    recorder.heartbeat({})
+
+    kinds = [(each["type"], each.get("site"), each.get("limited")) for each in seen]
+    assert kinds == [
+        ("site", 1, None),
+        ("block", 1, None),
+        ("site", 2, None),
+        ("block", 2, None),
+        ("block", 1, True),
+        ("block", 2, True),
+        ("site", 0, None),
+        ("block", 0, True),
+        ("block", 0, True),
+        ("heartbeat", None, None),
+    ]
+
+
+def test_metrics_count_every_block_and_events_those_with_a_record():
+    client = pytest.importorskip("prometheus_client")
+    registry, sent = client.CollectorRegistry(), []
+    counted = metrics.Prometheus(registry)
+    settings = Settings()
+    settings.max_records = 3
+    outlets = events.Events.__new__(events.Events)
+    outlets._sites, outlets.spans, outlets._queue = {}, None, sent
+    outlets._wake = lambda drain: None
+
+    def sink(line):
+        counted(line)
+        outlets(line)
+
+    settings.sink = sink
+    recorder = record.Recorder(settings, _thread.allocate_lock)
+    for number in range(10):
+        recorder.block(block(number), recorder.site(place(1)))
+
+    text = client.generate_latest(registry).decode()
+    assert 'gblock_blocks_total{class="waits",site="app.work time.sleep"} 10.0' in text
+    assert 3 == len(sent)

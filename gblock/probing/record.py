@@ -168,6 +168,8 @@ class Recorder:
         self._starts: dict[int, Record] = {}
         self._sites: dict[object, CallSite] = {}
         self._written: set[int] = set()
+        self._sent: set[int] = set()
+        """The numbers of the sites that the sink knows."""
         self._totals: dict[tuple[int | None, str], _Total] = {}
         self._changed: set[tuple[int | None, str]] = set()
         self._minute = 0.0
@@ -234,8 +236,9 @@ class Recorder:
             # Counted and written at once, before the totals of another hub include the block.
             lines = self._counted(line, number, site)
             is_written = not lines or self._store(lines, is_locked=is_locked)
-        self._send(lines)
-        has_line = lines and lines[-1]["type"] == "block"
+        has_line = bool(lines) and lines[-1]["type"] == "block"
+        told = lines[-1] if has_line else {**line, "site": number, "limited": True}
+        self._send(told, site)
         if has_line and not (is_written and (self.path is not None or self._settings.sink)):
             self._say(_told(line, site))  # stderr works even if the directory does not
 
@@ -302,7 +305,7 @@ class Recorder:
                     },
                 ]
                 self._store(lines, is_locked=is_locked)
-            self._send(lines)
+            self._send(lines[-1])
 
     def end(self, reason: str, error: str | None = None) -> None:
         """Record the reason why no more records follow."""
@@ -337,48 +340,27 @@ class Recorder:
             )
         return lines
 
-    def _send(self, lines: list[Record]) -> None:
-        """Pass records to the sink."""
-        sink = self._settings.sink
-        for line in lines if sink is not None else ():
+    def _send(self, line: Record, site: CallSite | None = None) -> None:
+        """Pass a record to the sink, and before it the site that it names, once."""
+        lines = [line]
+        if site is not None and site.number not in self._sent:
+            self._sent.add(site.number)
+            lines = [_of_site(site), line]
+        for each in lines:
+            sink = self._settings.sink
+            if sink is None:
+                return
             try:
-                sink(line)  # type: ignore[misc]
+                sink(each)
             except Exception as error:  # noqa: BLE001 - a foreign sink must not end the probe
                 self._settings.sink = None
                 self._say(f"the probe's sink failed and is left out: {type(error).__name__}")
-                break
 
     def _unwritten(self, site: CallSite | None) -> list[Record]:
         if site is None or site.number in self._written:
             return []
         self._written.add(site.number)
-        if site.number == OTHER:
-            return [
-                {"type": "site", "site": OTHER, "symbol": None, "callable": None, "user": None,
-                 "stack": [], "other": True}
-            ]  # fmt: skip
-        user = site.user
-        return [
-            {
-                "type": "site",
-                "site": site.number,
-                "symbol": site.symbol,
-                "callable": site.callable,
-                "user": user
-                and {
-                    "file": user[0],
-                    "module": user[1],
-                    "line": user[2],
-                    "function": user[3],
-                },
-                "stack": [
-                    {"file": file, "module": module, "line": line, "function": name, "user": own}
-                    for file, module, line, name, own in site.frames
-                ],
-                **({"original": True} if site.original else {}),
-                **({"spawned": True} if site.spawned else {}),
-            }
-        ]
+        return [_of_site(site)]
 
     @contextmanager
     def _locked(self) -> Iterator[bool]:
@@ -450,7 +432,7 @@ class Recorder:
             _system.close(handle)
 
     def _again(self, lines: list[Record]) -> bytes:
-        """Return the beginning of a new file: all that earlier files told, and some lines.
+        """Return the beginning of a new file: all sites and totals, and some lines.
 
         It is written after a rotation, or if the file was removed. The totals follow the lines,
         because they include the blocks among them.
@@ -486,6 +468,35 @@ class Recorder:
         for _, name in old[max(0, self._settings.max_files - 1) :]:
             with suppress(OSError):
                 _system.unlink(os.path.join(self._settings.directory, name))
+
+
+def _of_site(site: CallSite) -> Record:
+    """Return the record of a site."""
+    if site.number == OTHER:
+        return {
+            "type": "site", "site": OTHER, "symbol": None, "callable": None, "user": None,
+            "stack": [], "other": True,
+        }  # fmt: skip
+    user = site.user
+    return {
+        "type": "site",
+        "site": site.number,
+        "symbol": site.symbol,
+        "callable": site.callable,
+        "user": user
+        and {
+            "file": user[0],
+            "module": user[1],
+            "line": user[2],
+            "function": user[3],
+        },
+        "stack": [
+            {"file": file, "module": module, "line": line, "function": name, "user": own}
+            for file, module, line, name, own in site.frames
+        ],
+        **({"original": True} if site.original else {}),
+        **({"spawned": True} if site.spawned else {}),
+    }
 
 
 def _lives(pid: int) -> bool:
