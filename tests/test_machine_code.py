@@ -608,14 +608,6 @@ def g():
 def f():
     g()
 """,
-    "a call of what a call returns": """
-def times(number):
-    def inner(function):
-        function()
-    return inner
-def f():
-    times(2)(Scanner().read)
-""",
     "a property": """
 class Client:
     @property

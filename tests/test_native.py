@@ -191,7 +191,7 @@ def test_modules_of_a_package_share_the_libraries_that_were_parsed(tmp_path):
 
     assert libraries.image(str(path)) is libraries.image(str(path))
     assert [str(path)] == asked
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(NotReadError, match="not a regular file"):
         libraries.image(str(tmp_path / "none.so"))
 
 
