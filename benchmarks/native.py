@@ -6,7 +6,8 @@
 The packages are those of the catalog of which a wheel lies in the directory. Every third, by a hash
 of its name, is set aside: it is not looked at while the reading is made better. A blocker counts
 that was measured (`[blocker.evidence]` has figures) and waits; it is found where a tier names a
-wait, `waits` or `held`. Of packages in which nothing blocks every native method counts.
+wait, `waits` or `held`. Of packages in which nothing blocks every native method counts. A package
+that implements functions of another one, which the catalog names there, counts with that one.
 """
 
 from __future__ import annotations
@@ -84,6 +85,11 @@ def score(code, blockers, immediate, types):
     return found
 
 
+def below(symbol):
+    """The name of a symbol below the top-level package."""
+    return symbol.partition(".")[2]
+
+
 def share(counts, tiers=NAMED):
     total = sum(counts.values())
     return f"{sum(counts[t] for t in tiers)} of {total}" if total else "-"
@@ -118,6 +124,13 @@ def main():
     for one in known.libraries:
         immediate.setdefault(normalized(one.distribution), []).extend(one.immediate)
     harmless = {normalized(one.distribution) for one in known.harmless} - blockers.keys()
+    implemented = {
+        below(symbol): normalized(one.distribution)
+        for one in known.blockers
+        if one.kind == "waits" and one.evidence.measured
+        for symbol in one.symbols
+        if symbol.count(".") > 1
+    }
     rows, alarms, seconds, seen = [], {}, [], set()
     for path in sorted(options.wheels.glob("*.whl")):
         name = normalized(path.name.partition("-")[0])
@@ -148,6 +161,9 @@ def main():
             for one in code.methods
             if one.is_native and one.reading.in_class
         )
+        if of in harmless:
+            others = {implemented.get(below(symbol), of) for symbol in code.natives} - {of}
+            of = others.pop() if len(others) == 1 else of
         if of in blockers:
             found = score(code, blockers[of], immediate.get(of, ()), types)
             if found.native or found.python:
