@@ -2,11 +2,13 @@
 
     pip download --no-deps --only-binary=:all: -d WHEELS psycopg2-binary pyzmq …
     python benchmarks/native.py WHEELS [--set-aside | --looked-at] [--misses] [--markdown]
+    python benchmarks/native.py --environment .venv       # only what it takes
 
 The packages are those of the catalog of which a wheel lies in the directory. Every third, by a hash
 of its name, is set aside: it is not looked at while the reading is made better. A blocker counts
 that was measured (`[blocker.evidence]` has figures) and waits; it is found where a tier names a
-wait, `waits` or `held`. Of packages in which nothing blocks every native method counts.
+wait, `waits` or `held`. Of packages in which nothing blocks every native method counts. A package
+that implements functions of another one, which the catalog names there, counts with that one.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from pathlib import Path
 from gblock import measurements
 from gblock.distribution import normalized
 from gblock.errors import UserError
-from gblock.packages import machine_code, wheel
+from gblock.packages import environment, machine_code, wheel
 
 NAMED = ("waits", "held")
 TIERS = (*NAMED, "leaves", "")
@@ -84,6 +86,11 @@ def score(code, blockers, immediate, types):
     return found
 
 
+def below(symbol):
+    """The name of a symbol below the top-level package."""
+    return symbol.partition(".")[2]
+
+
 def share(counts, tiers=NAMED):
     total = sum(counts.values())
     return f"{sum(counts[t] for t in tiers)} of {total}" if total else "-"
@@ -94,9 +101,17 @@ def percent(counts, tiers=NAMED):
     return f"{100 * sum(counts[t] for t in tiers) / total:.1f} %" if total else "-"
 
 
+def timed(distribution, known):
+    """Read a distribution; also return the CPU seconds, the modules and the name."""
+    start = time.process_time()
+    code = machine_code.of(distribution, known)
+    return code, (time.process_time() - start, code.modules, normalized(distribution.name))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheels", type=Path)
+    parser.add_argument("wheels", type=Path, nargs="?", default=Path())
+    parser.add_argument("--environment", help="an installed environment to read in place of wheels")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--set-aside", action="store_true", help="only packages set aside")
     group.add_argument("--looked-at", action="store_true", help="only the others")
@@ -105,6 +120,10 @@ def main():
     parser.add_argument("--only", action="append", help="only this package")
     options = parser.parse_args()
     known = measurements.load()
+    if options.environment:
+        installed = environment.read(options.environment).distributions
+        show_seconds([timed(one, known)[1] for one in installed if one.compiled])
+        return
     same = {
         normalized(other): normalized(one.distribution)
         for one in known.libraries
@@ -118,6 +137,13 @@ def main():
     for one in known.libraries:
         immediate.setdefault(normalized(one.distribution), []).extend(one.immediate)
     harmless = {normalized(one.distribution) for one in known.harmless} - blockers.keys()
+    implemented = {
+        below(symbol): normalized(one.distribution)
+        for one in known.blockers
+        if one.kind == "waits" and one.evidence.measured
+        for symbol in one.symbols
+        if symbol.count(".") > 1
+    }
     rows, alarms, seconds, seen = [], {}, [], set()
     for path in sorted(options.wheels.glob("*.whl")):
         name = normalized(path.name.partition("-")[0])
@@ -137,9 +163,8 @@ def main():
             with wheel.opened(str(path)) as distribution:
                 if not distribution.compiled:
                     continue
-                start = time.process_time()
-                code = machine_code.of(distribution, known)
-                seconds.append((time.process_time() - start, code.modules, name))
+                code, took = timed(distribution, known)
+                seconds.append(took)
         except UserError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue
@@ -148,6 +173,9 @@ def main():
             for one in code.methods
             if one.is_native and one.reading.in_class
         )
+        if of in harmless:
+            others = {implemented.get(below(symbol), of) for symbol in code.natives} - {of}
+            of = others.pop() if len(others) == 1 else of
         if of in blockers:
             found = score(code, blockers[of], immediate.get(of, ()), types)
             if found.native or found.python:
@@ -213,6 +241,10 @@ def show(rows, alarms, seconds, options):
         for name, (_, counts, found) in alarms.items():
             if found:
                 print(f"{name}: {share(counts)}: " + ", ".join(one.symbol for one in found[:6]))
+    show_seconds(seconds)
+
+
+def show_seconds(seconds):
     total, modules = sum(s for s, _, _ in seconds), sum(m for _, m, _ in seconds)
     print(
         f"\n{modules} modules of {len(seconds)} packages: {total:.0f} s of CPU, "

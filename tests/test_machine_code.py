@@ -18,8 +18,9 @@ from gblock.errors import UserError
 from gblock.native import linking
 from gblock.native.packages import dotted
 from gblock.native.store import Store, read_all
-from gblock.packages import comparison, machine_code, unknown
+from gblock.packages import comparison, machine_code, unknown, wrappers
 from gblock.packages import environment as environments
+from gblock.packages.spellings import Spellings
 
 SO = "cpython-311-x86_64-linux-gnu.so"
 WRAPPER = """
@@ -513,7 +514,6 @@ def import_(x):
 def test_a_base_that_is_chosen_at_import_is_found_by_its_name(tmp_path):
     from gblock.native.packages import Asked
     from gblock.native.packages import read as read_packages
-    from gblock.packages import wrappers
 
     for name, text in ABOVE.items():
         path = tmp_path / name
@@ -541,6 +541,197 @@ def test_a_base_that_is_chosen_at_import_is_found_by_its_name(tmp_path):
     assert "shop.core.import_" not in found
     assert "shop.core.Deep.close" not in found
     assert [] == wrappers.read(str(tmp_path), tuple(ABOVE), ())
+
+
+FORMS = {
+    "a call": "def f():\n    Scanner().read()",
+    "an import as another name": "from shop._shop import Scanner as S\ndef f():\n    S().read()",
+    "an import from another file": "from shop.names import Again\ndef f():\n    Again().read()",
+    "a variable": "def f():\n    take = Scanner().read\n    take()",
+    "an attribute": """
+class Client:
+    def __init__(self):
+        self._take = Scanner().read
+    def f(self):
+        self._take()
+""",
+    "an argument": """
+def run(job):
+    job()
+def f():
+    run(Scanner().read)
+""",
+    "a keyword argument": """
+def run(*, job):
+    job()
+def f():
+    run(job=Scanner().read)
+""",
+    "a default": "def f(job=Scanner().read):\n    job()",
+    "what a function returns": """
+def chosen():
+    return Scanner().read
+def f():
+    chosen()()
+""",
+    "what a function returns, in a variable": """
+def chosen():
+    return Scanner().read
+def f():
+    take = chosen()
+    take()
+""",
+    "a partial": "import functools\ndef f():\n    functools.partial(Scanner().read)()",
+    "a table": "JOBS = {'read': Scanner().read}\ndef f():\n    JOBS['read']()",
+    "a list": "def f():\n    for job in [Scanner().read]:\n        job()",
+    "a decorator": """
+def twice(function):
+    def inner():
+        function()
+        function()
+    return inner
+@twice
+def g():
+    Scanner().read()
+def f():
+    g()
+""",
+    "a decorator with arguments": """
+def times(number):
+    def decorator(function):
+        def inner():
+            function()
+        return inner
+    return decorator
+@times(2)
+def g():
+    Scanner().read()
+def f():
+    g()
+""",
+    "a property": """
+class Client:
+    @property
+    def take(self):
+        return Scanner().read
+def f():
+    Client().take()
+""",
+    "a constructor": """
+class Client:
+    def __init__(self):
+        Scanner().read()
+def f():
+    Client()
+""",
+    "an inherited constructor": """
+class Client:
+    def __init__(self):
+        Scanner().read()
+class Better(Client):
+    pass
+class Best(Better):
+    def __init__(self):
+        super().__init__()
+def f():
+    Best()
+def g():
+    Better()
+""",
+    "a class method": """
+class Client:
+    def __init__(self):
+        Scanner().read()
+    @classmethod
+    def made(cls):
+        return cls()
+def f():
+    Client.made()
+""",
+    "a class in a variable": """
+class Client:
+    def __init__(self):
+        Scanner().read()
+KIND = Client
+def f():
+    KIND()
+""",
+    "a with statement": """
+class Client:
+    def __enter__(self):
+        Scanner().read()
+        return self
+    def __exit__(self, *error):
+        pass
+def f():
+    with Client() as client:
+        print(client)
+""",
+    "a for statement": """
+class Client:
+    def __iter__(self):
+        Scanner().read()
+        return iter(())
+def f():
+    for one in Client():
+        print(one)
+""",
+    "an inherited method": """
+class Client:
+    def take(self):
+        Scanner().read()
+class Better(Client):
+    def f(self):
+        super().take()
+""",
+    "nothing": "def f():\n    Scanner().label()",
+}
+
+
+class _EveryName(set):
+    def __contains__(self, name):
+        return True
+
+
+class _EveryCall(Spellings):
+    """Finds all calls for each name: what inference makes of them is the answer."""
+
+    def names(self, asked):
+        for path in self._modules.files:
+            self._take(path)
+        return _EveryName()
+
+    def of(self, name, owner):
+        self.names(())
+        return sorted(place for places in self._calls.values() for place in places)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_only_calls_that_are_spelled_like_a_method_are_resolved(tmp_path, monkeypatch, form):
+    from gblock.native.packages import Asked
+    from gblock.native.packages import read as read_packages
+
+    text = f"from shop._shop import Scanner\n{FORMS[form]}\n"
+    files = {
+        "shop/__init__.py": "from shop.core import *\nfrom shop.core import f as offered\n",
+        "shop/names.py": "from shop._shop import Scanner\nAgain = Scanner\n",
+        "shop/core.py": text,
+    }
+    for name, code in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(code)
+    (tmp_path / "shop" / f"_shop.{SO}").write_bytes(shop())
+    (package,) = read_packages([Asked("shop", "1", str(tmp_path), (f"shop/_shop.{SO}",))], None)
+
+    def found():
+        return wrappers.read(str(tmp_path), tuple(files), package.modules)
+
+    few = found()
+    monkeypatch.setattr(wrappers, "Spellings", _EveryCall)
+    assert found() == few
+    is_known = any(one.symbol.rpartition(".")[2] == "f" for one in few)
+    assert is_known == (form != "nothing")
 
 
 def test_a_stub_is_python_that_can_be_parsed(tmp_path):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gblock.native import code, flow, names, reading, scanning, waits, x86_64
 from gblock.native.image import Image, NotReadError
+from gblock.native.linking import Libraries, LinkedModule
 
 CALL_RAX = b"\xff\xd0"
 IS_READ = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
@@ -153,6 +154,56 @@ def test_a_function_that_is_handed_over_is_called_where_the_pointer_is(tmp_path)
 
     assert ("waits", ("recv",)) == (one.tier, one.waits)
     assert ("shop_get", "really_wait", "recv") == one.chain
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        b"\xff\xd7",  # call rdi
+        # push rbp; mov rbp, rsp; mov [rbp-8], rdi; mov rax, [rbp-8]; call rax
+        b"\x55\x48\x89\xe5\x48\x89\x7d\xf8\x48\x8b\x45\xf8\xff\xd0",
+    ],
+)
+def test_a_function_that_is_handed_over_keeps_its_own_state_of_the_gil(tmp_path, helper):
+    module = Module()
+    init = module.function("real_init", RELEASE, "connect", TAKE)
+    helper = module.function("call_init", helper)
+    at = module.address(2)
+    take = b"\x48\x8d\x3d" + (module.address(init) - at - 7).to_bytes(4, "little", signed=True)
+    method = module.function("tp_init", take, helper)
+    module.methods(("open", method), owner="shop.Client")
+
+    one = told(module, tmp_path)["shop.Client.open"]
+
+    assert ("waits", ("tp_init", "real_init", "connect")) == (one.tier, one.chain)
+
+
+def test_modules_of_a_package_share_the_libraries_that_were_parsed(tmp_path):
+    asked = []
+
+    def read_file(path):
+        asked.append(path)
+        return reading.file_bytes(path)
+
+    path = tmp_path / "libshop.so"
+    path.write_bytes(Module().image())
+    libraries = Libraries(read_file)
+
+    assert libraries.image(str(path)) is libraries.image(str(path))
+    assert [str(path)] == asked
+    with pytest.raises(NotReadError, match="not a regular file"):
+        libraries.image(str(tmp_path / "none.so"))
+
+
+@pytest.mark.parametrize("name", ["recv", RELEASE, "pthread_mutex_lock", "memcpy"])
+def test_a_module_without_waits_has_its_methods_all_the_same(tmp_path, name):
+    module = Module()
+    module.methods(("read", module.function("shop_read", name)), owner="shop.Reader")
+    path = tmp_path / "shop.so"
+    path.write_bytes(module.image())
+
+    assert LinkedModule(str(path), reading.file_bytes).may_wait == (name != "memcpy")
+    assert ["shop.Reader.read"] == [one.name for one in reading.read(str(path)).methods]
 
 
 def test_a_lock_counts_where_the_library_shares_it_between_processes(tmp_path):

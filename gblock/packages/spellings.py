@@ -133,9 +133,10 @@ class Spellings:
             return
         for given in (*scope.returns, *scope.yields):
             self._lead(_values(given.value), scope.name + _RESULT)
-        # What an inner function returns is what a call of the outer one's result returns.
+        # A call of what the outer function returns is a call of an inner one.
         if outer is not None and outer.kind == "function":
             self._lead((scope.name + _RESULT,), outer.name + _RESULT)
+            self._lead((outer.name + _ARGUMENTS,), scope.name + _ARGUMENTS)
         if scope.decorators:
             self._lead((scope.name + _RESULT,), scope.name)
         for decorator in scope.decorators:
@@ -155,12 +156,11 @@ class Spellings:
             return
         callee = call.expression.callee
         name = last_name(callee)
+        arguments = (*call.expression.positional, *(value for _, value in call.expression.keywords))
         for spelled in (name,) if name else {*_values(callee)}:
             self._calls.setdefault(spelled, []).append(place)
-        arguments = (*call.expression.positional, *(value for _, value in call.expression.keywords))
-        if name:
             for argument in arguments:
-                self._lead(_values(argument), name + _ARGUMENTS)
+                self._lead(_values(argument), spelled.removesuffix(_RESULT) + _ARGUMENTS)
 
 
 def _values(expression: Expr) -> Iterator[str]:

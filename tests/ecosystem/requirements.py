@@ -1,4 +1,4 @@
-"""What the catalog has of the packages that services on gevent require.
+"""The table of packages that services on gevent require, with what the catalog has of each.
 
 `requirements.tsv` holds the packages that two services and more of `requirements-services.txt`
 name, the most frequent first: its counts come from those services, its last column from the
