@@ -123,6 +123,10 @@ class FixedPoint:
         found: Answer = self._answer(key, solve)
         return found
 
+    def is_final(self, key: Hashable) -> bool:
+        """Return whether the answer to a question can no longer change."""
+        return key in self._known
+
     def _answer(self, key: Hashable, solve: Callable[[], Any]) -> Any:
         found = self._known.get(key)
         if found is not None:
