@@ -101,6 +101,8 @@ class FixedPoint:
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}
         """Answers that are final."""
+        self._answers: dict[Any, Any] = {}
+        """Each of them once."""
         self._open: dict[Hashable, _Question] = {}
         """The other questions."""
         self._chain: list[_Question] = []
@@ -163,15 +165,19 @@ class FixedPoint:
             question.head = self._chain[outermost]
             self._leave(question)
             return self._given(question, outermost)
-        found = self._known[key] = _bounded(found)
+        found = self._known[key] = self._shared(_bounded(found))
         if len(self._trail) == start:  # it led back to nothing, as most questions
             del self._open[key]
             return found
         members = self._trail[start:]
         for member in members:
-            self._known[member.key] = member.found
+            self._known[member.key] = self._shared(member.found)
         self._drop([*members, question])
         return found
+
+    def _shared(self, found: Any) -> Any:
+        """Return an equal answer that is kept already, if there is one: most answers are alike."""
+        return self._answers.setdefault(found, found)
 
     def _leave(self, question: _Question) -> None:
         """Leave a question for the first one of its component to settle."""
