@@ -56,8 +56,10 @@ class _Question:
         """The position in the chain of questions; negative while it is not being answered."""
         self.index = -1
         """The position in the trail; negative until it is answered for the first time."""
-        self.head: _Question = self
-        """A question nearer to the start of the chain that this one depends on."""
+        self.head: _Question | None = None
+        """A question nearer to the start of the chain that this one depends on; None while it is
+        being answered. Questions must not refer to themselves: during a check nothing looks for
+        such garbage."""
         self.found: Any = NOTHING  # empty, whatever the answer's type
         self.askers: set[_Question] = set()
         """The questions that were given what is found so far."""
@@ -87,7 +89,7 @@ class _Question:
     def first(self) -> _Question:
         """Return the question that is being answered which this one leads back to."""
         passed, head = [], self
-        while head.position < 0:
+        while head.position < 0 and head.head is not None:
             passed.append(head)
             head = head.head
         for other in passed:
@@ -166,7 +168,8 @@ class FixedPoint:
             self._leave(question)
             return self._given(question, outermost)
         found = self._known[key] = self._shared(_bounded(found))
-        if len(self._trail) == start:  # it led back to nothing, as most questions
+        if len(self._trail) == start:  # no other question led back to it, as to most
+            question.askers.clear()
             del self._open[key]
             return found
         members = self._trail[start:]
@@ -245,6 +248,8 @@ class FixedPoint:
         del self._waiting[bisect_left(self._waiting, start) :]
         for question in questions:
             question.index = -1
+            question.head = None
+            question.askers.clear()  # they refer to one another
             del self._open[question.key]
 
 
