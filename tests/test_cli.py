@@ -465,7 +465,7 @@ class TestProcess:
         program = (
             "import sys; from gblock.cli import main; code = main(['check', 'a.py'])\n"
             "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomllib', 'json'}\n"
-            "heavy |= {'packaging', 'typing', 'gblock.engine.jobs'}\n"
+            "heavy |= {'packaging', 'typing', 'contextlib', 'ast', 'gblock.engine.jobs'}\n"
             "print(code, heavy & set(sys.modules))"
         )
         assert python("-c", program, cwd=root).stdout == b"0 set()\n"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gblock.project.names import fixed_point
 from gblock.project.names import values as v
 from gblock.project.names.fixed_point import FixedPoint
 
@@ -138,3 +141,30 @@ def test_after_an_error_the_question_can_be_asked_again():
         solver.solved("first", first)
     fails.append(False)
     assert {value(1), value(2)} == solver.solved("first", first) == solver.solved("second", second)
+
+
+@settings(max_examples=50, deadline=None)
+@given(systems())
+def test_answered_questions_are_freed_without_the_collector(system):
+    """A check runs without it: what refers to itself would stay in memory until the end."""
+    own, asked, order = system
+    made = []
+
+    class Question(fixed_point._Question):
+        __slots__ = ("__weakref__",)
+
+        def __init__(self, *given_):
+            super().__init__(*given_)
+            made.append(weakref.ref(self))
+
+    equations = System(own, asked)
+    gc.disable()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fixed_point, "_Question", Question)
+            for number in order:
+                equations.answer(number)
+        assert [] == [one for one in made if one() is not None]
+    finally:
+        gc.enable()
+    assert made

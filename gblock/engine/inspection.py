@@ -261,7 +261,8 @@ class Inspection:
         from gblock.project.remarks.service import Service
 
         assumed = tuple(self._cooperation.assumed)
-        unpatched = Unpatched(self.modules, self._outlines, self._unpatched, assumed)
+        inference = self._sites.inference
+        unpatched = Unpatched(inference, self._outlines, self._unpatched, assumed)
         queries = Queries(self._sites.inference, self._outlines, self._loaded)
         return Service(self.processes, unpatched, queries)
 

@@ -73,7 +73,7 @@ class Queries:
             return
         inference = self._inference
         if not all(root in self._loaded for root in used):
-            inference = Inference(self._modules, catalog.parse_all(self._outlines, roots))
+            inference = inference.with_catalog(catalog.parse_all(self._outlines, roots))
         symbols = frozenset(
             inference.catalog.canonical(symbol) for one in wanted for symbol in one.symbols
         )

@@ -20,7 +20,6 @@ from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites
 from gblock.project.names.inference import Inference
-from gblock.project.reading.modules import Modules
 from gblock.project.triage.triage import Triage
 from gblock.project.triage.vocabulary import Vocabulary
 
@@ -33,7 +32,7 @@ class Unpatched:
     """Finds the calls that gevent's patch would have made cooperative.
 
     Args:
-        modules: The project's files.
+        inference: Type inference by the blockers of every process.
         outlines: The catalog's files.
         vocabulary: The blockers that can be reported.
         assumed: Symbols, or names of distributions, that the configuration declares cooperative.
@@ -41,17 +40,18 @@ class Unpatched:
 
     def __init__(
         self,
-        modules: Modules,
+        inference: Inference,
         outlines: Outlines,
         vocabulary: Vocabulary,
         assumed: tuple[str, ...] = (),
     ) -> None:
-        self.modules = modules
+        self.modules = inference.modules
+        self._ordinary = inference
         self._outlines = outlines
         self._vocabulary = vocabulary
         self._assumed = assumed
         self._sites: dict[bool, Sites] = {}
-        self._found: dict[tuple[str, bool], list[Site]] = {}
+        self._found: dict[tuple[str, bool, bool], list[Site]] = {}
 
     @cached_property
     def triage(self) -> Triage:
@@ -84,21 +84,23 @@ class Unpatched:
 
     @cached_property
     def _inference(self) -> Inference:
-        return Inference(self.modules, self._catalog)
+        return self._ordinary.with_catalog(self._catalog)
 
     @cached_property
     def _cooperation(self) -> Cooperation:
         return Cooperation(self._inference, self._assumed)
 
-    def _sites_of(self, path: str, *, native_threads: bool) -> list[Site]:
+    def _sites_of(self, path: str, *, native_threads: bool, are_originals: bool) -> list[Site]:
         """Return the calls of one file that wait and that no native thread runs."""
-        key = (path, native_threads)
+        key = (path, native_threads, are_originals)
         if key not in self._found:
             if native_threads not in self._sites:
                 offloading = Offloading(self._inference, patched=not native_threads)
                 self._sites[native_threads] = Sites(self._inference, offloading, self._cooperation)
-            names = self.triage.names(path)
-            names = names if names is None else names | self._captured
+            names: frozenset[str] | None = self._captured
+            if not are_originals:
+                known = self.triage.names(path)
+                names = None if known is None else known | self._captured
             found = self._sites[native_threads].of(path, names)
             self._found[key] = [site for site in found if not site.native]
         return self._found[key]
@@ -111,11 +113,15 @@ class Unpatched:
             native_threads: True if the process leaves ``threading`` unpatched: code in a thread
                 then does not block the hub.
         """
-        return _waiting(self._sites_of(path, native_threads=native_threads), are_originals=False)
+        found = self._sites_of(path, native_threads=native_threads, are_originals=False)
+        return _waiting(found, are_originals=False)
 
     def originals(self, path: str) -> list[Site]:
         """Return the calls of gevent's saved originals in a file."""
-        return _waiting(self._sites_of(path, native_threads=False), are_originals=True)
+        # Only calls by the names of originals are looked at: nearly every file calls a function
+        # that gevent has patched.
+        found = self._sites_of(path, native_threads=False, are_originals=True)
+        return _waiting(found, are_originals=True)
 
 
 def _waiting(sites: Iterable[Site], *, are_originals: bool) -> list[Site]:

@@ -41,6 +41,19 @@ class Calling:
         inference: Type inference over the project.
     """
 
+    OF_FILES = (
+        "_calls",
+        "_aliases",
+        "_imported",
+        "_originally",
+        "_named",
+        "_arguments",
+        "_bases",
+        "_based",
+        "_handovers",
+    )
+    """The tables that the files alone decide."""
+
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._calls: dict[str, dict[str, list[Call]]] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gblock.project.names import values as v
 from gblock.project.names.definitions import END
 from gblock.project.names.places import Place
@@ -45,13 +47,29 @@ _MOST_DERIVED = 20
 """At most this many classes that derive from a mixin are looked at."""
 
 
+class _Setting(NamedTuple):
+    """The scopes of a module that set attributes of names."""
+
+    on_names: dict[str, list[int]]
+    """The scopes by the name."""
+    of_classes: dict[int, list[int]]
+    """The scopes in the methods of a class that set attributes of the first parameter."""
+
+
 class Classes:
     """Follows attributes through methods, bases, subclasses and constructors."""
+
+    OF_FILES = ("_attributes", "_setting", "_set_on_others")
+    """The tables that the files alone decide."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._attributes: dict[tuple[str, int], dict[str, list[ValueBinding]]] = {}
+        self._setting: dict[str, _Setting] = {}
         self._set_on_others: dict[str, dict[str, list[tuple[str, list[ValueBinding]]]]] = {}
+        self._bases: dict[tuple[str, int], list[ScopeValue | SymbolValue]] = {}
+        """Bases that can no longer change."""
+        self._ancestries: dict[tuple[str, int], list[ScopeValue | SymbolValue]] = {}
 
     def attribute(self, value: ScopeValue, name: str) -> Values:
         """Return the values of an attribute of a class or of an instance."""
@@ -270,19 +288,37 @@ class Classes:
             return found
         found = {}
         class_name = summary.scopes[class_index].name
-        for index, scope in enumerate(summary.scopes):
-            if not scope.attributes:
-                continue
+        setting = self._setting_scopes(summary)
+        scopes = {*setting.on_names.get(class_name, ()), *setting.of_classes.get(class_index, ())}
+        for index in sorted(scopes):
             of_class, receiver = self._receiver(summary, index)
             itself = receiver if of_class == class_index else None
-            for (owner, name), bindings in scope.attributes.items():
+            for (owner, name), bindings in summary.scopes[index].attributes.items():
                 if owner == itself or (itself is None and owner == class_name):
                     found.setdefault(name, []).extend(bindings)
         self._attributes[key] = found
         return found
 
+    def _setting_scopes(self, summary: ModuleSummary) -> _Setting:
+        """Return the scopes of a module that set attributes."""
+        found = self._setting.get(summary.filename)
+        if found is None:
+            found = self._setting[summary.filename] = _Setting({}, {})
+            for index, scope in enumerate(summary.scopes):
+                if scope.attributes:
+                    of_class, receiver = self._receiver(summary, index)
+                    owners = dict.fromkeys(owner for owner, _ in scope.attributes)
+                    if receiver in owners:
+                        found.of_classes.setdefault(of_class, []).append(index)
+                    for owner in owners:
+                        found.on_names.setdefault(owner, []).append(index)
+        return found
+
     def bases(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
         """Return a class's bases: classes of the project, and EXTERNAL ones."""
+        known = self._bases.get((path, index))
+        if known is not None:
+            return known
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
         place = Place(path, scope.parent, scope.path)
@@ -297,14 +333,21 @@ class Classes:
                 for value in values
                 if value.kind == v.CLASS and not v.comes_from(value, path, index)
             )
+        if all(base is None or self.inference.is_final((base, place)) for base in scope.bases):
+            self._bases[path, index] = found
         return found
 
     def ancestry(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
         """Return a class and all its bases, nearest first, each once."""
+        known = self._ancestries.get((path, index))
+        if known is not None:
+            return known
         order: list[ScopeValue | SymbolValue] = [v.ScopeValue(v.CLASS, path, index)]
         for value in order:
             if value.kind == v.CLASS:
                 order.extend(b for b in self.bases(value.path, value.scope) if b not in order)
+        if all(one.kind != v.CLASS or (one.path, one.scope) in self._bases for one in order):
+            self._ancestries[path, index] = order
         return order
 
     def methods(self, value: Value) -> list[str]:

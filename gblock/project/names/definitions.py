@@ -41,6 +41,9 @@ class _Bindings(NamedTuple):
 class Definitions:
     """Finds reaching definitions; what does not depend on the use is computed once for a name."""
 
+    OF_FILES = ("_known",)
+    """The tables that the files alone decide."""
+
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, str], _Bindings] = {}
 

@@ -56,8 +56,10 @@ class _Question:
         """The position in the chain of questions; negative while it is not being answered."""
         self.index = -1
         """The position in the trail; negative until it is answered for the first time."""
-        self.head: _Question = self
-        """A question nearer to the start of the chain that this one depends on."""
+        self.head: _Question | None = None
+        """A question nearer to the start of the chain that this one depends on; None while it is
+        being answered. Questions must not refer to themselves: during a check nothing looks for
+        such garbage."""
         self.found: Any = NOTHING  # empty, whatever the answer's type
         self.askers: set[_Question] = set()
         """The questions that were given what is found so far."""
@@ -87,7 +89,7 @@ class _Question:
     def first(self) -> _Question:
         """Return the question that is being answered which this one leads back to."""
         passed, head = [], self
-        while head.position < 0:
+        while head.position < 0 and head.head is not None:
             passed.append(head)
             head = head.head
         for other in passed:
@@ -101,6 +103,8 @@ class FixedPoint:
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}
         """Answers that are final."""
+        self._answers: dict[Any, Any] = {}
+        """Each of them once."""
         self._open: dict[Hashable, _Question] = {}
         """The other questions."""
         self._chain: list[_Question] = []
@@ -122,6 +126,10 @@ class FixedPoint:
         """
         found: Answer = self._answer(key, solve)
         return found
+
+    def is_final(self, key: Hashable) -> bool:
+        """Return whether the answer to a question can no longer change."""
+        return key in self._known
 
     def _answer(self, key: Hashable, solve: Callable[[], Any]) -> Any:
         found = self._known.get(key)
@@ -159,15 +167,20 @@ class FixedPoint:
             question.head = self._chain[outermost]
             self._leave(question)
             return self._given(question, outermost)
-        found = self._known[key] = _bounded(found)
-        if len(self._trail) == start:  # it led back to nothing, as most questions
+        found = self._known[key] = self._shared(_bounded(found))
+        if len(self._trail) == start:  # no other question led back to it, as to most
+            question.askers.clear()
             del self._open[key]
             return found
         members = self._trail[start:]
         for member in members:
-            self._known[member.key] = member.found
+            self._known[member.key] = self._shared(member.found)
         self._drop([*members, question])
         return found
+
+    def _shared(self, found: Any) -> Any:
+        """Return an equal answer that is kept already, if there is one: most answers are alike."""
+        return self._answers.setdefault(found, found)
 
     def _leave(self, question: _Question) -> None:
         """Leave a question for the first one of its component to settle."""
@@ -235,6 +248,8 @@ class FixedPoint:
         del self._waiting[bisect_left(self._waiting, start) :]
         for question in questions:
             question.index = -1
+            question.head = None
+            question.askers.clear()  # they refer to one another
             del self._open[question.key]
 
 

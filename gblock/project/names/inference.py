@@ -84,7 +84,9 @@ class Inference:
     def __init__(self, modules: Modules, catalog: Catalog) -> None:
         self.modules = modules
         self.catalog = catalog
-        self.solved = FixedPoint().solved
+        answers = FixedPoint()
+        self.solved = answers.solved
+        self.is_final = answers.is_final
         self.annotations = Annotations(self)
         self.attributes = Attributes(self)
         self.callees = Callees(self)
@@ -107,6 +109,20 @@ class Inference:
         self.records = RecordClasses(self)
         self.results = Results(self)
         self.type_variables = TypeVariables(self)
+
+    def with_catalog(self, catalog: Catalog) -> Inference:
+        """Return an inference by another catalog, which shares what the files alone decide."""
+        other = Inference(self.modules, catalog)
+        sharing = (
+            (self.calling, other.calling),
+            (self.classes, other.classes),
+            (self.definitions, other.definitions),
+            (self.keeping, other.keeping),
+            (self.outside, other.outside),
+        )
+        for one, same in sharing:
+            vars(same).update({name: vars(one)[name] for name in one.OF_FILES})
+        return other
 
     # -- expressions
 

@@ -49,6 +49,9 @@ class Keeping:
         inference: Type inference over the project.
     """
 
+    OF_FILES = ("_stored", "_indirectly", "_returning", "_passed", "_given_names")
+    """The tables that the files alone decide."""
+
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules

@@ -61,6 +61,9 @@ class Outside:
         inference: Type inference over the project.
     """
 
+    OF_FILES = ("_known",)
+    """The tables that the files alone decide."""
+
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._known: dict[str, list[_Set]] = {}

@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
     from tokenize import TokenInfo
+    from types import TracebackType
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """The errors that Python raises for code that this interpreter cannot parse."""
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress warnings, and the errors that ``-W error`` makes of them."""
-    with warnings.catch_warnings():
+class _Quiet:
+    """The block in which there are no warnings; clean runs do without `contextlib`."""
+
+    __slots__ = ("_caught",)
+
+    def __enter__(self) -> None:
+        self._caught = warnings.catch_warnings()
+        self._caught.__enter__()
         warnings.simplefilter("ignore")
-        yield
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._caught.__exit__(kind, error, where)
+
+
+def quiet() -> _Quiet:
+    """Suppress warnings, and the errors that ``-W error`` makes of them."""
+    return _Quiet()
 
 
 def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
