@@ -46,12 +46,12 @@ class Score:
             getattr(self, name).update(getattr(other, name))
 
 
-def tier_of(told, named, key):
-    tiers = [one.reading.tier for one in told if named.key(one.symbol) == key]
+def tier_of(methods, named, key):
+    tiers = [one.reading.tier for one in methods if named.key(one.symbol) == key]
     owner, name = key
     tiers += [  # a class is called: its constructor
         one.reading.tier
-        for one in told
+        for one in methods
         if not owner and named.key(one.symbol) in ((name, "__init__"), (name, "__new__"))
     ]
     return min(tiers, key=TIERS.index, default="")
@@ -70,7 +70,7 @@ def score(code, blockers, immediate, types):
             is_native = bool(
                 natives & ({key} if owner else {key, (name, "__init__"), (name, "__new__")})
             )
-            tier = tier_of(code.told, named, key)
+            tier = tier_of(code.methods, named, key)
             (found.native if is_native else found.python)[tier] += 1
             if is_native and tier in ("waits", "leaves") and blocker.releases_gil is not None:
                 found.gil[blocker.releases_gil] += 1
@@ -80,7 +80,7 @@ def score(code, blockers, immediate, types):
     for symbol in immediate:
         key = named.key(symbol)
         if key in natives and key not in known:
-            found.immediate[tier_of(code.told, named, key)] += 1
+            found.immediate[tier_of(code.methods, named, key)] += 1
     return found
 
 
@@ -144,14 +144,16 @@ def main():
             print(f"{name}: {error}", file=sys.stderr)
             continue
         types = frozenset(
-            one.symbol.split(".")[-2] for one in code.told if one.is_native and one.reading.in_class
+            one.symbol.split(".")[-2]
+            for one in code.methods
+            if one.is_native and one.reading.in_class
         )
         if of in blockers:
             found = score(code, blockers[of], immediate.get(of, ()), types)
             if found.native or found.python:
                 rows.append((name, is_set_aside(of), found, code))
         elif of in harmless:
-            native = [one for one in code.told if one.is_native]
+            native = [one for one in code.methods if one.is_native]
             counts = Counter(one.reading.tier for one in native)
             counts[""] = len(code.natives) - len(native)
             alarms[name] = (

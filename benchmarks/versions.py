@@ -42,7 +42,7 @@ TESTS = [
 ]
 NEEDED = [
     "bcrypt", "bottle", "celery", "cffi", "confluent-kafka", "flask", "gunicorn", "hypothesis",
-    "jsonschema", "prometheus-client", "psycogreen", "psycopg2-binary", "pytest>=8",
+    "jsonschema", "opentelemetry-sdk", "prometheus-client", "psycogreen", "psycopg2-binary", "pytest>=8",
     "pytest-xdist", "redis", "sentry-sdk",
 ]  # fmt: skip
 OLD = ["setuptools<66", "zope.event<5", "zope.interface>=6,<7", "gunicorn<22"]

@@ -6,7 +6,9 @@ machine. These few are enough to detect a broken rule.
 
 from __future__ import annotations
 
+import dis
 import sys
+from types import SimpleNamespace
 
 import blaming
 import pytest
@@ -204,3 +206,16 @@ def test_bytecode_that_cannot_be_read_leaves_everything_suspect(monkeypatch):
     found = suspects.suspects(sys._getframe())
 
     assert ((), False) == (found.names, found.is_sole)
+
+
+def test_candidates_are_no_names_of_the_interpreter():
+    """Every instruction that may be a suspect has words that an engineer can read."""
+    walk = suspects._Walk.__new__(suspects._Walk)
+    place = SimpleNamespace(lineno=3)
+    for name in dis.opmap:
+        walk._listed = [
+            SimpleNamespace(opname=name, argrepr="+", arg=0, argval="x", positions=place)
+        ]
+        said = walk._told(0)
+        assert "_" not in said, said
+        assert not said.startswith(name.lower() + " "), said

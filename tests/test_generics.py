@@ -255,3 +255,64 @@ def test_each_type_is_a_class():
             if given.startswith(TYPE):
                 assert given.endswith("]")
                 assert "." in given
+
+
+OWN = """\
+from typing import Callable, Generic, Protocol, TypeVar
+from confluent_kafka import Consumer, Producer
+T = TypeVar("T")
+U = TypeVar("U")
+class R(Generic[T]):
+    client: T
+    def __init__(self, made: T = None): self.made = made
+    def get(self) -> T: ...
+    def all(self) -> list[T]: ...
+    def by(self) -> "dict[str, T]": ...
+    @property
+    def one(self) -> T: ...
+class Two(Generic[T, U]):
+    def get(self) -> U: ...
+class Mid(R[U]): ...
+class Derived(R[Producer]): ...
+class Other(R[int]): ...
+class Deep(Mid[Producer]): ...
+class Second(Two[int, Producer]): ...
+class First(Two[Producer, int]): ...
+def chosen(cls: type[T], name: str) -> T: ...
+def same(x: T, name: str = "") -> T:
+    y = x
+    return y
+def retried(make: Callable[[], T]) -> T: ...
+"""
+VARIABLES = {
+    "a method of a derived class": ("Derived().get().flush()", True),
+    "an attribute": ("Derived().client.flush()", True),
+    "a parameter that is kept": ("def f(x: Derived): x.made.flush()", True),
+    "a property": ("Derived().one.flush()", True),
+    "elements of a list": ("for x in Derived().all(): x.flush()", True),
+    "values of a dict": ("Derived().by()['a'].flush()", True),
+    "a class between": ("Deep().get().flush()", True),
+    "the second of two": ("Second().get().flush()", True),
+    "the first of two": ("First().get().flush()", False),
+    "another derived class": ("Other().get().flush()", False),
+    "an annotation": ("def f(r: Two[int, Producer]): r.get().flush()", True),
+    "an annotation as text": ("def f(r: 'Two[int, Producer]'): r.get().flush()", True),
+    "a call": ("r = Two[int, Producer]()\nr.get().flush()", True),
+    "two annotations": (
+        "class Own(Generic[T]):\n    def get(self) -> T: ...\n"
+        "def f(r: Own[Producer], s: Own[Consumer]): s.get().flush()",
+        False,
+    ),
+    "an argument that is a class": ("chosen(Producer, 'a').flush()", True),
+    "an argument": ("same(Producer({}), 'a').flush()", True),
+    "another argument": ("same('a', Producer({})).flush()", False),
+    "an argument that makes it": ("retried(lambda: Producer({})).flush()", True),
+    "a variable without a class": ("def f(x: T): x.flush()", False),
+}
+
+
+@pytest.mark.parametrize(("text", "known"), VARIABLES.values(), ids=VARIABLES)
+def test_a_type_variable_stands_for_what_the_brackets_hold(tmp_path, text, known):
+    inference = inferring(tmp_path, {"main.py": OWN + text})
+    found = {name for _, names in symbols(inference, tmp_path / "main.py") for name in names}
+    assert known is ("confluent_kafka.Producer.flush" in found)

@@ -57,6 +57,14 @@ GIVEN = [
     "p = Producer({})\ngetattr(p, 'flush')()",
     "import dataclasses\n@dataclasses.dataclass\nclass A:\n    p: object\nA(Producer({})).p.flush()",  # noqa: E501
     "def f(x):\n    if isinstance(p := x, Producer): p.flush()",
+    "p = None\ndef get():\n    global p\n    if p is None:\n        p = Producer({})\n        p.flush()",  # noqa: E501
+    "p = None\ndef get():\n    global p\n    if p is not None: return p\n    p = Producer({})\n    p.flush()",  # noqa: E501
+    "def make():\n    p = None\n    def get():\n        nonlocal p\n        if p is None:\n            p = Producer({})\n            p.flush()\n    return get",  # noqa: E501
+    "from collections import namedtuple\nT = namedtuple('T', 'n p')\nT._make((1, Producer({}))).p.flush()",  # noqa: E501
+    "from collections import namedtuple\nT = namedtuple('T', 'n p')\nt = T._make([1, Producer({})])\nt._replace(n=2).p.flush()",  # noqa: E501
+    "from collections import namedtuple\nT = namedtuple('T', 'n p')\nfor t in map(T._make, [(1, Producer({}))]): t.p.flush()",  # noqa: E501
+    "class T(typing.NamedTuple):\n    n: int\n    p: object\nT._make([1, Producer({})]).p.flush()",
+    "class T(typing.NamedTuple):\n    n: int\n    p: object\nT(1, Producer({}))._replace(n=2).p.flush()",  # noqa: E501
     "def is_p(x): return isinstance(x, Producer)\ndef f(x):\n    if is_p(x): x.flush()",
     "class A:\n    @functools.cached_property\n    def p(self): return Producer({})\n    def go(self): self.p.flush()",  # noqa: E501
     "p = None\ndef init():\n    global p\n    p = Producer({})\ndef go(): p.flush()",

@@ -137,6 +137,61 @@ class TestJobs:
         assert Jobs().number == 3
 
 
+class TestWork:
+    """What needs its results at once leaves the processes to one module."""
+
+    def test_apart_it_is_done_in_a_process_that_ends(self, forking):
+        assert jobs.apart(os.getpid) != os.getpid()
+        assert no_child_is_left()
+
+    def test_apart_it_is_done_here_where_no_copy_can_be_made(self, monkeypatch):
+        monkeypatch.setattr(jobs, "may_fork", lambda: False)
+        assert jobs.apart(os.getpid) == os.getpid()
+
+    def test_apart_its_error_is_raised_here(self, forking):
+        with pytest.raises(ZeroDivisionError):
+            jobs.apart(lambda: 1 / 0)
+        assert no_child_is_left()
+
+    def test_each_has_a_process_of_its_own(self, forking):
+        found = jobs.each(lambda item: (item * 2, os.getpid()), [3, 1, 2], 2)
+        assert [(3, 6), (1, 2), (2, 4)] == [(item, twice) for item, (twice, _) in found]
+        assert len({os.getpid(), *(process for _, (_, process) in found)}) == 4
+        assert no_child_is_left()
+
+    def test_each_is_done_here_if_there_is_one_process(self, forking):
+        assert [("a", os.getpid())] == jobs.each(lambda _: os.getpid(), "a", 1)
+        assert [] == jobs.each(lambda _: os.getpid(), [], 2)
+
+    def test_each_that_is_interrupted_leaves_no_process(self, forking, monkeypatch):
+        def interrupted(_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Jobs, "drain", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.each(time.sleep, [60, 60], 2)
+        assert no_child_is_left()
+
+    @pytest.mark.parametrize(
+        ("sizes", "worth", "limit", "shares"),
+        [
+            ([], 10, 2, [[]]),
+            ([5, 4], 10, 2, [[5, 4]]),  # no second process is worth its start
+            ([5, 5], 10, 2, [[5], [5]]),
+            ([5, 5], 10, 1, [[5, 5]]),
+            ([1, 2, 9, 3, 4], 1, 2, [[1, 9], [2, 3, 4]]),  # in their order
+            ([1, 1, 1, 1, 1], 1, 3, [[1, 1], [1, 1], [1]]),
+            ([7], 1, 3, [[7], [], []]),
+        ],
+    )
+    def test_shares_are_about_equal(self, forking, sizes, worth, limit, shares):
+        found = jobs.shared(lambda share: (share, os.getpid()), sizes, int, worth, limit)
+        assert shares == [share for share, _ in found]
+        assert len(shares) == len({process for _, process in found})
+        assert found[0][1] == os.getpid()
+        assert no_child_is_left()
+
+
 BAD = "import os\nos.system('sync')\n"
 ALL_SORTS = {
     "pyproject.toml": "",

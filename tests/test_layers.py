@@ -18,7 +18,16 @@ PACKAGE = Path(gblock.__file__).parent
 # From the ground up. A layer may import those above it in this list; members of one set may not
 # import one another. A folder's own modules may, unless it has layers too.
 LAYERS = (
-    {"__init__", "opened", "errors", "lean", "suggestion", "decoding", "distribution"},
+    {
+        "__init__",
+        "opened",
+        "errors",
+        "lean",
+        "suggestion",
+        "decoding",
+        "distribution",
+        "collecting",
+    },
     {"boundary"},
     {"diagnostics", "extras", "patterns", "outline", "repairs", "writing"},
     {"files", "config", "catalog", "events", "metrics", "native"},

@@ -136,7 +136,12 @@ def counted(monkeypatch):
 
     seen = []
     original = reading.read
-    monkeypatch.setattr(reading, "read", lambda path: seen.append(path) or original(path))
+
+    def read(path, **more):
+        seen.append(path)
+        return original(path, **more)
+
+    monkeypatch.setattr(reading, "read", read)
     return seen
 
 
@@ -219,34 +224,20 @@ def test_the_cache_is_bounded(tmp_path, monkeypatch):
     assert store.value("key29", int) is None
 
 
-class Shared:
-    """Hands out work as `gblock.engine.jobs.Jobs` does, within this process."""
-
-    number = 2
-
-    def __init__(self):
-        self.handed = 0
-
-    def add(self, work):
-        self.handed += 1
-        found = work()
-
-        class Job:
-            def result(self):
-                return found
-
-        return Job()
-
-
-def test_several_processes_give_the_same(tmp_path):
+def test_several_processes_give_the_same(tmp_path, monkeypatch):
     paths = []
     for number in range(5):
         paths.append(str(tmp_path / f"m{number}.so"))
         (tmp_path / f"m{number}.so").write_bytes(shop(newer=bool(number % 2)))
-    share = Shared()
+    shares = []
 
-    assert read_all(paths, None) == read_all(paths, None, share)
-    assert 1 == share.handed
+    def share(work, items, size, worth):
+        assert sum(map(size, items)) == sum(os.path.getsize(path) for path in paths)
+        shares.extend((items[1::2], items[::2]))
+        return [work(one) for one in shares]
+
+    assert read_all(paths, None) == read_all([*paths, *paths], None, share)[:5]
+    assert [2, 3] == [len(one) for one in shares]
 
 
 @pytest.mark.parametrize(

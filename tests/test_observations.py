@@ -660,3 +660,50 @@ def test_a_line_that_is_too_long_is_skipped_and_counted(tmp_path, monkeypatch):
 
         assert 1 == seen.unread[0].garbage
         assert tail.count(b"\n") // 2 == len(seen.sites)
+
+
+@pytest.mark.parametrize(
+    ("child", "warning"),
+    [
+        ([], "web-1:71: 2 forked children without a block left no end"),
+        ([heartbeat(T + 60)], "web-1:101: its probe fell silent"),
+        ([POLL, progress(T + 2, 1.0)], "web-1:101: its probe fell silent"),
+    ],
+)
+def test_children_that_end_at_once_are_one_line(tmp_path, child, warning):
+    """A child that ends by os._exit, as those of multiprocessing do, writes no end."""
+    write(tmp_path / "web-1-71-1.jsonl", start(), *[heartbeat(T + 60 * i) for i in range(1, 9)])
+    for pid in (100, 101):
+        lines = child if pid == 101 else []
+        write(tmp_path / f"web-1-{pid}-1.jsonl", start(T + 1, pid=pid, ppid=71), *lines)
+
+    lost = facts.silences(observed(tmp_path, now=T + 490))
+    assert [line for line in lost if line.startswith(warning)], lost
+    assert (2 if child else 1) == len(lost)
+
+
+def test_a_child_without_a_known_parent_is_a_process_of_its_own(tmp_path):
+    seen = written(tmp_path, start(), now=T + 1e6)
+
+    (line,) = facts.silences(seen)
+    assert "its probe fell silent" in line
+
+
+def test_an_original_is_known_even_if_only_a_total_is_left(tmp_path):
+    """Blocks whose own records were rotated away: `patch_all()` would not help there either."""
+    site = {**POLL, "symbol": "time.sleep", "callable": "time.sleep", "original": True}
+    total = {"type": "total", "t": T + 5, "site": 1, "class": "waits", "count": 3, "exact": 3}
+    seen = written(tmp_path, start(), site, {**total, "seconds": 1.5, "max": 0.6})
+
+    assert seen.sites[0].is_original
+    assert facts._PATCHED == dict(facts.facts(seen.sites[0]))["instead"]
+
+
+def test_blocks_without_a_time_have_a_row_among_the_hours(tmp_path):
+    total = {"type": "total", "t": T + 9, "site": 1, "class": "waits", "count": 3, "exact": 3}
+    total |= {"seconds": 1.5, "max": 0.6}
+    seen = written(tmp_path, start(), POLL, block(T + 1, 0.5), total)
+
+    table = [line.rsplit(None, 3) for line in facts.by(seen, "hour").splitlines()]
+    assert ["without a time", "2", "1.00", "s"] == table[-1]
+    assert "1" == table[1][1]

@@ -5,8 +5,13 @@ from __future__ import annotations
 import _thread
 import json
 import os
+import random
 import tracemalloc
 
+import pytest
+from harness import CATALOG
+
+from gblock import observations
 from gblock.probing import record
 from gblock.probing.settings import Settings
 from gblock.probing.watchdog import Watchdog
@@ -97,3 +102,97 @@ def test_the_stacks_of_a_host_that_freezes_often_stay_bounded(tmp_path):
         assert 0 == path.stat().st_size
     finally:
         watchdog.stop()
+
+
+# The totals, as `gblock report` reads them, compared with what was recorded: the bytes of a file,
+# the sites that are distinguished, the records of a minute, and the sites there are.
+STORMS = [
+    (10_000_000, 500, 600, 40),
+    (30_000, 500, 600, 40),  # rotated every few blocks
+    (10_000, 500, 600, 40),  # the sites alone are larger than a file may be
+    (30_000, 10, 600, 40),  # more sites than are distinguished
+    (30_000, 1, 10, 40),
+    (100_000, 20, 50, 40),  # more blocks than may have records
+    (10_000_000, 500, 1, 40),
+]
+
+
+def storm(folder, monkeypatch, limits, *, blocks, seed):
+    """Record blocks as a probe does; return the recorder, and the true counts and seconds."""
+    settings, sites = Settings(), limits[3]
+    settings.directory = str(folder)
+    settings.max_bytes, settings.max_sites, settings.max_records = limits[:3]
+    dice, now = random.Random(seed), [1e9]
+    monkeypatch.setattr(record.time, "time", lambda: now[0])
+    recorder = record.Recorder(settings, _thread.allocate_lock)
+    recorder.start(1, {"gevent": "26.9.0"})
+    recorded, beat = [], now[0]
+    for _ in range(blocks):
+        seconds = round(0.1 + dice.random() / 2, 6)
+        now[0] += seconds + 0.01
+        kind = dice.choice(["waits", "waits", "gil", "starved"])
+        drawn = int(dice.paretovariate(0.6)) % sites
+        site = None if kind == "starved" else recorder.site(place(drawn))
+        line = {"t": now[0] - seconds, "duration": seconds, "class": kind, "confidence": "none"}
+        recorder.block({"type": "block", **line}, site)
+        recorded.append((now[0], seconds))
+        if now[0] - beat >= 60:
+            beat = now[0]
+            recorder.heartbeat({"samples": 1, "state": "idle", "hub": "Hub"})
+    return recorder, recorded, now[0]
+
+
+def read(folder, now):
+    sites = observations.read([str(folder)], CATALOG, now).sites
+    return sum(site.times for site in sites), sum(site.total for site in sites)
+
+
+@pytest.mark.parametrize("limits", STORMS)
+def test_totals_are_right_after_any_storm_and_rotation(tmp_path, monkeypatch, limits):
+    recorder, recorded, now = storm(tmp_path, monkeypatch, limits, blocks=500, seed=sum(limits))
+    recorder.heartbeat({"samples": 1, "state": "idle", "hub": "Hub"})
+    recorder.end("exit")
+
+    count, seconds = read(tmp_path, now)
+    assert len(recorded) == count
+    assert abs(sum(each for _, each in recorded) - seconds) < 0.001
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 211, 307, 420])
+@pytest.mark.parametrize("limits", STORMS)
+def test_a_killed_process_lacks_only_the_last_seconds_of_a_storm(
+    tmp_path, monkeypatch, limits, blocks
+):
+    _, recorded, now = storm(tmp_path, monkeypatch, limits, blocks=blocks, seed=sum(limits))
+
+    count, seconds = read(tmp_path, now)
+    has_records = min(len(recorded), limits[2])
+    # Totals of blocks without a record are a second apart, and 10 ms more for each of them.
+    last = [each for ended, each in recorded if ended > now - 1 - 0.01 * limits[1] * 2]
+    least = max(has_records, len(recorded) - len(last))
+    assert least <= count <= len(recorded)
+    if len(recorded) <= limits[2]:
+        assert len(recorded) == count
+    truth = sum(each for _, each in recorded)
+    assert truth - sum(last) - 0.001 <= seconds <= truth + 0.001
+
+
+def test_what_follows_a_line_that_was_lost_names_its_site_again(tmp_path):
+    settings = Settings()
+    settings.directory = str(tmp_path)
+    recorder = record.Recorder(settings, _thread.allocate_lock)
+    recorder.start(1, {})
+    recorder._lock = Held()
+    recorder.block(block(1), recorder.site(place(1)))
+    recorder._lock = _thread.allocate_lock()
+    recorder.block(block(2), recorder.site(place(1)))
+
+    (path,) = tmp_path.iterdir()
+    kinds = [json.loads(line)["type"] for line in path.read_text(encoding="ascii").splitlines()]
+    assert ["start", "site", "block"] == kinds
+    assert 1 == recorder.dropped
+
+
+class Held:
+    def acquire(self, *_):
+        return False

@@ -5,10 +5,16 @@ A greenlet calls what a container keeps, or sends to a signal: the context of wh
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from test_contexts import reported
 
 HEAD = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\nimport handlers\n"
+
+
+def row_of(diagnostic):
+    return diagnostic.location.row
 
 
 def files_of(project):
@@ -670,3 +676,374 @@ def test_an_object_beside_a_proxy_is_called_on_the_hub(tmp_path):
     body = PROXIES["apply"][0] + "other = Proxy(Model())\nother.embed('y')\n"
     (one,) = reported(tmp_path, proxied(body, "Model()"))
     assert "request" == one.context
+
+
+SERVED = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\n"
+COMPOSED = {
+    "f-string": "getattr(S, f'on_{k}')(1)",
+    "sum": "getattr(S, 'on_' + k)(1)",
+    "percent": "getattr(S, 'on_%s' % k)(1)",
+    "format": "getattr(S, 'on_{}'.format(k))(1)",
+    "with a default": "m = getattr(S, f'on_{k}', None)\n    if m is None: return\n    m(1)",
+    "name before": "name = f'on_{k}'\n    getattr(S, name)(1)",
+    "both ends": "getattr(S, f'on_{k}_place')(1)",
+    "an object made here": "getattr(Shop(), f'on_{k}')(1)",
+    "the class": "getattr(Shop, f'on_{k}')(S, 1)",
+}
+
+
+@pytest.mark.parametrize("served", COMPOSED.values(), ids=COMPOSED)
+def test_a_method_of_another_object_runs_where_its_name_is_composed(tmp_path, served):
+    text = (
+        f"{SERVED}class Shop:\n    def on_a_place(self, x): CALL\n    def off(self, x): CALL\n"
+        f"S = Shop()\ndef serve(k):\n    {served}\ngevent.spawn(serve, input()).join()\n"
+    )
+    found = {d.location.row: d.context for d in reported(tmp_path, {"main.py": text})}
+    assert ("greenlet", "unknown") == (found[6], found[7])
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        "getattr(handlers, f'on_{k}')(1)",
+        "getattr(handlers, 'on_' + k, None)(1)",
+        "import sys\n    getattr(sys.modules['handlers'], f'on_{k}')(1)",
+        "handlers.run(k)",
+        "handlers.take(k)",
+    ],
+)
+def test_a_function_of_a_module_runs_where_its_name_is_composed(tmp_path, served):
+    handlers = (
+        "def on_place(x): CALL\ndef off(x): CALL\n"
+        "def run(k): globals()[f'on_{k}'](1)\ndef take(k): globals().get('on_' + k)(1)\n"
+    )
+    main = f"{SERVED}import handlers\ndef serve(k):\n    {served}\ngevent.spawn(serve, input())\n"
+    found = reported(tmp_path, {"handlers.py": handlers, "main.py": main})
+    called = [d for d in found if d.symbol == "os.system"]
+    assert ["greenlet", "unknown"] == [d.context for d in sorted(called, key=row_of)]
+
+
+CONTAINERS = {
+    "a decorator's method": """
+        class Registry(dict):
+            def register(self, name):
+                def wrap(fn):
+                    self[name] = fn
+                    return fn
+                return wrap
+        R = Registry()
+        @R.register('a')
+        def place(x): CALL
+        def serve(k): R[k](1)
+        """,
+    "UserDict": """
+        from collections import UserDict
+        class Registry(UserDict):
+            def register(self, name):
+                def wrap(fn):
+                    self.data[name] = fn
+                    return fn
+                return wrap
+        R = Registry()
+        @R.register('a')
+        def place(x): CALL
+        def serve(k): R.get(k)(1)
+        """,
+    "a store from outside": """
+        class Registry(dict): pass
+        R = Registry()
+        def place(x): CALL
+        R['a'] = place
+        def serve(k): R[k](1)
+        """,
+    "a list that calls its elements": """
+        class Hooks(list):
+            def __call__(self, *a):
+                for fn in self: fn(*a)
+        H = Hooks()
+        def place(x): CALL
+        H.append(place)
+        def serve(k): H(1)
+        """,
+    "a list that a decorator fills": """
+        class Hooks(list):
+            def on(self, fn):
+                self.append(fn)
+                return fn
+            def fire(self, *a):
+                for fn in self: fn(*a)
+        H = Hooks()
+        @H.on
+        def place(x): CALL
+        def serve(k): H.fire(1)
+        """,
+    "an attribute": """
+        class Registry(dict):
+            def register(self, name):
+                def wrap(fn):
+                    self[name] = fn
+                    return fn
+                return wrap
+        class App:
+            def __init__(self): self.commands = Registry()
+            def run(self, k): self.commands[k](1)
+        app = App()
+        @app.commands.register('a')
+        def place(x): CALL
+        def serve(k): app.run(k)
+        """,
+    "a method of the base": """
+        class Registry(dict):
+            def register(self, name, fn): super().__setitem__(name, fn)
+        R = Registry()
+        def place(x): CALL
+        R.register('a', place)
+        def serve(k): R[k](1)
+        """,
+    "items": """
+        class Registry(dict):
+            def add(self, name, fn): self[name] = fn
+        R = Registry()
+        def place(x): CALL
+        R.add('a', place)
+        def serve(k):
+            for name, fn in R.items(): fn(1)
+        """,
+    "a derived class": """
+        class Registry(dict):
+            def add(self, name, fn): self[name] = fn
+        class Hooks(Registry): pass
+        R = Hooks()
+        def place(x): CALL
+        R.add('a', place)
+        def serve(k): R[k](1)
+        """,
+}
+
+
+@pytest.mark.parametrize("text", CONTAINERS.values(), ids=CONTAINERS)
+def test_a_container_class_of_the_project_keeps_functions(tmp_path, text):
+    main = f"{SERVED}{textwrap.dedent(text)}gevent.spawn(serve, input()).join()\n"
+    found = [one for one in reported(tmp_path, {"main.py": main}) if one.symbol == "os.system"]
+    assert ["greenlet"] == [one.context for one in found]
+
+
+def test_a_function_in_another_registry_is_not_called(tmp_path):
+    text = (
+        f"{SERVED}class Registry(dict):\n    def add(self, name, fn): self[name] = fn\n"
+        "class Other(dict):\n    def add(self, name, fn): self[name] = fn\n"
+        "R = Registry()\nS = Other()\ndef place(x): CALL\nS.add('a', place)\n"
+        "def serve(k): R[k](1)\ngevent.spawn(serve, input()).join()\n"
+    )
+    found = [one for one in reported(tmp_path, {"main.py": text}) if one.symbol == "os.system"]
+    assert ["unknown"] == [one.context for one in found]
+
+
+RUN = {
+    "a lambda in a name": "f = lambda x: CALL\ndef serve(k): f(1)",
+    "a lambda in an attribute": """
+        class A:
+            def __init__(self): self.f = lambda x: CALL
+            def go(self): self.f(1)
+        def serve(k): A().go()
+        """,
+    "a lambda in a class": """
+        class A:
+            f = lambda self, x: CALL
+            def go(self): self.f(1)
+        def serve(k): A().go()
+        """,
+    "a lambda assigned to a class": """
+        class A: pass
+        A.place = lambda self, x: CALL
+        def serve(k): A().place(1)
+        """,
+    "a lambda in a namespace": """
+        import types
+        ns = types.SimpleNamespace(f=lambda x: CALL)
+        def serve(k): ns.f(1)
+        """,
+    "a function assigned to a class": """
+        class A: pass
+        def place(self, x): CALL
+        A.place = place
+        def serve(k): A().place(1)
+        """,
+    "a method for one object": """
+        import types
+        class A: pass
+        def place(self, x): CALL
+        a = A()
+        a.place = types.MethodType(place, a)
+        def serve(k): a.place(1)
+        """,
+    "a class that type makes": """
+        def place(self, x): CALL
+        A = type('A', (), {'place': place})
+        def serve(k): A().place(1)
+        """,
+    "a base of a class that type makes": """
+        class Base:
+            def place(self, x): CALL
+        A = type('A', (Base,), {'n': 1})
+        def serve(k): A().place(1)
+        """,
+    "a pluggy function": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        @impl
+        def place(x): CALL
+        pm = pluggy.PluginManager('x')
+        def serve(k): pm.hook.place(x=1)
+        """,
+    "a pluggy function with options": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        @impl(tryfirst=True)
+        def place(x): CALL
+        pm = pluggy.PluginManager('x')
+        def serve(k):
+            for one in pm.hook.place(x=1): print(one)
+        """,
+    "a pluggy object": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        class A:
+            @impl
+            def place(self, x): CALL
+        def manager():
+            pm = pluggy.PluginManager('x')
+            pm.register(A())
+            return pm
+        plugins = manager()
+        def serve(k): plugins.hook.place(x=1)
+        """,
+    "a pluggy call with history": """
+        import pluggy
+        impl = pluggy.HookimplMarker('x')
+        @impl
+        def place(x): CALL
+        pm = pluggy.PluginManager('x')
+        def serve(k): pm.hook.place.call_historic(kwargs={'x': 1})
+        """,
+}
+
+
+@pytest.mark.parametrize("text", RUN.values(), ids=RUN)
+def test_a_function_runs_under_another_name(tmp_path, text):
+    main = f"{SERVED}{textwrap.dedent(text)}\ngevent.spawn(serve, input()).join()\n"
+    found = [one for one in reported(tmp_path, {"main.py": main}) if one.symbol == "os.system"]
+    assert ["greenlet"] == [one.context for one in found]
+
+
+SPAWNED = {
+    "a closure": "def make(x):\n    def run(): CALL\n    return run\ngevent.spawn(make(1))",
+    "a closure in a name": (
+        "def make(x):\n    def run(): CALL\n    return run\njob = make(1)\ngevent.spawn(job)"
+    ),
+    "a method by name": (
+        "class S:\n    def run(self): CALL\ns = S()\ngevent.spawn(getattr(s, 'run'))"
+    ),
+    "a method by a composed name": (
+        "class S:\n    def do_run(self): CALL\ns = S()\ngevent.spawn(getattr(s, f'do_{input()}'))"
+    ),
+    "methods by a list of names": (
+        "class S:\n    def run(self): CALL\ns = S()\n"
+        "jobs = [gevent.spawn(getattr(s, n)) for n in ('run',)]"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SPAWNED.values(), ids=SPAWNED)
+def test_what_a_call_gives_is_spawned(tmp_path, text):
+    found = reported(tmp_path, {"main.py": f"{SERVED}{text}\n"})
+    assert ["greenlet"] == [one.context for one in found if one.symbol == "os.system"]
+
+
+COLLECTED = {
+    "methods of self": """
+        import inspect
+        class Bus:
+            def __init__(self):
+                self.handlers = {}
+                for name, fn in inspect.getmembers(self, inspect.ismethod):
+                    if name.startswith('on_'):
+                        self.handlers[name] = fn
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+            def run(self, k): self.handlers[k](1)
+        bus = Bus()
+        def serve(k): bus.run(k)
+        """,
+    "methods of a derived class": """
+        import inspect
+        class Bus:
+            def __init__(self):
+                self.handlers = {
+                    n: m for n, m in inspect.getmembers(self) if n.startswith(('on_', 'when_'))
+                }
+            def run(self, k): self.handlers[k](1)
+        class Shop(Bus):
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+        shop = Shop()
+        def serve(k): shop.run(k)
+        """,
+    "functions of the module": """
+        import inspect, sys
+        def on_place(x): CALL
+        def off(x): CALL
+        T = {}
+        for name, fn in inspect.getmembers(sys.modules[__name__], inspect.isfunction):
+            if name.startswith('on_'): T[name[3:]] = fn
+        def serve(k): T[k](1)
+        """,
+    "globals": """
+        def on_place(x): CALL
+        def off(x): pass
+        T = {n: f for n, f in globals().items() if n.startswith('on_')}
+        def serve(k): T[k](1)
+        """,
+    "dir and getattr": """
+        class Shop:
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+        s = Shop()
+        T = {n: getattr(s, n) for n in dir(s) if n.startswith('on_')}
+        def serve(k): T[k](1)
+        """,
+    "vars of a class": """
+        class Shop:
+            def on_place(self, x): CALL
+            def off(self, x): CALL
+        T = {n: f for n, f in vars(Shop).items() if n.startswith('on_')}
+        def serve(k): T[k](Shop(), 1)
+        """,
+    "the dict of a class": """
+        class Shop:
+            table = {}
+            def on_place(self, x): CALL
+            def off(self, x): pass
+            @classmethod
+            def collect(cls):
+                for name, fn in cls.__dict__.items():
+                    if name.startswith('on_'): cls.table[name] = fn
+        Shop.collect()
+        def serve(k): Shop.table[k](Shop(), 1)
+        """,
+    "a dict of pairs": """
+        import inspect
+        class Shop:
+            def place(self, x): CALL
+        T = dict(inspect.getmembers(Shop(), callable))
+        def serve(k): T[k](1)
+        """,
+}
+
+
+@pytest.mark.parametrize("text", COLLECTED.values(), ids=COLLECTED)
+def test_a_table_of_an_objects_members_keeps_functions(tmp_path, text):
+    main = f"{SERVED}{textwrap.dedent(text)}gevent.spawn(serve, input()).join()\n"
+    found = [one for one in reported(tmp_path, {"main.py": main}) if one.symbol == "os.system"]
+    assert ["greenlet", "unknown"][: len(found)] == [d.context for d in sorted(found, key=row_of)]
+    assert text.count("CALL") == len(found)

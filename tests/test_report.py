@@ -176,7 +176,7 @@ class TestFormats:
         page = report.render("html", observations.read([str(tmp_path)], CATALOG, T))
 
         assert "11 more processes" in page
-        assert "200 shorter blocks are not drawn" in page
+        assert "200 blocks are not drawn" in page
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,9 @@ def test_the_route_or_the_task_of_a_block_is_recorded(name, tmp_path):
     seen = run(tmp_path, name, GBLOCK_PROBE_ROUTE=1)
     long = [block for block in seen.records("block") if block["duration"] >= 0.28]
 
-    assert (0, "") == (seen.returncode, seen.stderr)
+    assert 0 == seen.returncode, seen.stderr
+    # gevent 22 with a new greenlet complains at the exit, probe or not.
+    assert "gblock" not in seen.stderr
     assert long
     assert APPLICATIONS[name][1] in [block.get("route") for block in long]
     text = "".join(path.read_text() for path in seen.files)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 FIGURES = (
     "filename", "line", "function", "symbol", "blockers", "class", "classes", "blamed", "count",
     "seconds", "median", "p95", "max", "first", "last", "processes", "unfinished", "exact",
-    "spawned", "native", "syscalls", "stack",
+    "spawned", "original", "native", "syscalls", "stack",
 )  # fmt: skip
 
 

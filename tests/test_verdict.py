@@ -23,6 +23,10 @@ LATE = {"late": 0.48, "waits": 95}
         ("waits", {"asleep": 3}),
         ("waits", {"asleep": 1, "running": 1, "cpu": 0.01}),
         ("waits", {"slept": 0.4, "late": 0.3, "waits": 1}),
+        # It sleeps, and only the sampler waits for a CPU.
+        ("waits", {"asleep": 1, "late": 0.48, "waits": 1}),
+        ("waits", {"asleep": 1, "duration": 0.03, "threshold": 0.02, "late": 0.02, "waits": 1}),
+        ("starved", {"asleep": 1, "late": 0.48, "waits": 1, "stopped": 0.4}),
         # It works.
         ("cpu", {"cpu": 0.48, "running": 3}),
         ("cpu", {"cpu": 0.2, "running": 3, "queued": 0.25}),
@@ -220,3 +224,18 @@ def test_a_loop_of_short_calls_that_release_the_gil_is_never_a_long_call():
         spot.undisturbed.add(sample % 3 == 0)
 
     assert 0.0 == spot.free
+
+
+def test_a_wait_that_wakes_counts_only_if_samples_keep_finding_it():
+    """A thread that woke between two samples may have called something else meanwhile."""
+    spot = stacks.Spot(CallSite(), is_call=True)
+    spot.dozed = 1.0
+    for _ in range(4):
+        spot.stayed.add(True)
+    assert 0.0 == spot.free
+    spot.stayed.add(True)
+    assert 1.0 == spot.free
+    spot.stayed.add(False)
+    assert 0.0 == spot.free
+    spot.slept = 0.3
+    assert 0.3 == spot.free

@@ -13,7 +13,7 @@ from gblock import opened
 from gblock.cache import manifest
 from gblock.commandline import console
 from gblock.commandline.options import Options
-from gblock.engine.jobs import Job, may_fork
+from gblock.engine.jobs import apart
 from gblock.errors import UserError
 
 _PAUSE = 0.5
@@ -47,13 +47,7 @@ def watch(options: Options, check: Callable[[Options], int]) -> int:
     while True:
         began = time.time_ns()
         begun = opened.begin()
-        job = Job(lambda: _checked(options, check))
-        if may_fork():
-            job.start()
-        try:
-            job.result()
-        finally:
-            job.abandon()
+        apart(lambda: _checked(options, check))
         console.say("Watching for changes; press Ctrl-C to stop.")
         _wait(begun, began)
         console.say("\nChange detected; checking again.")

@@ -42,7 +42,7 @@ def run(options: Options) -> int:
 
 def _machine_code(options: Options, names: Sequence[str]) -> int:
     from gblock import catalog
-    from gblock.engine.jobs import Jobs
+    from gblock.engine.jobs import shared
     from gblock.native.store import Store
     from gblock.output import machine_code as page
     from gblock.packages import environment, machine_code
@@ -51,7 +51,7 @@ def _machine_code(options: Options, names: Sequence[str]) -> int:
     found = environment.chosen(options.python, config)
     known = catalog.load(config.extend_catalog)
     store = None if options.no_cache else Store()
-    read = machine_code.read(found, known, names, store, Jobs())
+    read = machine_code.read(found, known, names, store, shared)
     if options.suggest:
         from gblock.packages.drafts import drafts
 

@@ -10,12 +10,12 @@ import gc
 
 from gblock import config, units
 from gblock.engine.found import CheckResults, merged
-from gblock.engine.jobs import Jobs
+from gblock.engine.jobs import each
 from gblock.files import relative_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from gblock.codebase import Codebase
     from gblock.config import Config
@@ -41,6 +41,8 @@ class Divided:
         self._request = request
         self._look = look
         self._whole = units.Monorepo(codebase.root, codebase.modules.files, request.config)
+        self._has_garbage = False
+        """True if this process has checked a unit."""
 
     def found(self) -> CheckResults | None:
         """Check each unit, and return what is found in all; None if there are none."""
@@ -50,25 +52,16 @@ class Divided:
         self._load()
         self._whole.prepare()
         parts: dict[str, CheckResults] = {}
-        jobs = Jobs(self._request.jobs)
-        if jobs.number == 1:
-            parts.update(self._several(self._places()))
-        else:
-            jobs = Jobs(jobs.number + 1)  # this process only waits
-            begun = [jobs.add(self._work(together)) for together in self._batches()]
-            jobs.drain()
-            for job in begun:
-                parts.update(job.result())
+        for _, several in each(self._several, self._batches(), self._request.jobs):
+            parts.update(several)
         return merged([parts[directory] for directory in self._places()])
 
-    def _work(self, directories: list[str]) -> Callable[[], dict[str, CheckResults]]:
-        return lambda: self._several(directories)
-
-    def _several(self, directories: Iterable[str]) -> dict[str, CheckResults]:
+    def _several(self, directories: list[str]) -> dict[str, CheckResults]:
         parts: dict[str, CheckResults] = {}
         for directory in directories:
-            if parts:
+            if self._has_garbage:
                 gc.collect()  # the collector is off during a check
+            self._has_garbage = True
             settings = self._settings(directory)
             request = self._request._replace(
                 paths=[relative_name(directory)], config=settings, is_unit=True, jobs=1

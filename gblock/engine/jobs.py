@@ -1,24 +1,110 @@
-"""Run independent work in a second process.
+"""Run independent work in other processes.
 
 A forked process inherits the state of the first one, does one piece of work, sends the result
 through a pipe and exits. If there is no fork or no second CPU, or if the second process fails, the
 first one does the work itself when it needs the result. The result is the same.
+
+`apart`, `each` and `shared` do work whose results are needed at once, and alone know the number of
+processes. `gblock.engine.plan` works beside its other process, and has `Jobs` for that.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from gblock import opened
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 _CHUNK = 1 << 20
 """Bytes to read from a pipe at a time."""
+
+
+def apart(work: Callable[[], Result]) -> Result:
+    """Do one piece of work in a process that ends with it, if there can be one.
+
+    Args:
+        work: The work; its result must be picklable.
+    """
+    job = Job(work)
+    if may_fork():
+        job.start()
+    try:
+        return job.result()
+    finally:
+        job.abandon()
+
+
+def each(
+    work: Callable[[Item], Result], items: Iterable[Item], limit: int = 0
+) -> list[tuple[Item, Result]]:
+    """Do one piece of work for each item, in a process that ends with it, and frees its memory.
+
+    Args:
+        work: The work; its result must be picklable.
+        items: The items, in the order in which they are begun.
+        limit: The number of processes that work at a time; 0 for one for each CPU.
+
+    Returns:
+        The items in the same order, with the results.
+    """
+    jobs = Jobs(limit)
+    if jobs.number > 1:
+        jobs = Jobs(jobs.number + 1)  # this process only waits
+    try:
+        begun = [(item, jobs.add(partial(work, item))) for item in items]
+        jobs.drain()
+        return [(item, job.result()) for item, job in begun]
+    finally:
+        jobs.close()
+
+
+def shared(
+    work: Callable[[list[Item]], Result],
+    items: Sequence[Item],
+    size: Callable[[Item], int],
+    worth: int,
+    limit: int = 0,
+) -> list[Result]:
+    """Divide items into shares, and do one piece of work for each share.
+
+    Args:
+        work: The work; its result must be picklable.
+        items: The items.
+        size: Returns the size of an item, in a unit of the caller's choice. Shares are about equal
+            in size, and within a share the items keep their order.
+        worth: The size of a share for which one more process is worth its start.
+        limit: The number of processes, including this one; 0 for one for each CPU.
+
+    Returns:
+        The results, at least one.
+    """
+    jobs = Jobs(limit)
+    sizes = [size(item) for item in items]
+    number = min(jobs.number, 1 + sum(sizes) // worth)
+    try:
+        first, *others = _shares(items, sizes, number)
+        begun = [jobs.add(partial(work, share)) for share in others]
+        return [work(first), *(job.result() for job in begun)]
+    finally:
+        jobs.close()
+
+
+def _shares(items: Sequence[Item], sizes: Sequence[int], number: int) -> list[list[Item]]:
+    """Return the items in a number of shares of about equal size."""
+    totals = [0] * number
+    shares: list[list[int]] = [[] for _ in totals]
+    for at in sorted(range(len(items)), key=lambda at: -sizes[at]):
+        smallest = totals.index(min(totals))
+        totals[smallest] += sizes[at]
+        shares[smallest].append(at)
+    return [[items[at] for at in sorted(share)] for share in shares]
 
 
 def available() -> int:

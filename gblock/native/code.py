@@ -49,3 +49,12 @@ class Turn(NamedTuple):
     """The address of the next instruction."""
     kind: str
     target: int = 0
+
+
+class BasicBlock(NamedTuple):
+    """Instructions that run one after the other."""
+
+    start: int
+    end: int
+    following: tuple[int, ...]
+    """The starts of the blocks that may run next; none at the function's end."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gblock.native import scanning
-from gblock.native.code import BRANCH, END, JUMP, SWITCH, Turn
+from gblock.native.code import BRANCH, END, JUMP, SWITCH, BasicBlock, Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,22 +17,15 @@ _MOST_CASES = 512
 """The limits of a function's jumps, and of the blocks that a switch's table may lead to."""
 
 
-class BasicBlock(NamedTuple):
-    """Instructions that run one after the other."""
-
-    start: int
-    end: int
-    following: tuple[int, ...]
-    """The starts of the blocks that may run next; none at the function's end."""
-
-
 def blocks(image: Image, start: int) -> dict[int, BasicBlock]:
     """Return the blocks of the function at `start`, by their start."""
-    body = image.body(start)
-    turns = scanning.turns(image, start)
-    if len(turns) > _MOST_TURNS:  # no compiler emits that; its calls are taken in order
-        turns = []
-    return _blocks(start, start + len(body), turns)
+    found = image.blocks.get(start)
+    if found is None:
+        turns = scanning.turns(image, start)
+        if len(turns) > _MOST_TURNS:  # no compiler emits that; its calls are taken in order
+            turns = []
+        found = image.blocks[start] = _blocks(start, start + len(image.body(start)), turns)
+    return found
 
 
 def _blocks(start: int, end: int, turns: Sequence[Turn]) -> dict[int, BasicBlock]:

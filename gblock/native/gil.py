@@ -166,9 +166,11 @@ class Gil:
                     one = self._called(node, target, now, depth)
                     releases = releases or one.releases
                     for where, mask in one.waits.items():
-                        if step.handed and mask & waits.UNKNOWN:
-                            mask |= self._handed(node, step)
                         found[where] = found.get(where, 0) | mask
+                        for inner in self._handed(node, step, where, mask, depth):
+                            releases = releases or inner.releases
+                            for state_there, there in inner.waits.items():
+                                found[state_there] = found.get(state_there, 0) | there
                     if not step.returns:
                         leaves |= one.leaves
         leaves |= self._exits.pop((node, state), set())
@@ -218,12 +220,21 @@ class Gil:
         self._exits[node, state] = exits
         return [(step, frozenset(met[step])) for step in steps if step in met]
 
-    def _handed(self, node: Node, step: Invocation) -> int:
-        """Return the waits of the functions that a call passes, which the callee may call."""
-        mask = 0
-        for target in step.handed:
-            mask |= self.reach(target, node.image).waits
-        return mask
+    def _handed(
+        self, node: Node, step: Invocation, state: str, mask: int, depth: int
+    ) -> list[Effect]:
+        """Return the effects of the functions that a call passes and the callee may call.
+
+        Args:
+            node: The caller.
+            step: The call.
+            state: The state of the GIL in which the callee calls.
+            mask: The waits of the callee in that state.
+            depth: The number of calls around it.
+        """
+        if not mask & waits.UNKNOWN:
+            return []
+        return [self._called(node, target, state, depth) for target in step.handed]
 
     def _changes(self, node: Node, step: Invocation, state: str, depth: int) -> bool:
         """Return whether a call may change the state of the GIL."""
@@ -277,16 +288,19 @@ class Gil:
         for step, before in self._states(node, now, 0):
             for target in step.targets:
                 for one in sorted(before):
-                    inner = self._called(node, target, one, 0).waits.get(state, 0)
-                    if inner & bit:
+                    inner = self._called(node, target, one, 0).waits
+                    if inner.get(state, 0) & bit:
                         if not isinstance(target, Node):
                             return None
                         if target not in path:
                             return target, one
-                    elif step.handed and inner & waits.UNKNOWN:
-                        for taken in step.handed:
-                            if self.reach(taken, node.image).waits & bit and taken not in path:
-                                return (taken, state) if isinstance(taken, Node) else None
+                        continue
+                    for where, mask in inner.items() if step.handed else ():
+                        for taken, there in zip(
+                            step.handed, self._handed(node, step, where, mask, 0), strict=False
+                        ):
+                            if there.waits.get(state, 0) & bit and taken not in path:
+                                return (taken, where) if isinstance(taken, Node) else None
         return None
 
     def _nearest(self, node: Node, bit: int) -> list[Node]:

@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
+from functools import cached_property
 from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.native.code import BasicBlock, Code
 
 X86_64, AARCH64 = 62, 183
 """``e_machine`` of the two supported architectures."""
@@ -77,6 +82,9 @@ class Image:
         self.data = data
         self._left = _MOST_ROWS
         self._code_left = _MOST_CODE
+        self.codes: dict[int, Code] = {}
+        self.blocks: dict[int, dict[int, BasicBlock]] = {}
+        """By a function's start, what was found in its code."""
         try:
             self._read()
         except (struct.error, IndexError, ValueError, OverflowError) as error:
@@ -98,9 +106,11 @@ class Image:
         if not sections:
             raise NotReadError("no section headers")
         # Linkers may put strings into the segment of the code: sections distinguish them.
-        self._code = tuple(
+        self.code: tuple[tuple[int, int], ...] = tuple(
             (one.address, one.address + one.size) for one in sections if one.flags & _SHF_EXECINSTR
         ) or tuple((one.start, one.end) for one in self.segments if one.is_code)
+        self._code_start = min(low for low, _ in self.code) if self.code else 0
+        self._code_end = max(high for _, high in self.code) if self.code else 0
         self._read_dynamic(sections)
         self._read_symbols(sections)
         self._read_relocations(sections)
@@ -291,6 +301,11 @@ class Image:
                     if at and words[at - 1] == 0xD503245F:  # bti c
                         self.stubs[pc - 4] = self.relocations[slot]
 
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The names of imported functions and variables."""
+        return frozenset(value for value in self.relocations.values() if isinstance(value, str))
+
     # -- memory
 
     def offset(self, address: int) -> int | None:
@@ -331,7 +346,12 @@ class Image:
 
     def is_code(self, address: object) -> bool:
         """Return whether an address is executable."""
-        return isinstance(address, int) and any(lo <= address < hi for lo, hi in self._code)
+        if not isinstance(address, int) or not self._code_start <= address < self._code_end:
+            return False
+        for low, high in self.code:  # noqa: SIM110 - called for each pointer of a file
+            if low <= address < high:
+                return True
+        return False
 
     def is_writable(self, address: int) -> bool:
         """Return whether an address holds variables, including those that start as zeros."""

@@ -13,14 +13,13 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from gblock.native import flow, scanning, waits
-from gblock.native.code import Code, Pointer
+from gblock.native.code import BasicBlock, Code, Pointer
 from gblock.native.image import AARCH64, X86_64, Image, NotReadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gblock.native.flow import BasicBlock
 
 _RUNTIME = re.compile(
     r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|resolv|util|nsl|anl|atomic|gomp|python[\d.]*)\b|ld-linux"
@@ -31,6 +30,8 @@ _SYSTEM = {
 }
 """By machine, the directories of the system's libraries."""
 _MOST_LIBRARIES = 64
+_MOST_KEPT = 64 << 20
+"""The limit of the bytes of libraries that are kept for other modules."""
 _MOST_CANDIDATES = 12
 """The limit of functions in a table for a call through it; above it, the callee is unknown."""
 _PYTHON = re.compile(r"_?Py[A-Z_]")
@@ -78,24 +79,55 @@ class Invocation(NamedTuple):
     """The functions that the caller passes, if the callee calls its arguments."""
 
 
+class Libraries:
+    """Parsed shared libraries, which several modules of a package are linked with.
+
+    Args:
+        read: Returns a file's bytes; raises OSError or `NotReadError`.
+    """
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self._read = read
+        self._images: dict[str, Image] = {}
+        self._left = _MOST_KEPT
+
+    def image(self, path: str) -> Image:
+        """Return a library's image.
+
+        Raises:
+            OSError: if the file cannot be read.
+            NotReadError: if it is not supported.
+        """
+        found = self._images.get(path)
+        if found is None:
+            data = self._read(path)
+            found = Image(data)
+            if len(data) <= self._left:
+                self._left -= len(data)
+                self._images[path] = found
+        return found
+
+
 class LinkedModule:
     """A module and its libraries.
 
     Args:
         path: The module's file.
         read: Returns a file's bytes; raises OSError or `NotReadError`.
+        libraries: The libraries that other modules are linked with, too.
 
     Raises:
         NotReadError: if the module cannot be read. An unreadable library is omitted.
     """
 
-    def __init__(self, path: str, read: Callable[[str], bytes]) -> None:
+    def __init__(
+        self, path: str, read: Callable[[str], bytes], libraries: Libraries | None = None
+    ) -> None:
         self.images: list[Image] = []
         self.paths: list[str] = []
         self.absent: list[str] = []
         """Libraries that are required and were not found, or not read."""
         self._needs: list[list[int]] = []
-        self._read = read
         self._steps: dict[Node, tuple[Invocation, ...]] = {}
         self._resolved: dict[tuple[int, str], Node | str] = {}
         self._tables: dict[int, tuple[dict[int, int], frozenset[int]]] = {}
@@ -104,10 +136,9 @@ class LinkedModule:
         """The addresses of the module's methods by their names in Python."""
         self.constructors: dict[int, tuple[int, ...]] = {}
         """By the address of a type, the addresses of the functions that a call of it runs."""
-        self._codes: dict[Node, Code] = {}
-        self._blocks: dict[Node, dict[int, BasicBlock]] = {}
         self._targets: dict[tuple[int, int | str], Target] = {}
         self._taking: dict[tuple[Node, int], bool] = {}
+        self._libraries = Libraries(read) if libraries is None else libraries
         try:
             data = read(path)
         except OSError as error:
@@ -149,7 +180,7 @@ class LinkedModule:
             if not os.path.isfile(path) or len(self.images) >= _MOST_LIBRARIES:
                 continue
             try:
-                image = Image(self._read(path))
+                image = self._libraries.image(path)
             except (OSError, NotReadError):
                 continue
             if image.machine == machine:
@@ -195,11 +226,15 @@ class LinkedModule:
         """Return whether a library creates locks that are shared between processes."""
         found = self._shared.get(image)
         if found is None:
-            values = self.images[image].relocations.values()
-            found = self._shared[image] = not waits.MAKES_SHARED.isdisjoint(
-                value for value in values if isinstance(value, str)
-            )
+            imports = self.images[image].imports
+            found = self._shared[image] = not waits.MAKES_SHARED.isdisjoint(imports)
         return found
+
+    @property
+    def may_wait(self) -> bool:
+        """Return whether any function can release the GIL, or reach a function that waits."""
+        asked = waits.RELEASE.union(waits.NAMES)
+        return any(not asked.isdisjoint(image.imports) for image in self.images)
 
     def node(self, image: int, target: int | str) -> Target:
         """Return the target of a call."""
@@ -225,11 +260,7 @@ class LinkedModule:
 
     def blocks(self, node: Node) -> dict[int, BasicBlock]:
         """Return the control-flow graph of a function."""
-        found = self._blocks.get(node)
-        if found is None:
-            image = self.images[node.image]
-            found = self._blocks[node] = flow.blocks(image, node.address)
-        return found
+        return flow.blocks(self.images[node.image], node.address)
 
     def steps(self, node: Node) -> tuple[Invocation, ...]:
         """Return the calls of a function, in the order of its code."""
@@ -239,10 +270,7 @@ class LinkedModule:
         return found
 
     def _code(self, node: Node) -> Code:
-        found = self._codes.get(node)
-        if found is None:
-            found = self._codes[node] = scanning.read(self.images[node.image], node.address)
-        return found
+        return scanning.read(self.images[node.image], node.address)
 
     def _scanned(self, node: Node) -> tuple[Invocation, ...]:
         image = self.images[node.image]
@@ -333,7 +361,7 @@ class LinkedModule:
             one = self.images[image]
             if image == 0 and b"cython" in one.data:
                 table: dict[int, int] = {}
-                for start in one.starts():
+                for start in scanning.storing(one):
                     table.update(scanning.stores(one, start))
                 functions = one.functions
                 for at, value in one.relocations.items():

@@ -72,7 +72,7 @@ def read(
     Args:
         asked: The distributions.
         store: The cache of results; None to read everything again.
-        share: Passes work to other processes; None to do all of it in this one.
+        share: Divides work among processes; None to do all of it in this one.
     """
     paths = [
         os.path.join(one.base, file) for one in asked for file in one.files if _is_module(file)

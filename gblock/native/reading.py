@@ -23,13 +23,13 @@ from typing import NamedTuple
 from gblock.native import scanning, waits
 from gblock.native.gil import HELD, RELEASED, TAKEN, Effect, Gil
 from gblock.native.image import LARGEST, NotReadError
-from gblock.native.linking import LinkedModule, Node
+from gblock.native.linking import Libraries, LinkedModule, Node
 from gblock.native.methods import Method, Tables
 from gblock.native.names import is_wrapper, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 TIERS = ("waits", "held", "leaves")
 _SHOWN = 6
@@ -93,15 +93,20 @@ def file_bytes(path: str) -> bytes:
         return file.read(LARGEST + 1)[:LARGEST]
 
 
-def read(path: str, read_file: Callable[[str], bytes] = file_bytes) -> ModuleReading:
+def read(
+    path: str,
+    read_file: Callable[[str], bytes] = file_bytes,
+    libraries: Libraries | None = None,
+) -> ModuleReading:
     """Return the results for a module; never raise.
 
     Args:
         path: The module's file.
         read_file: Returns the bytes of a file; raises OSError or `NotReadError`.
+        libraries: The libraries that other modules are linked with, too.
     """
     try:
-        return _read(LinkedModule(path, read_file), path)
+        return _read(LinkedModule(path, read_file, libraries), path)
     except NotReadError as error:
         return ModuleReading((), str(error))
     except (RecursionError, MemoryError, struct.error, IndexError, OverflowError) as error:
@@ -119,7 +124,10 @@ def _read(program: LinkedModule, path: str) -> ModuleReading:
     program.by_name = by_name
     program.constructors = tables.constructors()
     gil = Gil(program)
-    methods = tuple(_reading(program, gil, method) for method in found)
+    if program.may_wait:
+        methods = tuple(_reading(program, gil, method) for method in found)
+    else:
+        methods = tuple(Reading(one.qualified, "", in_class=one.in_class) for one in found)
     why = ""
     registered = [text for mark, text in _REGISTERED if mark in image.data]
     if registered and len(methods) < 40:
@@ -143,11 +151,14 @@ def _reading(program: LinkedModule, gil: Gil, method: Method) -> Reading:
                 if isinstance(inner, Node):
                     effects.append((inner, _effect(gil, inner)))
     releases = any(effect.releases for _, effect in effects)
+    # A part without the GIL in which nothing waits, such as one around a lock, explains nothing:
+    # the wait is elsewhere.
+    explains = any(effect.waits.get(RELEASED, 0) for _, effect in effects if effect.releases)
     for tier, states in (("waits", (RELEASED,)), ("held", (HELD, TAKEN))):
         for node, effect in effects:
             for state in states:
                 mask = effect.waits.get(state, 0) & waits.EVERY
-                if mask and (tier == "held") != releases:
+                if mask and explains == (tier == "waits"):
                     return _described(program, gil, method, tier, node, state, mask)
     return Reading(method.qualified, "leaves" if releases else "", in_class=method.in_class)
 
@@ -195,6 +206,11 @@ class SharedLibrary:
     def __init__(self, path: str, read_file: Callable[[str], bytes] = file_bytes) -> None:
         self._program = LinkedModule(path, read_file)
         self._gil = Gil(self._program)
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The names that the library exports."""
+        return self._program.images[0].exports
 
     def function(self, name: str) -> Reading | None:
         """Return the result for a function, None if the library has no such function."""

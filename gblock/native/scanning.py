@@ -12,14 +12,24 @@ from gblock.native.image import X86_64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gblock.native.code import Code, Turn
     from gblock.native.image import Image
 
 
 def read(image: Image, start: int) -> Code:
     """Return the calls of the function at an address."""
-    scan = x86_64.scan if image.machine == X86_64 else aarch64.scan
-    return scan(image, start)
+    found = image.codes.get(start)
+    if found is None:
+        scan = x86_64.scan if image.machine == X86_64 else aarch64.scan
+        found = image.codes[start] = scan(image, start)
+    return found
+
+
+def storing(image: Image) -> Iterable[int]:
+    """Return the starts of the functions that may write to variables."""
+    return x86_64.storing(image) if image.machine == X86_64 else image.starts()
 
 
 def stores(image: Image, start: int) -> dict[int, int]:

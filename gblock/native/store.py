@@ -14,23 +14,24 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from gblock import collecting
 from gblock.native import reading
-from gblock.native.linking import is_installed
+from gblock.native.linking import Libraries, is_installed
 from gblock.native.reading import ModuleReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 Value = TypeVar("Value")
-FORMAT = 2
+FORMAT = 3
 """Changed whenever the same bytes would give another result."""
 _MOST_BYTES = 64 << 20
 """The limit of all entries in bytes; the least recently used are removed first."""
 _MOST_FILES = 20_000
 """The limit of files whose digests are remembered."""
-_MODULES_EACH = 4
-"""The number of modules that one process reads."""
+_WORTH = 300_000
+"""Bytes of modules for each process: below, a process costs more than it saves."""
 _INDEX = "digests"
 _CHUNK = 1 << 20
 
@@ -189,7 +190,7 @@ def read_all(
     Args:
         paths: The modules' files.
         store: The cache of results; None to read everything again.
-        share: Passes work to other processes; None to do all of it in this one.
+        share: Divides work among processes; None to do all of it in this one.
     """
     asked = list(paths)
     found: dict[str, ModuleReading] = {}
@@ -197,48 +198,33 @@ def read_all(
         known = store.get(path) if store is not None else None
         if known is not None:
             found[path] = known
-    # The largest first, so that no process ends with a large one alone.
-    todo = sorted(dict.fromkeys(p for p in asked if p not in found), key=_size, reverse=True)
-    number = 1 if share is None or len(todo) < _MODULES_EACH else share.number
-    parts = [todo[at::number] for at in range(number)]
-    handed = [share.add(_Work(part)) for part in parts[1:]] if share is not None else []
-    results = [_Work(parts[0])(), *(job.result() for job in handed)]
-    for part, read in zip(parts, results, strict=True):
-        for path, one in zip(part, read, strict=True):
-            found[path] = one
-            if store is not None:
-                store.put(path, one)
+    todo = list(dict.fromkeys(path for path in asked if path not in found))
+    results = share(_read, todo, _size, _WORTH) if share else [_read(todo)]
+    for path, one in (pair for result in results for pair in result):
+        found[path] = one
+        if store is not None:
+            store.put(path, one)
     return [found[path] for path in asked]
 
 
-class _Work:
-    """The work of reading some modules, for another process.
-
-    Args:
-        paths: The modules' files.
-    """
-
-    def __init__(self, paths: list[str]) -> None:
-        self._paths = paths
-
-    def __call__(self) -> list[ModuleReading]:
-        """Return the results for the modules, in their order."""
-        return [reading.read(path) for path in self._paths]
-
-
-class _Job(Protocol):
-    def result(self) -> list[ModuleReading]:
-        """Return the result of the work."""
+def _read(paths: list[str]) -> list[tuple[str, ModuleReading]]:
+    libraries = Libraries(reading.file_bytes)
+    with collecting.paused():
+        return [(path, reading.read(path, libraries=libraries)) for path in paths]
 
 
 class Share(Protocol):
-    """Passes work to other processes, such as `gblock.engine.jobs.Jobs`."""
+    """Divides work among processes, as `gblock.engine.jobs.shared` does."""
 
-    number: int
-    """The number of processes that work at a time."""
-
-    def add(self, work: Callable[[], list[ModuleReading]]) -> _Job:
-        """Add a piece of work."""
+    def __call__(
+        self,
+        work: Callable[[list[str]], list[tuple[str, ModuleReading]]],
+        items: Sequence[str],
+        size: Callable[[str], int],
+        worth: int,
+        /,
+    ) -> list[list[tuple[str, ModuleReading]]]:
+        """Return the results of the shares."""
 
 
 def _size(path: str) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from struct import Struct
 
 from gblock.native.code import BRANCH, END, JUMP, SWITCH, Code, MachineCall, Pointer, Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gblock.native.image import Image
 
 _RELATIVE = rb"[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]"
@@ -18,21 +21,32 @@ _MARKS = re.compile(
     rb"\xd0-\xd7\xe0-\xe7]|[\x48\x4c][\x8b\x8d]" + _RELATIVE,
     re.DOTALL,
 )
+_PACKED = rb"(?:(?<=\x66)\x44?\x0f|(?<=\x44)\x0f|(?<=\x0f))"
 _STORES = re.compile(
-    rb"([\x48\x4c]\x8d" + _RELATIVE + rb"....)"  # lea r64, [rip + d]
-    rb"|([\x48\x4c]\x8b" + _RELATIVE + rb"....)"  # mov r64, [rip + d]
-    rb"|([\x48\x4c]\x89" + _RELATIVE + rb"....)"  # mov [rip + d], r64
-    rb"|(\x66[\x48\x49\x4c\x4d]\x0f\x6e[\xc0-\xff])"  # movq xmm, r64
-    rb"|(\xf3\x44?\x0f\x7e" + _RELATIVE + rb"....)"  # movq xmm, [rip + d]
-    rb"|(\x66?\x44?\x0f\x16" + _RELATIVE + rb"....)"  # movhps xmm, [rip + d]
-    rb"|(\x66[\x41\x44\x45]?\x0f\x6c[\xc0-\xff])"  # punpcklqdq xmm, xmm
-    rb"|(\x66[\x48-\x4d]\x0f\x3a\x22[\xc0-\xff]\x01)"  # pinsrq xmm, r64, 1
-    rb"|(\x66?\x44?\x0f[\x28\x6f]" + _RELATIVE + rb"....)"  # movaps xmm, [rip + d]
-    rb"|(\x66?\x44?\x0f[\x29\x11\x7f]" + _RELATIVE + rb"....)",  # movaps [rip + d], xmm
+    # A set of first bytes lets `re` skip everything else quickly.
+    rb"[\x0f\x44\x48\x4c\x66\xf3](?:(?<=[\x48\x4c])(?:"
+    rb"(\x8d" + _RELATIVE + rb"....)"  # lea r64, [rip + d]
+    rb"|(\x8b" + _RELATIVE + rb"....)"  # mov r64, [rip + d]
+    rb"|(\x89" + _RELATIVE + rb"....))"  # mov [rip + d], r64
+    rb"|(?<=\x66)([\x48\x49\x4c\x4d]\x0f\x6e[\xc0-\xff])"  # movq xmm, r64
+    rb"|(?<=\xf3)(\x44?\x0f\x7e" + _RELATIVE + rb"....)"  # movq xmm, [rip + d]
+    rb"|(" + _PACKED + rb"\x16" + _RELATIVE + rb"....)"  # movhps xmm, [rip + d]
+    rb"|(?<=\x66)([\x41\x44\x45]?\x0f\x6c[\xc0-\xff])"  # punpcklqdq xmm, xmm
+    rb"|(?<=\x66)([\x48-\x4d]\x0f\x3a\x22[\xc0-\xff]\x01)"  # pinsrq xmm, r64, 1
+    rb"|(" + _PACKED + rb"[\x28\x6f]" + _RELATIVE + rb"....)"  # movaps xmm, [rip + d]
+    rb"|(" + _PACKED + rb"[\x29\x11\x7f]" + _RELATIVE + rb"....))",  # movaps [rip + d], xmm
     re.DOTALL,
 )
+_STORE = re.compile(
+    rb"[\x48\x4c\x0f](?:(?<!\x0f)\x89|(?<=\x0f)[\x29\x11\x7f])" + _RELATIVE, re.DOTALL
+)
+"""A store to a variable, as the last part of `_STORES` spells it."""
 _BACK = 48
 """The number of bytes before a call through a register that are searched for its load."""
+_FRAME = 5
+"""The register of the frame's address, ``rbp``, in code that is not optimized."""
+_ENTRY = re.compile(rb"(\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5", re.DOTALL)
+"""``push rbp; mov rbp, rsp``, after which ``rbp`` holds it."""
 _INT = Struct("<i").unpack_from
 
 
@@ -108,6 +122,8 @@ def _through(
         if found is None:
             return Pointer(None, None)
         table, slot, place = found
+        if table == _FRAME and slot < 0 and _ENTRY.match(body):
+            return Pointer(None, None)  # a variable of the function, such as an argument
         return _pointer(body, place, table, slot, loaded)
     if mode & 7 == 4:  # an index: the table of a switch, or an array of pointers
         return Pointer(None, None) if returns else None
@@ -147,6 +163,23 @@ def _load(body: bytes, at: int, register: int) -> tuple[int, int, int] | None:
     return None
 
 
+def storing(image: Image) -> Iterator[int]:
+    """Yield the starts of the functions that write to variables."""
+    starts, data = image.starts(), image.data
+    for low, high in image.code:
+        offset = image.offset(low)
+        if offset is None:
+            continue
+        at, shift = low, offset - low
+        while match := _STORE.search(data, at + shift, high + shift):
+            index = bisect_right(starts, match.start() - shift)
+            if index:
+                yield starts[index - 1]
+            if index == len(starts):
+                break
+            at = max(starts[index], at)
+
+
 def stores(image: Image, start: int) -> dict[int, int]:
     """Return the addresses that a function writes to variables, by the variable's address.
 
@@ -154,12 +187,11 @@ def stores(image: Image, start: int) -> dict[int, int]:
     at a time if the compiler found them next to each other.
     """
     body = image.body(start)
+    found: dict[int, int] = {}
     general: dict[int, int | None] = {}
     vector: dict[int, tuple[int | None, int | None]] = {}
-    found: dict[int, int] = {}
     relocations = image.relocations
-    at = 0
-    while match := _STORES.search(body, at):
+    for match in _STORES.finditer(body):
         at = match.end()
         kind = match.lastindex
         text = match[0]

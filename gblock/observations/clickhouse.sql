@@ -9,7 +9,7 @@ from file(
     python Nullable(String), gevent Nullable(String), `release` Nullable(String),
     threshold Nullable(Float64), heartbeat Nullable(Float64), reason Nullable(String),
     error Nullable(String), site Nullable(Int64), symbol Nullable(String),
-    callable Nullable(String), other Bool, spawned Bool, user Nullable(String), stack String,
+    callable Nullable(String), other Bool, original Bool, spawned Bool, user Nullable(String), stack String,
     class String, duration Nullable(Float64), confidence Nullable(String),
     syscall Nullable(String), native Array(String), elapsed Nullable(Float64),
     count UInt64, seconds Nullable(Float64), max Nullable(Float64)'
@@ -70,7 +70,7 @@ from unfinished;
 create or replace view sites as
 with 'Tuple(file String, line Nullable(Int64), function Nullable(String), module Nullable(String),
     user Bool)' as frame_type
-select process, number as site, named as symbol, entered as callable, is_other, is_spawned,
+select process, number as site, named as symbol, entered as callable, is_other, is_spawned, is_original,
     JSONExtract(frames, 'Array(' || frame_type || ')') as inner_frames,
     JSONExtract(ifNull(own, '{}'), frame_type) as frame,
     if(empty(inner_frames) and own is not null, [frame], inner_frames) as site_stack,
@@ -79,7 +79,8 @@ select process, number as site, named as symbol, entered as callable, is_other, 
         ifNull(placing.function, '')) as place, 1 as known
 from (
     select process, ifNull(site, -1) as number, any(symbol) as named, any(callable) as entered,
-        any(user) as own, any(stack) as frames, max(other) as is_other, max(spawned) as is_spawned
+        any(user) as own, any(stack) as frames, max(other) as is_other, max(spawned) as is_spawned,
+        max(original) as is_original
     from records where type = 'site' group by process, number
 );
 
@@ -96,6 +97,7 @@ create or replace view report as
 select 'sum' as type, argMax(tuple(symbol), longest).1 as symbol,
     argMax(tuple(callable), longest).1 as callable, argMax(site_stack, longest) as stack,
     (max(is_other) = 1)::Bool as other, (max(is_spawned) = 1)::Bool as spawned,
+    (max(is_original) = 1)::Bool as original,
     (is_known = 1)::Bool as known,
     sumMap(map(class, times)) as classes, sum(exact) as exact, sum(placed.seconds) as seconds,
     sum(times) as count,

@@ -11,7 +11,8 @@ from read_json(
         type: 'VARCHAR', t: 'DOUBLE', host: 'VARCHAR', pid: 'BIGINT', argv: 'VARCHAR[]',
         python: 'VARCHAR', gevent: 'VARCHAR', release: 'VARCHAR', threshold: 'DOUBLE',
         heartbeat: 'DOUBLE', reason: 'VARCHAR', error: 'VARCHAR', site: 'BIGINT',
-        symbol: 'VARCHAR', callable: 'VARCHAR', other: 'BOOLEAN', spawned: 'BOOLEAN',
+        symbol: 'VARCHAR', callable: 'VARCHAR', other: 'BOOLEAN', original: 'BOOLEAN',
+        spawned: 'BOOLEAN',
         "user": 'STRUCT(file VARCHAR, line BIGINT, "function" VARCHAR, module VARCHAR)',
         stack: 'STRUCT(file VARCHAR, line BIGINT, "function" VARCHAR, module VARCHAR, "user" BOOLEAN)[]',
         class: 'VARCHAR', duration: 'DOUBLE', confidence: 'VARCHAR', elapsed: 'DOUBLE',
@@ -85,7 +86,8 @@ select pieces.*, sites.* exclude (process, site),
 from pieces left join (
     select process, site, any_value(symbol) as symbol, any_value(callable) as callable,
         any_value("user") as "user", any_value(stack) as stack,
-        coalesce(bool_or(other), false) as other, coalesce(bool_or(spawned), false) as spawned
+        coalesce(bool_or(other), false) as other, coalesce(bool_or(spawned), false) as spawned,
+        coalesce(bool_or(original), false) as original
     from records where type = 'site' group by all
 ) as sites on sites.process = pieces.process and sites.site = pieces.site;
 
@@ -96,6 +98,7 @@ create or replace temp view report as
 select 'sum' as type, arg_max(symbol, longest) as symbol, arg_max(callable, longest) as callable,
     arg_max("user", longest) as "user", coalesce(arg_max(stack, longest), []) as stack,
     coalesce(bool_or(other), false) as other, coalesce(bool_or(spawned), false) as spawned, known,
+    coalesce(bool_or(original), false) as original,
     (select map(list(class), list(by_class.times::bigint)) from by_class
         where by_class.special = placed.special and by_class.known = placed.known
         and by_class.place is not distinct from placed.place

@@ -213,6 +213,7 @@ class Gatherer:
             user=record.user,
             stack=record.stack,
             other=record.other,
+            original=record.original,
             spawned=record.spawned,
         )
         group = self.group(kind, site if record.known else None)
@@ -376,8 +377,8 @@ def _site(group: Group, process: WatchedProcess | None, catalog: Catalog) -> Obs
         exact=group.exact,
         candidates=tuple(name for name, _ in _frequent(group.candidates)),
         routes=tuple(name for name, _ in _frequent(group.routes)),
-        is_original=group.original > 0,
-        is_patched=2 * group.patched > group.times,
+        is_original=group.original > 0 or (shown is not None and shown.original),
+        is_patched=2 * group.patched > len(group.seconds),
         is_cooperative=symbol is not None and symbol in catalog.cooperative,
         python=process and process.python,
         gevent=process and process.gevent,

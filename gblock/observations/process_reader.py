@@ -438,6 +438,7 @@ class ProcessReader:
             blocks=self._blocks,
             blocked=self._blocked,
             uncounted=self._uncounted,
+            parent=start.ppid,
         )
 
     def _state(self, start: Start, last: float, now: float) -> tuple[str, str]:

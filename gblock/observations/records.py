@@ -90,6 +90,8 @@ class SiteSeen(_Record, frozen=True, tag="site"):
     stack: tuple[Frame, ...] = ()
     other: bool = False
     """True if it stands for all sites above the probe's limit."""
+    original: bool = False
+    """True if the call's own module was patched when the site was seen first."""
     spawned: bool = False
     """True if the stack is that of the `spawn`: C code without a frame ran."""
 
@@ -158,6 +160,7 @@ class Sum(_Record, frozen=True, tag="sum"):
     known: bool = True
     """True if there was a record of the site."""
     other: bool = False
+    original: bool = False
     spawned: bool = False
     exact: _Count = 0
     syscalls: dict[str, _Count] = {}

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from gblock.observations.records import Frame
     from gblock.observations.sources import Unread
 
+_BRIEF = 1.0
+"""Seconds: a process with records of less time than this was only started."""
 BLAMELESS = frozenset({"thread", "starved"})
 """Classes of blocks for which no call site is to blame: another thread, or the host."""
 
@@ -56,6 +58,13 @@ class WatchedProcess(NamedTuple):
     """Total seconds of the recorded blocks."""
     uncounted: int
     """Blocks that the probe counted without site and duration."""
+    parent: int = 0
+    """The ID of the process that started it."""
+
+    @property
+    def is_brief(self) -> bool:
+        """Return whether nothing but its start is recorded: it may have ended at once."""
+        return self.state == "silent" and not self.blocks and self.last - self.started < _BRIEF
 
     @property
     def is_lost(self) -> bool:

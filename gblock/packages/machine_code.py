@@ -6,6 +6,7 @@ import os
 from hashlib import blake2b
 from typing import NamedTuple
 
+from gblock import collecting
 from gblock.distribution import normalized
 from gblock.errors import UserError
 from gblock.native import packages
@@ -76,7 +77,7 @@ def read(
         known: The catalog.
         names: The distributions to read; empty for all compiled ones.
         store: The cache of results; None to read everything again.
-        share: Passes work to other processes; None to do all of it in this one.
+        share: Divides work among processes; None to do all of it in this one.
 
     Raises:
         UserError: for a name without an installed distribution.
@@ -124,7 +125,8 @@ def _wrappers(
 
     def read() -> list[Wrapper]:
         base, files = distribution.base, distribution.python
-        return wrappers.read(base, files, package.modules, distribution.libraries)
+        with collecting.paused():
+            return wrappers.read(base, files, package.modules, distribution.libraries)
 
     if store is None:
         return read()

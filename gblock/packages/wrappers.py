@@ -16,6 +16,8 @@ from gblock.catalog.lookup import Catalog
 from gblock.native.image import NotReadError
 from gblock.native.packages import NativeMethod
 from gblock.native.reading import TIERS, Reading, SharedLibrary, of_system
+from gblock.native.waits import CLASSES
+from gblock.packages.spellings import Spellings
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -24,12 +26,14 @@ from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.word_index import WordSearch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gblock.native.packages import Module
+    from gblock.packages.spellings import CallPlace
     from gblock.project.reading.expressions import Expr
     from gblock.project.reading.summary import AnyCall
 
@@ -88,18 +92,21 @@ def read(
         ]
     )
     if not any(one.reading.tier for module in modules for one in module.methods):
-        if not any(_loads_libraries(path) for path in found):
+        if not any(_loads_libraries(_data(path)) for path in found):
             return []
     paths = [os.path.join(base, file) for file in libraries]
     return _Graph(base, found, modules, _Libraries(paths)).wrappers()
 
 
-def _loads_libraries(path: str) -> bool:
+def _data(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            text = file.read(_MOST_BYTES)
+            return file.read(_MOST_BYTES)
     except OSError:
-        return False
+        return b""
+
+
+def _loads_libraries(text: bytes) -> bool:
     return b"ctypes" in text and (b"DLL(" in text or b"LoadLibrary(" in text)
 
 
@@ -147,13 +154,28 @@ class _Libraries:
             return found._replace(tier="held") if found.tier == "waits" else None
         return found
 
-    def _looked_up(self, name: str) -> Reading | None:
+    def names(self, modules: Modules) -> list[str]:
+        """Return the names of functions that the files may call, none without ``ctypes``."""
+        if not any(_loads_libraries(modules.data(path)) for path in modules.files):
+            return []
+        exported = {name for one in self._libraries() for name in one.names}
+        search = WordSearch(modules.files, modules.data)
+        return sorted(
+            name
+            for name in exported.union(CLASSES)
+            if name.isidentifier() and search.mentioning(name, whole=True)
+        )
+
+    def _libraries(self) -> list[SharedLibrary]:
         if self._opened is None:
             self._opened = []
             for path in self._paths:
                 with suppress(NotReadError):
                     self._opened.append(SharedLibrary(path))
-        own = [found for one in self._opened if (found := one.function(name)) is not None]
+        return self._opened
+
+    def _looked_up(self, name: str) -> Reading | None:
+        own = [found for one in self._libraries() if (found := one.function(name)) is not None]
         return own[0] if own else of_system(name)
 
 
@@ -184,6 +206,11 @@ class _Graph:
             self._modules.give(path, stub(one).encode())
             self._note(path, one)
         self._stubs = frozenset(stubs)
+        self._spellings = Spellings(self._modules)
+        self._spelled: set[tuple[str, str]] = set()
+        self._resolved: set[CallPlace] = set()
+        self._calls: dict[_Function, list[tuple[CallPlace, _Function]]] = {}
+        """By function, the calls of it that were found, with the functions that make them."""
 
     def _note(self, path: str, module: Module) -> None:
         """Store the native function of each function of a stub."""
@@ -199,13 +226,8 @@ class _Graph:
 
     def wrappers(self) -> list[Wrapper]:
         """Return all functions that reach a native method, and classes that inherit one."""
-        calls: dict[_Function, list[_Function]] = {}
-        for path in [path for path in self._modules.files if path not in self._stubs]:
-            for call in self._modules.summary(path).calls:
-                caller = self._enclosing(path, call.scope)
-                if caller is not None:
-                    for callee in self._callees(call, Place(path, call.scope, call.path)):
-                        calls.setdefault(callee, []).append(caller)
+        for name in self._libraries.names(self._modules):
+            self._resolve(self._spellings.of(name, ""))
         ways: dict[_Function, _NativePath] = {}
         self._native.update(self._loaded)
         # The surest tier first, and the shortest path: the first to reach a function is kept.
@@ -217,7 +239,7 @@ class _Graph:
                 if len(way.symbols) >= _LONGEST:
                     continue
                 longer = _NativePath((self._symbol(callee), *way.symbols), way.reading)
-                for caller in calls.get(callee, ()):
+                for caller in self._callers(callee):
                     if caller not in ways:
                         ways[caller] = longer
                         todo.append(caller)
@@ -231,6 +253,34 @@ class _Graph:
         return [found[symbol] for symbol in sorted(found)]
 
     # -- one call
+
+    def _callers(self, callee: _Function) -> list[_Function]:
+        """Return the functions that call a function, in the order of the files."""
+        path, index = callee
+        if index != _LOADED:
+            summary = self._modules.summary(path)
+            scope = summary.scopes[index]
+            outer = summary.scopes[scope.parent]
+            owner = outer.name if outer.kind == "class" else ""
+            if (scope.name, owner) not in self._spelled:
+                self._spelled.add((scope.name, owner))
+                self._resolve(self._spellings.of(scope.name, owner))
+        return [caller for _, caller in sorted(self._calls.get(callee, ()))]
+
+    def _resolve(self, places: Iterable[CallPlace]) -> None:
+        """Find the callees of some calls, of each once."""
+        for place in places:
+            if place in self._resolved:
+                continue
+            self._resolved.add(place)
+            path = self._modules.files[place[0]]
+            if path in self._stubs:
+                continue
+            call = self._modules.summary(path).calls[place[1]]
+            caller = self._enclosing(path, call.scope)
+            if caller is not None:
+                for callee in self._callees(call, Place(path, call.scope, call.path)):
+                    self._calls.setdefault(callee, []).append((place, caller))
 
     def _callees(self, call: AnyCall, place: Place) -> list[_Function]:
         """Return the functions that a call may call: the package's own, and native ones."""
@@ -341,11 +391,12 @@ class _Graph:
     def _inherited(self, ways: Mapping[_Function, _NativePath]) -> Iterator[Wrapper]:
         """Yield the methods that classes of the package inherit."""
         by_class = self._methods(ways)
-        for path in self._modules.files:
+        names = self._spellings.names(self._class_names(by_class))
+        for path in self._spellings.files:
             if path in self._stubs:
                 continue
             for index, scope in enumerate(self._modules.summary(path).scopes):
-                if scope.kind == "class" and scope.bases:
+                if scope.kind == "class" and scope.bases and scope.name in names:
                     own = self._symbol((path, index))
                     order = self._ancestry(path, index)
                     yield from self._offered(own, order, ways, by_class, set(scope.bindings))
@@ -353,11 +404,16 @@ class _Graph:
     def _exported(self, ways: Mapping[_Function, _NativePath]) -> Iterator[Wrapper]:
         """Yield the functions that a package imports from its modules and exports."""
         by_class = self._methods(ways)
-        for path in self._modules.files:
+        asked = self._class_names(by_class)
+        for path, index in ways:
+            if index != _LOADED:
+                asked.add(self._modules.summary(path).scopes[index].name)
+        names = self._spellings.names(asked)
+        for path in self._spellings.files:
             if os.path.basename(path) != "__init__.py" or path in self._stubs:
                 continue
             for name, bound in self._modules.summary(path).scopes[0].bindings.items():
-                if not any(one.kind == kinds.IMPORTED for one in bound):
+                if name not in names or not any(one.kind == kinds.IMPORTED for one in bound):
                     continue
                 own = f"{self._symbol((path, 0))}.{name}"
                 values = self._inference.imports.name(path, name)
@@ -367,6 +423,9 @@ class _Graph:
                     elif value.kind == v.CLASS:
                         order = [value, *self._ancestry(value.path, value.scope)]
                         yield from self._offered(own, order, ways, by_class, set())
+
+    def _class_names(self, classes: Iterable[tuple[str, int]]) -> set[str]:
+        return {self._modules.summary(path).scopes[index].name for path, index in classes}
 
     def _methods(
         self, ways: Mapping[_Function, _NativePath]

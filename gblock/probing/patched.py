@@ -24,22 +24,35 @@ def now(symbol: str | None) -> dict[str, Any]:
         ``patched`` is ``all``, ``some`` or ``none``; ``original`` is true where the module of the
         call itself is patched, so that what ran was an original that the process had kept.
     """
-    monkey = sys.modules.get("gevent.monkey")
-    space = callee.own_dict(monkey) if monkey is not None else None
-    saved = (space or {}).get("saved")
-    modules = list(saved) if type(saved) is dict else []
+    saved = _saved()
+    modules = list(saved)
     if not modules:
         return {"patched": "none"}
     wanted = [name for name in _MUCH if name in sys.modules]
     fields: dict[str, Any] = {
         "patched": "all" if all(name in modules for name in wanted) else "some"
     }
-    if symbol is not None and _is_original(symbol, saved):
+    if is_original(symbol):
         fields["original"] = True
     return fields
 
 
-def _is_original(symbol: str, saved: Any) -> bool:
+def is_original(symbol: str | None) -> bool:
+    """Return whether gevent has patched a callee's own module: what ran was an original.
+
+    Args:
+        symbol: As for `now`.
+    """
+    if symbol is None:
+        return False
     module, _, name = symbol.partition(".")
-    names = saved.get(module)
+    names = _saved().get(module)
     return type(names) is dict and name.partition(".")[0] in names
+
+
+def _saved() -> dict[Any, Any]:
+    """Return the originals that gevent keeps, by module; empty if it has patched nothing."""
+    monkey = sys.modules.get("gevent.monkey")
+    space = callee.own_dict(monkey) if monkey is not None else None
+    saved = (space or {}).get("saved")
+    return saved if type(saved) is dict else {}

@@ -13,10 +13,10 @@ import re
 import sys
 import time
 from bisect import bisect_left
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from gblock import __version__
-from gblock.probing import callee
+from gblock.probing import callee, patched
 
 try:  # unlike those of `os`, these functions are not patched
     import posix as _system
@@ -25,7 +25,8 @@ except ImportError:  # pragma: no cover - no POSIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from gblock.probing.settings import Settings
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     Record = dict[str, object]
 
 VERSION = 1
+_BASE = "base"
+"""The field of a block that means something in this process alone; sinks get it."""
 OTHER = 0
 """The number of the site for all sites above the limit."""
 BUCKETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
@@ -42,6 +45,10 @@ _PROGRESS, _SHARE = 0.5, 0.05
 a killed process loses no more than that, and an hour costs 150 lines."""
 _SAID = (1.0, 5.0, 30.0, 300.0, 3600.0)
 """Seconds after which stderr shows a block in progress."""
+_STORM, _EACH = 1.0, 0.01
+"""Blocks above the limit of records have totals at most once in so many seconds, and in so many
+more for each total: a killed process loses no more than that, and a storm writes 100 lines a
+second at most."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0)
 # Server options whose values are names and numbers.
@@ -57,7 +64,9 @@ _NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-(?P<start>\d+)(\.jsonl(\.1)?|\.st
 class CallSite:
     """The place where the hub was blocked, and the call."""
 
-    __slots__ = ("callable", "entered", "frames", "native", "number", "spawned", "user")
+    __slots__ = (
+        "callable", "entered", "frames", "native", "number", "original", "spawned", "user",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         """Create an empty site."""
@@ -72,6 +81,8 @@ class CallSite:
         self.spawned = False
         """True if the frames are those that spawned the greenlet; its target is the callable."""
         self.native: list[str] | None = None
+        self.original = False
+        """True if the call's own module was patched when the site was seen first."""
 
     def without_callable(self) -> CallSite:
         """Return the same place with only the package of the call."""
@@ -161,6 +172,7 @@ class Recorder:
         self._changed: set[tuple[int | None, str]] = set()
         self._minute = 0.0
         self._this_minute = 0
+        self._summed = 0.0
         self.blocks = 0
         self.blocked = 0.0
         self.dropped = 0
@@ -168,6 +180,8 @@ class Recorder:
         self._torn = False
         self._has_failed = False
         self._size = 0
+        self._base = 0
+        """The bytes with which a file after the first begins."""
         self.path: str | None = None
         if self._settings.directory is not None:
             name = f"{self._host}-{self.pid}-{int(self.began)}.jsonl"
@@ -210,15 +224,30 @@ class Recorder:
         if len(self._sites) < self._settings.max_sites:
             self._sites[key] = site
             site.number = len(self._sites)
+            site.original = patched.is_original(site.symbol)
         return site
 
     def block(self, line: Record, site: CallSite | None) -> None:
         """Record a finished block."""
+        number = site.number if site is not None else None
+        with self._locked() as is_locked:
+            # Counted and written at once, before the totals of another hub include the block.
+            lines = self._counted(line, number, site)
+            is_written = not lines or self._store(lines, is_locked=is_locked)
+        self._send(lines)
+        has_line = lines and lines[-1]["type"] == "block"
+        if has_line and not (is_written and (self.path is not None or self._settings.sink)):
+            self._say(_told(line, site))  # stderr works even if the directory does not
+
+    def _counted(self, line: Record, number: int | None, site: CallSite | None) -> list[Record]:
+        """Add a block to the totals and return what to write of it.
+
+        These are its record, or totals if there are too many records, or nothing.
+        """
         duration = line["duration"]
         assert isinstance(duration, float)
         self.blocks += 1
         self.blocked += duration
-        number = site.number if site is not None else None
         key = (number, str(line["class"]))
         total = self._totals.get(key)
         if total is None:
@@ -229,13 +258,13 @@ class Recorder:
         if not 0 <= now - self._minute < 60:
             self._minute, self._this_minute = now, 0
         self._this_minute += 1
-        if self._this_minute > self._settings.max_records:
-            self.dropped += 1
-            return
-        if self.path is None and self._settings.sink is None:
-            self._say(_told(line, site))
-        elif not self._hand([*self._unwritten(site), {**line, "site": number}]):
-            self._say(_told(line, site))  # stderr works even if the directory does not
+        if self._this_minute <= self._settings.max_records:
+            return [*self._unwritten(site), {**line, "site": number}]
+        self.dropped += 1
+        if 0 <= now - self._summed < _STORM + _EACH * len(self._changed):
+            return []
+        self._summed = now
+        return self._told_totals(self._changed)
 
     def is_due(self, elapsed: float, last: float) -> bool:
         """Return whether to record a block in progress.
@@ -260,8 +289,8 @@ class Recorder:
     def heartbeat(self, details: Record) -> None:
         """Record a heartbeat, with the counts so far."""
         if self.path is not None or self._settings.sink is not None:
-            self._hand(
-                [
+            with self._locked() as is_locked:
+                lines = [
                     *self._told_totals(self._changed),
                     {
                         "type": "heartbeat",
@@ -272,7 +301,8 @@ class Recorder:
                         **details,
                     },
                 ]
-            )
+                self._store(lines, is_locked=is_locked)
+            self._send(lines)
 
     def end(self, reason: str, error: str | None = None) -> None:
         """Record the reason why no more records follow."""
@@ -307,8 +337,8 @@ class Recorder:
             )
         return lines
 
-    def _hand(self, lines: list[Record]) -> bool:
-        """Pass records to the sink and write them to the file; return whether they are written."""
+    def _send(self, lines: list[Record]) -> None:
+        """Pass records to the sink."""
         sink = self._settings.sink
         for line in lines if sink is not None else ():
             try:
@@ -317,9 +347,6 @@ class Recorder:
                 self._settings.sink = None
                 self._say(f"the probe's sink failed and is left out: {type(error).__name__}")
                 break
-        for line in lines:
-            line.pop("base", None)  # it means something in this process alone
-        return self.path is None or self._write(lines)
 
     def _unwritten(self, site: CallSite | None) -> list[Record]:
         if site is None or site.number in self._written:
@@ -348,37 +375,57 @@ class Recorder:
                     {"file": file, "module": module, "line": line, "function": name, "user": own}
                     for file, module, line, name, own in site.frames
                 ],
+                **({"original": True} if site.original else {}),
                 **({"spawned": True} if site.spawned else {}),
             }
         ]
 
-    def _write(self, lines: list[Record]) -> bool:
-        """Append lines and return whether they were written; never wait long."""
-        lock = self._lock
-        if not lock.acquire(True, 0.5):  # type: ignore[attr-defined]
-            self.dropped += len(lines)
-            return True  # another hub is writing its records
+    @contextmanager
+    def _locked(self) -> Iterator[bool]:
+        """Hold the lock, but never wait for it long; the value is whether it is held."""
+        lock: Any = self._lock
+        is_locked = lock.acquire(True, 0.5)
         try:
-            self._append(lines)
-            self._changed.difference_update(
-                (line["site"], line["class"]) for line in lines if line["type"] == "total"
-            )
-        except OSError as error:
-            self.dropped += len(lines)
-            self._written.clear()  # the lost lines may include sites
-            if not self._has_failed:
-                self._has_failed = True
-                reason = error.strerror or str(error)
-                self._say(f"{self.path} cannot be written: {reason}; blocks are reported here")
-            return False
+            yield is_locked
         finally:
-            lock.release()  # type: ignore[attr-defined]
-        return True
+            if is_locked:
+                lock.release()
+
+    def _write(self, lines: list[Record]) -> bool:
+        """Append lines and return whether they were written; see `_store`."""
+        with self._locked() as is_locked:
+            return self._store(lines, is_locked=is_locked)
+
+    def _store(self, lines: list[Record], *, is_locked: bool) -> bool:
+        """Append lines, with the lock held; return whether they are not needed elsewhere.
+
+        Without the lock another hub is writing its records: the lines are left out.
+        """
+        if self.path is None:
+            return True
+        error = None
+        if is_locked:
+            try:
+                self._append(lines)
+            except OSError as caught:
+                error = caught
+            else:
+                self._changed.difference_update(
+                    (line["site"], line["class"]) for line in lines if line["type"] == "total"
+                )
+                return True
+        self.dropped += sum(line["type"] == "block" for line in lines)
+        self._written.clear()  # the lost lines may include sites
+        if error is not None and not self._has_failed:
+            self._has_failed = True
+            reason = error.strerror or str(error)
+            self._say(f"{self.path} cannot be written: {reason}; blocks are reported here")
+        return error is None
 
     def _append(self, lines: list[Record]) -> None:
         assert self.path is not None
         data = _encoded(lines)
-        if self._size + len(data) > self._settings.max_bytes:
+        if self._size + len(data) > max(self._settings.max_bytes, 2 * self._base):
             with suppress(FileNotFoundError):  # the file was removed
                 _system.rename(self.path, self.path + ".1")
             self._size = 0
@@ -390,16 +437,8 @@ class Recorder:
         try:
             size = _system.fstat(handle).st_size
             if size == 0 and lines[0]["type"] != "start":
-                # After a rotation, or if the file was removed: write everything again.
-                sites = [site for site in self._sites.values() if site.number in self._written]
-                self._written.clear()
-                told: list[Record] = []
-                for site in sites:
-                    told += self._unwritten(site)
-                told += self._told_totals(self._totals)
-                again = {json.dumps(line) for line in lines}
-                told = [line for line in told if json.dumps(line) not in again]
-                data = _encoded([*self._starts.values(), *told]) + data
+                data = self._again(lines)
+                self._base = len(data)
             if self._torn:
                 data = b"\n" + data
             written = _system.write(handle, data)
@@ -409,6 +448,21 @@ class Recorder:
                 raise OSError("the disk is full")
         finally:
             _system.close(handle)
+
+    def _again(self, lines: list[Record]) -> bytes:
+        """Return the beginning of a new file: all that earlier files told, and some lines.
+
+        It is written after a rotation, or if the file was removed. The totals follow the lines,
+        because they include the blocks among them.
+        """
+        sites = [site for site in self._sites.values() if site.number in self._written]
+        if OTHER in self._written:
+            sites.append(CallSite())
+        self._written.clear()
+        told = [line for site in sites for line in self._unwritten(site)]
+        known = {line["site"] for line in told}
+        told += [line for line in lines if line["type"] != "site" or line["site"] not in known]
+        return _encoded([*self._starts.values(), *told, *self._told_totals(self._totals)])
 
     def _say(self, text: str) -> None:
         try:
@@ -455,7 +509,11 @@ def _system_makedirs(path: str) -> None:
 
 
 def _encoded(lines: list[Record]) -> bytes:
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode("ascii")
+    texts = []
+    for line in lines:
+        stored = {name: value for name, value in line.items() if name != _BASE}
+        texts.append(json.dumps(stored, separators=(",", ":")) + "\n")
+    return "".join(texts).encode("ascii")
 
 
 def _argv() -> list[str]:

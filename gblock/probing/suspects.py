@@ -46,6 +46,25 @@ _LIGHT = frozenset(
     BUILD_CONST_KEY_MAP BUILD_SLICE CALL_INTRINSIC_1 LIST_TO_TUPLE
     """.split()
 )
+# What an instruction does, by the beginning of its name.
+_WORDS = {
+    "an iteration": ("GET_ITER", "FOR_ITER", "GET_YIELD_FROM_ITER", "LOAD_ITER"),
+    "a with statement": ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "SETUP_WITH", "LOAD_SPECIAL"),
+    "an exception": (
+        "CHECK_", "CLEANUP_", "JUMP_IF_NOT_EXC_MATCH", "PREP_RERAISE", "PUSH_EXC_INFO", "RAISE_",
+        "RERAISE", "WITH_EXCEPT_START",
+    ),
+    "formatting": ("BUILD_STRING", "CONVERT_VALUE", "FORMAT_"),
+    "a display or its arguments": (
+        "BUILD_", "DICT_", "LIST_", "MAP_", "SET_ADD", "SET_UPDATE", "CALL_INTRINSIC",
+    ),
+    "unpacking": ("UNPACK_",),
+    "a generator": ("SEND", "YIELD_", "RETURN_GENERATOR", "GET_AWAITABLE", "ASYNC_GEN"),
+    "a match statement": ("GET_LEN", "MATCH_"),
+    "the end of a function": ("RETURN_",),
+    "a condition": ("JUMP_", "TO_BOOL"),
+    "a call": ("CALL", "ENTER_EXECUTOR"),
+}  # fmt: skip
 _CHECKING_JUMPS = frozenset({"JUMP_BACKWARD", "JUMP_ABSOLUTE"})
 _ENTRIES = frozenset({"RESUME", "RETURN_GENERATOR"})
 _HANDLERS = frozenset({"SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"})
@@ -360,12 +379,11 @@ class _Walk:
             what = f"attribute {instruction.argval}"
         elif name.startswith(("STORE_", "DELETE_", "POP_")):
             what = "the release of an object"
-        elif name in ("GET_ITER", "FOR_ITER"):
-            what = "an iteration"
         elif name.startswith("IMPORT_"):
             what = f"import of {instruction.argval}"
         else:
-            what = name.lower()
+            words = (text for text, names in _WORDS.items() if name.startswith(names))
+            what = next(words, "an instruction")
         return f"{what} in line {line}"
 
     def _is_plain_attribute(self, at: int) -> bool:

@@ -90,6 +90,8 @@ class Measured(NamedTuple):
     """The time for which the GIL is proven to have been held at one place."""
     slept: float = 0.0
     """The time for which the hub's thread is proven to have waited at one place without the GIL."""
+    stopped: float = 0.0
+    """The time for which the whole process may have been stopped."""
     has_company: bool = True
     """True if the process has Python threads other than the hub's and the sampler's."""
 
@@ -141,7 +143,8 @@ def kind(m: Measured) -> str:
     if m.kept >= half and m.queued < half:
         return "thread" if _stood_by(m) else "gil"
     if is_late and held is False:
-        return "starved"
+        # Only the sampler waited for a CPU, or the whole process was stopped.
+        return "waits" if is_asleep and m.stopped < half else "starved"
     if is_short or m.queued_share >= 0.5:
         return "starved"
     if m.asleep and m.asleep >= m.running and not is_late:
@@ -183,6 +186,8 @@ def is_held(late: float, waits: int | None, interval: float) -> bool | None:
     process that was stopped, or that got no CPU, does not.
     """
     turns = late / interval
+    if waits == 1 and turns >= 2:
+        return False  # one delay, and nothing but the sleep before it
     return None if waits is None or turns < _KNOWN else waits >= turns / 5
 
 

@@ -45,8 +45,10 @@ class CpuBoundLoop(ProcessRule):
     name = "cpu-bound-loop"
     since = "0.1.0"
     marks = re.compile(
-        rb"\b[1-9](?:_?[0-9]){6,}\b|\*\*[ ]*[1-9]|[0-9]e[6-9]|0_?000 *\*|\* *[0-9]+_?000"
-        rb"|\bpermutations\b|\bcombinations(?:_with_replacement)?\b|\brepeat *="
+        # Alternatives after one class of characters: a search skips what is not of the class.
+        rb"[0-9*pcr](?:(?<=\b[1-9])(?:_?[0-9]){6,}\b|(?<=[0-9])e[6-9]|(?<=0)_?000 *\*"
+        rb"|(?<=\*)(?:\*[ ]*[1-9]| *[0-9]+_?000)"
+        rb"|(?<=\bp)ermutations\b|(?<=\bc)ombinations(?:_with_replacement)?\b|(?<=\br)epeat *=)"
     )
     computes = True
 

@@ -15,6 +15,8 @@ _PATCHED = (
     "The process is patched: call the module's own function, not an original that was kept from "
     "before or comes from `get_original`."
 )
+_NO_TIME = "without a time"
+"""The row of the blocks that are known by totals alone."""
 _BLAMELESS = {
     "starved": (
         "Compare the CPU limit (`nr_throttled` in cpu.stat) and the number of processes with the "
@@ -75,11 +77,22 @@ def _watched(observed: Observations) -> str:
 def silences(observed: Observations) -> list[str]:
     """Return the gaps of the observations, one line each."""
     lines = []
+    known = {(process.host, process.pid) for process in observed.processes}
+    children: dict[tuple[str, int], int] = {}
     for process in observed.processes:
-        if process.is_lost:
+        parent = (process.host, process.parent)
+        if process.is_brief and parent in known:
+            children[parent] = children.get(parent, 0) + 1
+        elif process.is_lost:
             word = "failed" if process.state == "failed" else "fell silent"
             reason = printable(process.reason)
             lines.append(f"{label(process)}: its probe {word} at {moment(process.last)}: {reason}")
+    for (host, pid), number in children.items():
+        noun = "a forked child" if number == 1 else f"{number:,} forked children"
+        lines.append(
+            f"{printable(host)}:{pid}: {noun} without a block left no end: os._exit, as after a "
+            "fork, or killed"
+        )
     for process in observed.processes:
         if process.uncounted:
             noun = "more block was" if process.uncounted == 1 else "more blocks were"
@@ -109,6 +122,12 @@ def by(observed: Observations, what: str) -> str:
     rows: dict[str, tuple[int, float]] = {}
     if what == "hour":
         rows = {moment(hour)[:16]: (times, total) for hour, times, total in observed.hours}
+        blamed = [site for site in observed.sites if site.is_blamed]
+        missing = sum(site.times for site in blamed) - sum(times for times, _ in rows.values())
+        if missing > 0:
+            known = sum(total for _, total in rows.values())
+            rest = max(0.0, sum(site.total for site in blamed) - known)
+            rows[_NO_TIME] = missing, rest
     else:
         for process in observed.processes:
             name = process.host if what == "host" else version(process)

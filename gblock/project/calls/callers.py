@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from gblock.project.calls.composed import ComposedNames
 from gblock.project.calls.dispatch import Dispatch, Dispatched
 from gblock.project.calls.signals import Signals
 from gblock.project.names import values as v
@@ -16,7 +17,7 @@ from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
-from gblock.project.reading.summary import AnyCall, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 _MOST_FILES = 12
 """A name in more files than this is common: it does not identify a method of unknown objects."""
@@ -30,10 +31,6 @@ _COMMON = frozenset(
 """Common names of methods: a call of one on an unknown object is no evidence."""
 _PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
 """Last names of decorators that make a method run where its attribute is read."""
-_COMPOSED = re.compile(
-    rb"""getattr\(\s*(?:self|cls)\s*,\s*[fF]?["']([A-Za-z]\w*_)(?:["']\s*(?:[+%]|\.format)|\{|%s)"""
-)
-"""``getattr(self, "on_" + name)``, with the prefix of the names as the group."""
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
 """Patterns of reads of an attribute, and of assignments to it."""
 _MAKING = frozenset(
@@ -92,8 +89,11 @@ class Callers:
         self.modules = inference.modules
         self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
+        self._composed = ComposedNames(inference)
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
+        self._callees: dict[str, dict[int, tuple[bool, frozenset[_Target | None]]]] = {}
+        """By file, and the identity of a call of its summary."""
 
     def of(self, path: str, index: int) -> list[Caller]:
         """Return the callers of a function, of a lambda, or of a class's own methods."""
@@ -118,7 +118,7 @@ class Callers:
     def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
-            return self._kept(summary, index)
+            return [*self._kept(summary, index), *self._of_lambda(summary, index)]
         if scope.kind != "function":
             return []
         owner = summary.scopes[scope.parent]
@@ -126,11 +126,12 @@ class Callers:
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
             found += self._decorated(summary, index)
             found += self._dispatching(summary, index)
+            found += self._by_composed_name(summary, index)
             return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
         found = self._calls(summary, index, self._methods(summary, index), scope.name)
-        found += self._by_prefix(summary, index)
+        found += self._by_composed_name(summary, index)
         found += self._kept(summary, index)
         found += self._sent(summary, index)
         found += self._dispatching(summary, index)
@@ -142,6 +143,21 @@ class Callers:
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
         return found
+
+    def _of_lambda(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a lambda by the names that hold it."""
+        calling, path = self.inference.calling, summary.filename
+        names = set(calling.aliases(path).get(index, ()))
+        for call, _, argument in calling.given(path).get("", ()):
+            if argument is not None and argument.tag == tags.LAMBDA and argument.scope == index:
+                names |= {
+                    name for name, one in call.expression.keywords if name and one == argument
+                }
+        targets: set[_Target] = {(v.FUNCTION, path, index)}
+        found = [
+            one for name in sorted(names) for one in self._calls(summary, index, targets, name)
+        ]
+        return [one for one in found if one.is_certain][:_MOST_CALLERS]
 
     def _kept(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of a function that a container keeps: ``TABLE[name]()``."""
@@ -270,11 +286,9 @@ class Callers:
             if scope.kind == "class":
                 names.add("cls")
             for call in (call for one in sorted(names) for call in calls.get(one, ())):
-                place = Place(path, call.scope, call.path)
-                values = self.inference.infer(call.expression.callee, place)
-                meant = set(map(_plain, values))
+                is_known, meant = self._meant(path, call)
                 is_certain = not meant.isdisjoint(targets)
-                if not is_certain and (values or not by_name_alone):
+                if not is_certain and (is_known or not by_name_alone):
                     continue
                 callee = call.expression.callee
                 if not is_certain and callee is not None and callee.tag != tags.ATTRIBUTE:
@@ -296,6 +310,19 @@ class Callers:
                 )
                 if len(found) >= _MOST_CALLERS:
                     return found
+        return found
+
+    def _meant(self, path: str, call: Call) -> tuple[bool, frozenset[_Target | None]]:
+        """Return whether a callee has values, and what they call.
+
+        Functions of one name share their possible callers, so each call is asked for many times.
+        """
+        known = self._callees.setdefault(path, {})
+        found = known.get(id(call))
+        if found is None:
+            place = Place(path, call.scope, call.path)
+            values = self.inference.infer(call.expression.callee, place)
+            found = known[id(call)] = (bool(values), frozenset(map(_plain, values)))
         return found
 
     def _naming(self, path: str, name: str) -> list[str]:
@@ -343,26 +370,12 @@ class Callers:
                     written = written.base
         return found
 
-    def _by_prefix(self, summary: ModuleSummary, index: int) -> list[Caller]:
-        """Return the functions that call a method by a composed name: ``"on_" + event``.
-
-        They are in the class's own file, or in those of its bases, and ask ``self`` for it.
-        """
-        scope = summary.scopes[index]
-        found: list[Caller] = []
-        bases = self.inference.classes.ancestry(summary.filename, scope.parent)
-        for path in dict.fromkeys(base.path for base in bases if base.kind == v.CLASS):
-            data = self.modules.data(path)
-            for match in _COMPOSED.finditer(data) if b"getattr" in data else ():
-                prefix = match[1].decode()
-                if scope.name == prefix or not scope.name.startswith(prefix):
-                    continue
-                reader = self.modules.summary(path)
-                row = data.count(b"\n", 0, match.start()) + 1
-                inner = _scope_at(reader, row)
-                if (path, inner) != (summary.filename, index):
-                    found.append(Caller(path, inner, (), row, is_certain=True))
-        return found
+    def _by_composed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls that take a function by a name such as ``f"on_{event}"``."""
+        return [
+            Caller(path, call.scope, call.path, call.row, is_certain=True)
+            for path, call in islice(self._composed.takers(summary, index), _MOST_CALLERS)
+        ]
 
     def _by_computed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``.
@@ -394,6 +407,8 @@ class Callers:
                 is_named = any(one.kind == v.LITERAL and one.value == scope.name for one in names)
                 is_known = self.inference.certainty.is_complete(taken.positional[1], place)
                 if is_known and names and not is_named:
+                    continue
+                if not is_named and self._composed.patterns(taken.positional[1], place):
                     continue
                 if (path, call.scope) != (summary.filename, index):
                     found.append(Caller(path, call.scope, call.path, call.row, is_named))

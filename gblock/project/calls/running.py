@@ -53,6 +53,7 @@ class Running:
         self.modules = modules
         self._find = find
         self._of_tests: dict[str, bool] = {}
+        self._serving: dict[str, bool] = {}
 
     @cached_property
     def processes(self) -> Processes | None:
@@ -277,7 +278,14 @@ class Running:
             return not process.name.startswith(_NO_WEB)
         if process.kind not in ("script", "console script"):
             return False
-        return any(_SERVING.search(self.modules.data(path)) for path in process.entries)
+        return any(map(self._serves, process.entries))
+
+    def _serves(self, path: str) -> bool:
+        """Return whether the file of a program contains a name of what serves requests."""
+        found = self._serving.get(path)
+        if found is None:
+            found = self._serving[path] = _SERVING.search(self.modules.data(path)) is not None
+        return found
 
     # -- code that nothing is known to run
 

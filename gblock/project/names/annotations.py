@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
+from gblock.project.names.type_variables import VARIABLES
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -94,7 +95,9 @@ class Annotations:
             return self.inference.solved(("alias", *alias), lambda: self.annotated(*alias))
         found: set[Value] = set()
         for value in self.inference.infer(annotation, place):
-            if value.kind == v.CLASS:
+            if value in VARIABLES:
+                found |= self.inference.type_variables.given(last_name(annotation), place)
+            elif value.kind == v.CLASS:
                 found.add(value._replace(kind=v.OBJECT))
             elif value.kind == v.EXTERNAL and not value.symbol.startswith(_UNTYPED):
                 found.add(v.instance(value.symbol))

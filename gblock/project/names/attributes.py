@@ -31,6 +31,10 @@ _TAKERS = {
     "result",
 }
 """Methods of containers, and of futures, that return what their object holds."""
+_OF_DICTS = ("items", "values", "copy")
+"""Methods of dicts that give all their values."""
+_OF_TUPLES = ("_make", "_replace")
+"""Methods of named tuples that return one."""
 
 
 class Attributes:
@@ -83,10 +87,22 @@ class Attributes:
             return found
         if value.kind == v.MODULE:
             found = self.inference.imports.name(value.path, name)
-            return found or self.computed_by_module(value.path, name)
+            found = found or self.computed_by_module(value.path, name)
+            if found or name not in _OF_DICTS:
+                return found
+            table = self.inference.members.mapping(frozenset([value]), None)  # globals().items()
+            return frozenset(
+                v.TakerValue(v.TAKER, one, name) for one in table if one.kind == v.MAPPING
+            )
         if value.kind == v.PACKAGE:
             return self.inference.imports.inside(value.path, name)
+        if name in _OF_TUPLES:
+            made = self.inference.records.method(value, name)
+            if made:
+                return made
         if value.kind in (v.OBJECT, v.CLASS):
+            if name == "__dict__" and value.kind == v.CLASS:
+                return self.inference.members.mapping(frozenset([value]), None)
             if name == "__class__" and value.kind == v.OBJECT:
                 return frozenset([value._replace(kind=v.CLASS)])
             if name == "__subclasses__" and value.kind == v.CLASS:
@@ -94,7 +110,15 @@ class Attributes:
                     v.ELEMENTS, self.inference.classes.derived_from(value.path, value.scope)
                 )
                 return frozenset([v.TakerValue(v.TAKER, held, "copy")])
-            return self.inference.classes.attribute(value, name)
+            found = self.inference.classes.attribute(value, name)
+            if name in _TAKERS and not any(one.kind == v.FUNCTION for one in found):
+                inner = self.inference.containers.contents(value)
+                found |= {
+                    v.TakerValue(v.TAKER, one, name)
+                    for one in inner
+                    if one.kind in (v.ELEMENTS, v.MAPPING)
+                }
+            return found
         if value.kind == v.PARENT:
             found = self.inference.classes.inherited(name, value._replace(kind=v.OBJECT))
             if not v.informative(found):
@@ -108,10 +132,10 @@ class Attributes:
             return frozenset([v.TakerValue(v.TAKER, value, name)])
         if value.kind == v.MAPPING:  # a ``SimpleNamespace``
             return dict(value.known).get(name, NOTHING)
+        if value.kind == v.PARTIAL and value.callee.kind == v.MAPPING:  # a class that ``type`` made
+            return dict(value.callee.known).get(name, NOTHING)
         if value.kind == v.TUPLE and name in value.names:
             return value.members[value.names.index(name)]
-        if value.kind == v.TUPLE and value.names and name == "_replace":
-            return frozenset([v.TakerValue(v.TAKER, value, "copy")])
         if value.kind == v.ELEMENTS and name == "value":  # what a greenlet returned
             return value.held
         return NOTHING

@@ -10,9 +10,10 @@ from itertools import islice
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrapped
-from gblock.project.reading.bindings import ANY_NAME, IMPORTED, originals
-from gblock.project.reading.expressions import NAME, Expr, functions_named, last_name
-from gblock.project.reading.summary import Call, Scope
+from gblock.project.reading.bindings import ANY_NAME, ASSIGNED, IMPORTED, originals
+from gblock.project.reading.expressions import CALL, NAME, Expr, functions_named, last_name
+from gblock.project.reading.summary import Call, ModuleSummary, Scope
+from gblock.project.reading.word_index import SPACED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _USED = re.compile(rb"\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$", re.MULTILINE)
 """The text after a name that is called, given or assigned."""
+_BASES = re.compile(rb"class[ \t]+\w+[ \t]*\(([^:]*)")
+"""What stands behind the name of a class, up to the colon."""
 _LETTER = re.compile(rb"\w")
 _MOST_NAMING = 12
 """A name in more files than this is common: then only files near its definition are read."""
@@ -48,7 +51,9 @@ class Calling:
         self._named: dict[str, dict[str, bool]] = {}
         """By name and file: whether the file calls, gives or assigns the name."""
         self._arguments: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
+        self._results: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._bases: dict[str, list[str]] = {}
+        self._based: dict[str, frozenset[bytes]] = {}
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> list[ScopeValue]:
@@ -75,14 +80,21 @@ class Calling:
         """
         found = self._bases.get(name)
         if found is None:
-            modules = self.inference.modules
-            written = re.compile(rb"class[ \t]+\w+[ \t]*\([^:]*\b%s\b" % name.encode())
+            word = name.encode()
             deriving = (
                 path
-                for path in modules.mentioning(name, whole=True)
-                if written.search(modules.data(path))
+                for path in self.inference.modules.mentioning(name, whole=True)
+                if word in self._words_of_bases(path)
             )
             found = self._bases[name] = list(islice(deriving, _MOST_FILES + 1))
+        return found
+
+    def _words_of_bases(self, path: str) -> frozenset[bytes]:
+        """Return the words in a module's lists of bases."""
+        found = self._based.get(path)
+        if found is None:
+            lists = _BASES.findall(self.inference.modules.data(path))
+            found = self._based[path] = frozenset(b" ".join(lists).translate(SPACED).split())
         return found
 
     def callers(self, path: str, index: int) -> tuple[tuple[Call, Place], ...]:
@@ -214,6 +226,60 @@ class Calling:
             for word in sorted({scope.name if named else "", *aliases}):
                 for call, position, argument in self.given(other).get(word, ()):
                     found.append((call, Place(other, call.scope, call.path), position, argument))
+        found += self._made(summary, index)
+        return found
+
+    def _made(
+        self, summary: ModuleSummary, index: int
+    ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+        """Yield the calls that take what a call gives: ``spawn(make(1))``, ``spawn(getattr(…))``.
+
+        The call is of the function that defines and returns this one, or takes it by its name.
+        """
+        scope = summary.scopes[index]
+        outer = summary.scopes[scope.parent]
+        if outer.kind == "function" and outer.returns and not outer.name.startswith("__"):
+            files, maker = self._callable_from(summary.filename, outer), outer.name
+        elif outer.kind == "class" and scope.kind == "function":
+            naming = self.inference.keeping.naming_objects(summary, scope.parent)
+            taking = self.inference.modules.mentioning("getattr") if naming else ()
+            files, maker = [one for one in naming if one in taking], "getattr"
+        else:
+            return
+        for path in files:
+            for call, position, argument in self.results_given(path).get(maker, ()):
+                yield call, Place(path, call.scope, call.path), position, argument
+
+    def results_given(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
+        """Return a module's arguments that are results of calls, by the callee's last name.
+
+        A variable that is assigned such a result stands for it.
+        """
+        found = self._results.get(path)
+        if found is None:
+            found = self._results[path] = {}
+            summary = self.inference.modules.summary(path)
+            makers: dict[str, set[str]] = {}
+            for scope in summary.scopes:
+                for name, bindings in scope.bindings.items():
+                    for one in bindings:
+                        if one.kind == ASSIGNED and one.value is not None:
+                            if one.value.tag == CALL:
+                                makers.setdefault(name, set()).add(last_name(one.value.callee))
+            for call in summary.calls:
+                if call.node != "call":
+                    continue
+                given: list[tuple[int | None, Expr]] = [*enumerate(call.expression.positional)]
+                given += [(None, value) for _, value in call.expression.keywords]
+                for position, argument in given:
+                    if argument is not None and argument.tag == CALL:
+                        names = {last_name(argument.callee)}
+                    elif argument is not None and argument.tag == NAME:
+                        names = makers.get(argument.identifier, set())
+                    else:
+                        continue
+                    for name in names:
+                        found.setdefault(name, []).append((call, position, argument))
         return found
 
     def aliases(self, path: str) -> dict[str | int, set[str]]:

@@ -307,6 +307,25 @@ class Classes:
                 order.extend(b for b in self.bases(value.path, value.scope) if b not in order)
         return order
 
+    def methods(self, value: Value) -> list[str]:
+        """Return the names of the functions of a module, or of a class and its bases, sorted."""
+        owners: list[tuple[str, int]] = []
+        if value.kind == v.MODULE:
+            owners = [(value.path, 0)]
+        elif value.kind in (v.CLASS, v.OBJECT):
+            bases = self.ancestry(value.path, value.scope)
+            owners = [(base.path, base.scope) for base in bases if base.kind == v.CLASS]
+        return sorted(
+            {
+                name
+                for path, index in owners
+                for name, bindings in self.inference.modules.summary(path)
+                .scopes[index]
+                .bindings.items()
+                if any(one.kind == kinds.DEFINED for one in bindings)
+            }
+        )
+
     def inherited(self, name: str, receiver: ScopeValue) -> Values:
         """Return the values of an attribute in the bases of a class."""
         found: set[Value] = set()

@@ -204,6 +204,12 @@ def _is_any(value: object, condition: Condition) -> bool:
     return any(same(value, one) for one in condition.values)
 
 
+def ends(expression: Expr) -> tuple[str, str]:
+    """Return the constants with which a composed text begins and ends."""
+    is_text = expression is not None and expression.tag in (tags.TEXT, tags.CALL)
+    return (_start(expression), _end(expression)) if is_text else ("", "")
+
+
 def _start(expression: Expr) -> str:
     """Return the constant with which a concatenated or formatted text begins."""
     if expression is None:

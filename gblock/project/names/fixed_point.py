@@ -160,6 +160,9 @@ class FixedPoint:
             self._leave(question)
             return self._given(question, outermost)
         found = self._known[key] = _bounded(found)
+        if len(self._trail) == start:  # it led back to nothing, as most questions
+            del self._open[key]
+            return found
         members = self._trail[start:]
         for member in members:
             self._known[member.key] = member.found
@@ -236,7 +239,7 @@ class FixedPoint:
 
 
 def _bounded(found: Any) -> Any:
-    if isinstance(found, tuple):
+    if not found or isinstance(found, tuple):
         return found
     if len(found) > _WIDEST and len(set(map(_subject, found))) > _WIDEST:
         return NOTHING

@@ -24,12 +24,14 @@ from gblock.project.names.certainty import Certainty
 from gblock.project.names.classes import Classes
 from gblock.project.names.computed import Computed
 from gblock.project.names.conditions import Conditions
+from gblock.project.names.containers import ContainerClasses
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.names.enumerations import Enumerations
 from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.generics import Generics
 from gblock.project.names.imported import ImportedValues
 from gblock.project.names.keeping import Keeping
+from gblock.project.names.members import Members
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
 from gblock.project.names.parameters import Parameters
@@ -37,6 +39,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.protocols import Protocols
 from gblock.project.names.records import RecordClasses
 from gblock.project.names.results import Results
+from gblock.project.names.type_variables import TypeVariables
 from gblock.project.names.values import (
     NOTHING,
     ScopeValue,
@@ -90,17 +93,20 @@ class Inference:
         self.classes = Classes(self)
         self.computed = Computed(self)
         self.conditions = Conditions(self)
+        self.containers = ContainerClasses(self)
         self.definitions = Definitions()
         self.enumerations = Enumerations(self)
         self.generics = Generics(self)
         self.imports = ImportedValues(self)
         self.keeping = Keeping(self)
+        self.members = Members(self)
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
         self.parameters = Parameters(self)
         self.protocols = Protocols(self)
         self.records = RecordClasses(self)
         self.results = Results(self)
+        self.type_variables = TypeVariables(self)
 
     # -- expressions
 
@@ -227,6 +233,11 @@ class Inference:
             elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
                 found |= self.records.under(value, wanted)
+                for inner in self.containers.contents(value):
+                    if inner.kind == v.MAPPING:
+                        found |= self.under(inner, expression.key)
+                    else:
+                        found |= self.results.elements(frozenset([inner]))
             elif value.kind == v.MODULE and isinstance(wanted, str):  # globals()["name"]
                 found |= self.attributes.named_values(value, wanted)
             elif value.kind == v.INSTANCE:
@@ -299,7 +310,7 @@ class Inference:
         stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == kinds.ELEMENT]
         if not bindings and not stored:
             return None
-        if any(not b.fallback for b in bindings):
+        if len(bindings) > 1 and any(not b.fallback for b in bindings):
             second = (kinds.IMPORTED, kinds.ANNOTATED)
             bindings = [b for b in bindings if not b.fallback or b.kind not in second]
         found: set[Value] = set()
@@ -309,11 +320,14 @@ class Inference:
         sure = [one for one in stored if one.scope == scope and _precedes(one.path, use)]
         held = self.stored(sure, summary.filename, receiver)
         known = frozenset(found)
-        if found and all(value.kind == v.MAPPING for value in known | held):
-            known = v.merged(known, held) if held else known
-        else:
-            known |= held
-        known |= self.stored([one for one in stored if one not in sure], summary.filename, receiver)
+        if held:
+            if found and all(value.kind == v.MAPPING for value in known | held):
+                known = v.merged(known, held)
+            else:
+                known |= held
+        if len(sure) < len(stored):
+            others = [one for one in stored if one not in sure]
+            known |= self.stored(others, summary.filename, receiver)
         if scope == 0 and known == _NONE:  # ``connection = None``, which another module sets
             known |= self.outside.attribute(v.FileValue(v.MODULE, summary.filename), name)
         return known
@@ -322,6 +336,8 @@ class Inference:
         self, bindings: list[ValueBinding], path: str, receiver: ScopeValue | None = None
     ) -> Values:
         """Return the containers of the values that are stored under a name."""
+        if not bindings:
+            return NOTHING
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:

@@ -58,6 +58,7 @@ class Keeping:
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
         self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
+        self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of the containers that a function is put into.
@@ -66,15 +67,15 @@ class Keeping:
         """
         scope = summary.scopes[index]
         if scope.kind == "lambda":
-            words = {word for _, word in self._stores(summary).get(index, ())}
-            return words | self._taken(summary, index)
+            return self._stored_under(summary, index) | self._taken(summary, index)
         found: set[str] = set()
         naming = self.modules.mentioning(scope.name, whole=True)
         others = [path for path in naming if path != summary.filename]
         for path in (summary.filename, *(others if len(others) <= _MOST_FILES else ())):
             other = self.modules.summary(path)
-            found.update(word for _, word in self._stores(other).get(scope.name, ()))
+            found |= self._stored_under(other, scope.name)
             found |= self._taken(other, scope.name)
+        found |= self.inference.members.containers(summary, index)
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
             for value in map(unwrapped, self.inference.infer(decorator, place)):
@@ -94,7 +95,7 @@ class Keeping:
             other = self.modules.summary(path)
             names = {summary.scopes[index].name, *self.holders(path, summary.scopes[index].name)}
             for name in sorted(names):
-                found.update(word for _, word in self._stores(other).get(name, ()))
+                found |= self._stored_under(other, name)
             for call in other.calls:
                 if call.node != "call" or not names & _given(call.expression):
                     continue
@@ -132,24 +133,71 @@ class Keeping:
             if len(parameters) <= of_class:
                 return set()
             name = parameters[int(of_class)].name
-        return {
-            word
-            for binding, word in self._stores(summary).get(name, ())
-            if summary.is_within(binding.scope, function.scope)
-        } | self._kept_by_objects(summary, function.scope, name)
+        return self._stored_under(summary, name, function.scope) | self._kept_by_objects(
+            summary, function.scope, name
+        )
+
+    def _stored_under(self, summary: ModuleSummary, key: str | int, within: int = 0) -> set[str]:
+        """Return the names of the containers into which a module puts something.
+
+        What a container class of the project puts into ``self`` is in all its objects.
+
+        Args:
+            summary: The module.
+            key: What is stored: a last name, or the scope of a lambda.
+            within: The scope whose stores count; 0 for all.
+        """
+        found: set[str] = set()
+        for binding, word in self._stores(summary).get(key, ()):
+            if not summary.is_within(binding.scope, within):
+                continue
+            owner = self.inference.containers.owner(summary, binding.scope, word)
+            found |= {word} if owner is None else self._objects(summary, owner)
+        for call, given in self.inference.containers.puts(summary):
+            if key in _keys(given) and summary.is_within(call.scope, within):
+                owner = self._class_around(summary, call.scope)
+                found |= self._objects(summary, owner) if owner else set()
+        return found
+
+    def _class_around(self, summary: ModuleSummary, index: int) -> int:
+        """Return the innermost class around a scope, 0 if there is none."""
+        while index > 0 and summary.scopes[index].kind != "class":
+            index = summary.scopes[index].parent
+        return max(index, 0)
+
+    def _objects(self, summary: ModuleSummary, index: int) -> set[str]:
+        """Return the names of variables and attributes that hold objects of a class."""
+        targets = [(summary.filename, index)]
+        heirs = self.inference.calling.subclasses(summary.filename, index)
+        targets += [(one.path, one.scope) for one in heirs]
+        found: set[str] = set()
+        for path, scope in targets:
+            other = self.modules.summary(path)
+            for file in self.naming_objects(other, scope):
+                found |= self.holders(file, other.scopes[scope].name, everywhere=True)
+        return found
 
     def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[str]:
         """Return the attributes of objects that a function makes with one of its parameters."""
         found: set[str] = set()
-        for call in summary.calls:
-            if call.node != "call" or not summary.is_within(call.scope, index):
-                continue
-            for position, argument in enumerate(call.expression.positional):
-                if argument is not None and argument.tag == tags.NAME and _key(argument) == name:
-                    place = Place(summary.filename, call.scope, call.path)
-                    for value in self.inference.infer(call.expression.callee, place):
-                        if value.kind == v.CLASS:
-                            found |= self._parameter(value, position)
+        for call, position in self._names_given(summary).get(name, ()):
+            if summary.is_within(call.scope, index):
+                place = Place(summary.filename, call.scope, call.path)
+                for value in self.inference.infer(call.expression.callee, place):
+                    if value.kind == v.CLASS:
+                        found |= self._parameter(value, position)
+        return found
+
+    def _names_given(self, summary: ModuleSummary) -> dict[str, list[tuple[Call, int]]]:
+        """Return the calls of a module that are given a plain name, by this name."""
+        found = self._given_names.get(summary.filename)
+        if found is None:
+            found = self._given_names[summary.filename] = {}
+            for call in summary.calls:
+                if call.node == "call":
+                    for position, argument in enumerate(call.expression.positional):
+                        if argument is not None and argument.tag == tags.NAME:
+                            found.setdefault(argument.identifier, []).append((call, position))
         return found
 
     def _taken(self, summary: ModuleSummary, key: str | int) -> set[str]:
@@ -252,17 +300,22 @@ class Keeping:
                                     found.setdefault(key, []).append((binding, word))
         return found
 
-    def holders(self, path: str, name: str) -> set[str]:
+    def holders(self, path: str, name: str, *, everywhere: bool = False) -> set[str]:
         """Return the names of a module's variables that hold an object of a class.
 
         Args:
             path: The module.
             name: The class's name.
+            everywhere: True for local variables and attributes, too.
         """
         summary = self.modules.summary(path)
+        named: list[tuple[str, Sequence[Binding]]] = [*summary.scopes[0].bindings.items()]
+        for scope in summary.scopes if everywhere else ():
+            named += scope.bindings.items()
+            named += [(word, bindings) for (_, word), bindings in scope.attributes.items()]
         return {
             word
-            for word, bindings in summary.scopes[0].bindings.items()
+            for word, bindings in named
             for binding in bindings
             if binding.kind == kinds.ASSIGNED
             and binding.value is not None
@@ -280,11 +333,15 @@ class Keeping:
                 naming = self.modules.mentioning(word, whole=True)
                 if len(naming) <= _MOST_FILES:
                     paths.update(dict.fromkeys(naming))
+        paths.update(dict.fromkeys(self.naming_module(summary)))
+        return list(paths)
+
+    def naming_module(self, summary: ModuleSummary) -> list[str]:
+        """Return the files that mention a module by its last name, of many the first ones."""
         directory, file = os.path.split(summary.filename)
         stem = file.partition(".")[0]
         word = os.path.basename(directory) if stem == "__init__" else stem
-        paths.update(dict.fromkeys(self.modules.mentioning(word, whole=True)[:_MOST_FILES]))
-        return list(paths)
+        return self.modules.mentioning(word, whole=True)[:_MOST_FILES]
 
     def handovers(
         self, words: set[str], path: str, index: int, verbs: AbstractSet[str]
@@ -491,7 +548,13 @@ def _given(call: CallExpr) -> set[str]:
 def _rows_with(data: bytes, word: str) -> list[int]:
     """Return the rows of a file that mention a name."""
     written = re.compile(rb"\b%s\b" % re.escape(word.encode()))
-    return [row for row, line in enumerate(data.split(b"\n"), 1) if written.search(line)]
+    rows: list[int] = []
+    row, start = 1, 0
+    for match in written.finditer(data):
+        row += data.count(b"\n", start, match.start())
+        start = match.start()
+        rows.append(row)
+    return rows
 
 
 def _key(value: Expr) -> str | int:

@@ -10,7 +10,7 @@ from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, Value, Values
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import ANNOTATED, ELEMENT, EXTENDED
+from gblock.project.reading.bindings import ANNOTATED, ELEMENT, EXTENDED, Binding
 from gblock.project.reading.expressions import Expr, dotted, last_name
 from gblock.project.reading.summary import Fact, Scope
 
@@ -52,10 +52,24 @@ class Narrowing:
         depth = len(fact.path)
         return any(
             fact.path < binding.path < place.at and binding.path != (*fact.path, -1)
-            for binding in (*bindings, *scope.bindings.get(first, ()))
+            for binding in (*bindings, *self._bound_here(scope, first, place))
             if binding.kind not in (ELEMENT, EXTENDED, ANNOTATED)
             and (depth % 2 == 0 or binding.path[:depth] != fact.path)
         )
+
+    def _bound_here(self, scope: Scope, name: str, place: Place) -> list[Binding]:
+        """Return the bindings of a name in a scope, also of one declared global or nonlocal."""
+        found = [*scope.bindings.get(name, ())]
+        home = None if found else self.inference.scope_of(name, place)
+        if home is not None:
+            summary, index, _ = home
+            frame = summary.frame(place.scope)
+            found = [
+                one
+                for one in summary.scopes[index].bindings[name]
+                if summary.frame(one.scope) == frame
+            ]
+        return found
 
     def _applied(self, fact: Fact, values: Values, place: Place) -> Values:
         if fact.test == tags.NONE:

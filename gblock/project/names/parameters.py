@@ -75,7 +75,7 @@ class Parameters:
         if implicit is not None:
             return implicit
         name, annotation, default, kind = scope.parameters[position]
-        outside = Place(path, scope.parent, scope.path)
+        outside = Place(path, scope.parent, scope.path, receiver)
         declared = self.inference.annotations.annotated(annotation, outside)
         if kind in ("*", "**") and declared:
             if kind == "*":

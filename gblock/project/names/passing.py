@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from gblock.project.names import values as v
+from gblock.project.names.conditions import ends
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import expressions as tags
@@ -33,6 +34,8 @@ PASS_THROUGH = {
 """Functions whose result stands for their first argument."""
 _TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
 """Builtin functions whose result has the elements of their argument."""
+_SHORTEST = 2
+"""Characters that are known at least of a composed name."""
 _MAPPINGS = ("collections.OrderedDict", "types.SimpleNamespace", "weakref.WeakValueDictionary")
 """Classes that take the same arguments as ``dict``."""
 
@@ -71,6 +74,12 @@ class Passing:
             return self._builtin(symbol.removeprefix("builtins."), positional, place)
         if symbol in PASS_THROUGH or symbol == "asgiref.sync.async_to_sync":
             return self.inference.infer(first, place)
+        if symbol in ("inspect.getmembers", "inspect.getmembers_static"):
+            return self.inference.members.pairs(first, place)
+        if symbol == "types.MethodType":
+            return frozenset(
+                v.PartialValue(v.PARTIAL, value) for value in self.inference.infer(first, place)
+            )
         if symbol in ("functools.partial", "functools.partialmethod"):
             bound = (expression, place)
             return frozenset(
@@ -186,13 +195,23 @@ class Passing:
             for value in self.inference.infer(first, place) if names else ():
                 for one in names:
                     found |= self.inference.attributes.named_values(value, one)
-            return found
+            return found if names else found | self._matching(first, positional[1], place)
         if name == "type" and len(positional) == 1:
             return frozenset(
                 x._replace(kind=v.CLASS) if x.kind == v.OBJECT else v.external(x.symbol)
                 for x in self.inference.infer(first, place)
                 if x.kind in (v.OBJECT, v.INSTANCE)
             )
+        if name == "type" and len(positional) == 3:
+            bases = self._elements(positional[1], place)
+            body = (x for x in self.inference.infer(positional[2], place) if x.kind == v.MAPPING)
+            return frozenset(one for one in bases if one.kind in (v.CLASS, v.EXTERNAL)) | {
+                v.PartialValue(v.PARTIAL, one) for one in body
+            }
+        if name == "vars" and len(positional) == 1:
+            return self.inference.members.mapping(self.inference.infer(first, place), place)
+        if name == "dir" and len(positional) == 1:
+            return self.inference.members.names(first, place)
         if name == "globals":
             return frozenset([v.FileValue(v.MODULE, place.path)])
         if name == "__import__":
@@ -202,6 +221,18 @@ class Passing:
         if name == "int" or name == "float":
             return frozenset(x for x in self.inference.infer(first, place) if x.kind == v.LITERAL)
         return None
+
+    def _matching(self, owner: Expr, name: Expr, place: Place) -> Values:
+        """Return the members of an object under the names that ``f"do_{verb}"`` can be."""
+        start, end = ends(name)
+        if len(start) + len(end) < _SHORTEST:
+            return NOTHING
+        found: set[Value] = set()
+        for value in self.inference.infer(owner, place):
+            for one in self.inference.classes.methods(value):
+                if one.startswith(start) and one.endswith(end):
+                    found |= self.inference.attributes.named_values(value, one)
+        return frozenset(found)
 
     def _mapped(self, name: str, positional: tuple[Expr, ...], place: Place) -> Values:
         """Return the iterable that ``map`` or ``filter`` returns."""

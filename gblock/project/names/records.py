@@ -143,6 +143,43 @@ class RecordClasses:
                 return True
         return False
 
+    def method(self, value: Value, name: str) -> Values:
+        """Return a method of named tuples that returns one: ``Clients._make(row)``.
+
+        Args:
+            value: The class or the tuple.
+            name: ``_make`` or ``_replace``.
+        """
+        record: Value = value.callee if value.kind == v.PARTIAL else value
+        if name == "_replace":
+            if record.kind == v.TUPLE and record.names:
+                return frozenset([v.TakerValue(v.TAKER, record, "copy")])
+            if self.is_tuple(value):  # its fields have the same values
+                held = v.HolderValue(v.ELEMENTS, frozenset([value]))
+                return frozenset([v.TakerValue(v.TAKER, held, "get")])
+            return NOTHING
+        if value.kind == v.CLASS and self.is_tuple(value._replace(kind=v.OBJECT)):
+            fields = tuple(self.fields(value.path, value.scope))
+            record = TupleValue(v.TUPLE, (NOTHING,) * len(fields), fields)
+        if record.kind == v.TUPLE and record.names:
+            return frozenset([v.TakerValue(v.TAKER, record, name)])
+        return NOTHING
+
+    def filled(self, record: TupleValue, given: Expr, place: Place) -> Values:
+        """Return the named tuples that are made of the elements of an iterable."""
+        if given is not None and given.tag in (tags.SEQUENCE, tags.TUPLE):
+            members = tuple(self.inference.infer(one, place) for one in given.elements)
+            if len(members) == len(record.names):
+                return frozenset([record._replace(members=members)])
+        found: set[Value] = set()
+        for value in self.opened(self.inference.infer(given, place)):
+            if value.kind == v.TUPLE and len(value.members) == len(record.names):
+                found.add(record._replace(members=value.members))
+            else:
+                held = self.inference.results.elements(frozenset([value]))
+                found.add(record._replace(members=(held,) * len(record.names)))
+        return frozenset(found)
+
     def under(self, value: ScopeValue, key: object) -> Values:
         """Return what an object of a ``TypedDict`` of the project holds under a key."""
         is_keyed = isinstance(key, str) and any(

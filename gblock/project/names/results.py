@@ -5,6 +5,7 @@ from __future__ import annotations
 from gblock.project.names import values as v
 from gblock.project.names.passing import Passing
 from gblock.project.names.places import Place
+from gblock.project.names.type_variables import VARIABLES, of_class
 from gblock.project.names.values import (
     NOTHING,
     FunctionValue,
@@ -58,6 +59,8 @@ class Results:
             return self.method_result(value, "__call__")
         if value.kind == v.INSTANCE:
             return self._external_result(f"{value.symbol}.__call__", expression, place, value.of)
+        if value.kind == v.PARTIAL and value.callee.kind == v.MAPPING:
+            return frozenset([value.callee])  # an object of a class that ``type`` makes
         if value.kind == v.PARTIAL:
             if value.bound is not None and value.callee.kind == v.EXTERNAL:
                 made, where = value.bound
@@ -96,6 +99,8 @@ class Results:
         elements = v.contents(container)
         if name == "copy":
             return frozenset([container])
+        if name == "_make" and container.kind == v.TUPLE and expression.positional:
+            return self.inference.records.filled(container, expression.positional[0], place)
         if name == "values":
             return v.holding(elements)
         if container.kind == v.MAPPING and name in _KEYED_TAKERS and expression.positional:
@@ -194,13 +199,39 @@ class Results:
         scope = summary.scopes[index]
         own = self._returned_parameter(scope)
         if own is None:
-            return self.result(function)
+            chosen = self._by_variable(function, scope, expression, place)
+            return chosen or self.result(function)
         position, name = own
         if receiver is not None:
             if position == 0:
                 return frozenset([receiver])
             position -= 1
         return self.inference.parameters.given(expression, position, name, place)
+
+    def _by_variable(
+        self, function: FunctionValue, scope: Scope, expression: CallExpr, place: Place
+    ) -> Values:
+        """Return the result of ``def get(self, cls: type[T]) -> T``, which an argument says."""
+        declared = scope.annotation[0] if scope.annotation else None
+        if declared is None or declared.tag != tags.NAME:
+            return NOTHING
+        outside = Place(function.path, scope.parent, scope.path)
+        if VARIABLES.isdisjoint(self.inference.infer(declared, outside)):
+            return NOTHING
+        found: set[Value] = set()
+        for position, (name, annotation, *_) in enumerate(scope.parameters):
+            is_class = annotation is not None and annotation.tag == tags.SUBSCRIPT
+            if annotation != declared and not is_class:
+                continue
+            if is_class and declared not in of_class(annotation):
+                continue
+            at = position - (function.receiver is not None)
+            for value in self.inference.parameters.given(expression, at, name, place):
+                if is_class:
+                    found |= self.called(value, call_of(None, ()), place)
+                else:
+                    found.add(value)
+        return frozenset(found)
 
     def _returned_parameter(self, scope: Scope) -> tuple[int, str] | None:
         """Return the parameter that a function only returns, None if it does anything else."""
@@ -225,7 +256,7 @@ class Results:
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
         derived = self.inference.classes.derived(receiver, path, scope.parent)
-        outside = Place(path, scope.parent, scope.path)
+        outside = Place(path, scope.parent, scope.path, derived)
         decorators = self.inference.decorators(summary, index)
         declared = (
             self.inference.annotations.annotated(scope.annotation[0], outside)
@@ -295,6 +326,7 @@ class Results:
             elif value.kind == v.OBJECT:
                 opened = self.inference.records.opened(frozenset([value]))
                 found |= self._iterated(value) if value in opened else self.elements(opened)
+                found |= self.elements(self.inference.containers.contents(value))
         return frozenset(found)
 
     def _iterated(self, value: ScopeValue) -> Values:

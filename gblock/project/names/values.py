@@ -155,7 +155,7 @@ class GetterValue(NamedTuple):
     """The attribute, the key or the method."""
 
 
-_NESTING = (TUPLE, ELEMENTS, MANAGER, MAPPING, TAKER, PARTIAL)
+_NESTING = frozenset((TUPLE, ELEMENTS, MANAGER, MAPPING, TAKER, PARTIAL))
 """Kinds of values that hold other values."""
 NONE = LiteralValue(LITERAL, "NoneType", None)
 

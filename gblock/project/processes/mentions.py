@@ -94,8 +94,13 @@ class Mentions:
 
     def __init__(self, modules: Modules, patching: Iterable[str] = ()) -> None:
         self.modules = modules
-        self._patching = {name: re.compile(_importing(name), re.MULTILINE) for name in patching}
+        self._patching = {
+            name: (name.rpartition(".")[2].encode(), re.compile(_importing(name), re.MULTILINE))
+            for name in patching
+        }
+        """By name of a library: a word of each import of it, and a pattern of the imports."""
         self._known: dict[str, Mention] = {}
+        self._searched: dict[tuple[re.Pattern[bytes], str], bool] = {}
         self._declarations = Declarations(modules)
         self._texts = Texts(self._declarations)
 
@@ -109,7 +114,11 @@ class Mentions:
     def _read(self, path: str) -> Mention:
         data = self.modules.data(path)
         socketio = b"SocketIO" in data and self._makes(path, _SOCKETIO)
-        patching = (name for name, one in self._patching.items() if any(statements(one, data)))
+        patching = (
+            name
+            for name, (word, importing) in self._patching.items()
+            if word in data and any(statements(importing, data))
+        )
         patched_by = next(patching, "")
         words = (b"gevent", b"worker_class", _WEBSOCKET_SERVER.encode())
         if not socketio and not any(word in data for word in words):
@@ -168,7 +177,15 @@ class Mentions:
 
         A process that only sleeps or waits with gevent has one greenlet, and no other to block.
         """
-        return any(_STARTS_GREENLETS.search(self.modules.data(path)) for path in paths)
+        return any(self._is_in(_STARTS_GREENLETS, path) for path in paths)
+
+    def _is_in(self, pattern: re.Pattern[bytes], path: str) -> bool:
+        """Return whether a pattern matches in a file, which many processes may load."""
+        found = self._searched.get((pattern, path))
+        if found is None:
+            match = pattern.search(self.modules.data(path))
+            found = self._searched[pattern, path] = match is not None
+        return found
 
     def pool_setting(self, path: str) -> int | None:
         """Return the row in which a file sets gevent as Celery's pool, None if none does."""
@@ -178,7 +195,7 @@ class Mentions:
 
     def may_start_others(self, paths: Iterable[str]) -> bool:
         """Return whether files may start greenlets beside what runs them, or patched threads."""
-        return any(_STARTS_OTHERS.search(self.modules.data(path)) for path in paths)
+        return any(self._is_in(_STARTS_OTHERS, path) for path in paths)
 
     def starts_greenlets(self, path: str) -> bool:
         """Return whether a file that mentions gevent itself starts greenlets with it, or serves."""

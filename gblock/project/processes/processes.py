@@ -152,7 +152,12 @@ class Processes:
 
     def reaching(self, path: str) -> list[Process]:
         """Return the processes that can run a module."""
-        return [process for process in self._all if path in self.modules_of(process)]
+        return [process for process, files in self._reached if path in files]
+
+    @cached_property
+    def _reached(self) -> list[tuple[Process, frozenset[str]]]:
+        """Each process with the files that it can run."""
+        return [(process, self.modules_of(process)) for process in self._all]
 
     def modules_of(self, process: Process) -> frozenset[str]:
         """Return the files that a process can run."""

@@ -24,7 +24,7 @@ class Surroundings(NamedTuple):
     speaks_of_gevent: bool
     """True if code or a command mentions gevent; if not, no process counts as one on gevent."""
     imports: dict[str, tuple[Edge, ...]]
-    """The imports of each file, if something mentions gevent."""
+    """The imports of each file other than tests, if something mentions gevent."""
     launches: list[Launch] | None = None
     """The launches of the project's own code, under the same condition."""
 
@@ -80,7 +80,7 @@ def read(
         return Surroundings(programs, False, {})
     _ = programs.all  # cached
     graph = ImportGraph(modules, plugins=plugins(deployment))
-    imports = {path: graph.imports(path) for path in modules.files}
+    imports = {path: graph.imports(path) for path in modules.serving}
     return Surroundings(programs, True, imports, launches(modules))
 
 

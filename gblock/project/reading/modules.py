@@ -51,8 +51,8 @@ _AT_ONCE = 1 << 20
 _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
-_SEARCHES = ("_all", "_served")
-"""The searches for words in all files, and in all but tests."""
+_SEARCHES = ("_served", "_tested")
+"""The searches for words in the files of the service, and in tests."""
 
 
 class Modules:
@@ -164,14 +164,14 @@ class Modules:
         if searches and was_test != self.is_test(path):
             self._forget_searches()
         elif path in self._known:
-            for name, search in searches.items():
-                if name == "_all" or not was_test:
-                    search.change(path, before, data)
+            search = searches.get("_tested" if was_test else "_served")
+            if search is not None:
+                search.change(path, before, data)
         if "_imports" in vars(self):
             self._imports.forget()
 
     def _forget_searches(self) -> None:
-        for name in (*_SEARCHES, "serving"):
+        for name in (*_SEARCHES, "_places", "serving"):
             vars(self).pop(name, None)
 
     def kept(self) -> Kept:
@@ -339,15 +339,21 @@ class Modules:
         """
         if self.is_frugal:
             return []
-        return (self._all if tests else self._served).mentioning(word, whole=whole)
-
-    @cached_property
-    def _all(self) -> WordSearch:
-        return WordSearch(self.files, self.data)
+        found = self._served.mentioning(word, whole=whole)
+        others = self._tested.mentioning(word, whole=whole) if tests else []
+        return sorted((*found, *others), key=self._places.__getitem__) if others else found
 
     @cached_property
     def _served(self) -> WordSearch:
         return WordSearch(self.serving, self.data)
+
+    @cached_property
+    def _tested(self) -> WordSearch:
+        return WordSearch([path for path in self.files if self.is_test(path)], self.data)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {path: place for place, path in enumerate(self.files)}
 
     def is_test(self, path: str) -> bool:
         """Return whether a file is a test and no part of the service."""

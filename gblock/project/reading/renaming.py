@@ -8,14 +8,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-_RENAMED = re.compile(
-    rb"(?<!\w)(\w{1,60})[ \t]{0,9}(?::[^=\n:]{1,80})?=[ \t]{0,9}"
+_ASSIGNED = re.compile(
+    rb"=[ \t]{0,9}"
     rb"(?:(?:\w{1,60}\.){0,3}(?:partial(?:method)?|staticmethod)\(\s{0,99})?"
     rb"(?:\w{1,60}\.){0,6}(\w{1,60})[ \t]{0,9}(?=[,)\n#])"
 )
-"""An assignment of a function that is not called, or of a partial of it, to a name.
+"""An assignment of a function that is not called, or of a partial of it, from its sign on.
 
 Every repetition has a limit: a search in a file of one endless line must not take long."""
+_NAME = re.compile(rb"(?<!\w)(\w{1,60})[ \t]{0,9}(?::[^=\n:]{1,80})?\Z")
+"""The name before the sign, with its annotation."""
+_LONGEST_NAME = 160
+"""The number of bytes in which the name and its annotation are looked for."""
 
 
 def renamed(data: bytes, names: Container[str]) -> Iterator[str]:
@@ -25,6 +29,12 @@ def renamed(data: bytes, names: Container[str]) -> Iterator[str]:
         data: The module's bytes.
         names: The names of the functions.
     """
-    for new, old in _RENAMED.findall(data):
-        if new != old and old.decode(errors="replace") in names:
-            yield new.decode(errors="replace")
+    # Few assignments are of a name that is looked for: only for these the left side is read.
+    for assigned in _ASSIGNED.finditer(data):
+        old = assigned[1]
+        if old.decode(errors="replace") not in names:
+            continue
+        end = assigned.start()
+        named = _NAME.search(data, max(0, end - _LONGEST_NAME), end)
+        if named is not None and named[1] != old:
+            yield named[1].decode(errors="replace")
