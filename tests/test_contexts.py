@@ -667,7 +667,7 @@ def test_what_is_loaded_by_name_belongs_to_the_program_beside_it(tmp_path, path,
     [
         ("dramatiq orders", "other-process"),
         ("dramatiq-gevent orders", "task"),
-        ("", "task"),
+        ("", "other-process"),
     ],
 )
 def test_a_task_runs_on_gevent_only_if_a_worker_does(tmp_path, worker, context):

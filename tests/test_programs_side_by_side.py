@@ -586,3 +586,38 @@ def test_an_application_for_an_event_loop_is_no_evidence_of_a_hub(
     found = engine.processes(str(root), Config(root=str(root)))
 
     assert is_elsewhere == found.only_without_gevent(str(root / "shop/routing.py"))
+
+
+ASIDE_APP = """
+    from flask import Flask
+    import os
+    app = Flask("shop")
+    @app.get("/")
+    def place(): os.system("sync")
+    """
+ASIDE = """
+    from gevent import monkey; monkey.patch_all()
+    from gevent.pywsgi import WSGIServer
+    from shop import app
+    WSGIServer(("", 80), app).serve_forever()
+    """
+DEPLOYED = [
+    ({"Procfile": "web: gunicorn shop:app\n"}, False),
+    ({"Procfile": "web: gunicorn -k gthread shop:app\n"}, False),
+    ({"shop.service": "[Service]\nExecStart=gunicorn shop:app\n"}, False),
+    ({"Makefile": "run:\n\tgunicorn shop:app\n"}, True),
+    ({"Procfile": "web: gunicorn -k gevent shop:app\n"}, True),
+    ({"Procfile": "web: gunicorn other:app\n", "other.py": "app = None\n"}, True),
+    ({"Procfile": "web: gunicorn shop:app\nlive: python serve.py\n"}, True),
+    ({"Procfile": "web: gunicorn shop:app\n", "README.md": "Run `python serve.py`.\n"}, True),
+    ({}, True),
+]
+
+
+@pytest.mark.parametrize(("deployed", "is_reported"), DEPLOYED)
+def test_a_script_that_nothing_starts_gives_way_to_the_deployed_server(tree, deployed, is_reported):
+    files = {"shop.py": textwrap.dedent(ASIDE_APP), "serve.py": textwrap.dedent(ASIDE)}
+    root = tree({**deployed, **files})
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = engine.check(engine.Request([str(root)], config, assume_gevent=True)).diagnostics
+    assert is_reported == any(one.blocker == "os-system" for one in found)

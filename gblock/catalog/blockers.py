@@ -192,8 +192,8 @@ class Blocker(Table, frozen=True):
     shared_cause: str = ""
     """The setting or decision that mends all blockers that name it: their calls are one cause."""
     local: bool = False
-    """True if it waits for this machine alone, for a program, a file or a bus: mostly briefly, or in
-    set-ups and commands."""
+    """True if it waits for this machine alone, for a program, a file or a bus: mostly briefly, or
+    in set-ups and commands."""
     serves: bool = False
     """True if its symbols make a handler of requests, are one or name a table of them: what blocks
     is each request that the handler serves."""

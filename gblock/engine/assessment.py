@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _SUNDRY = frozenset({"os", "builtins"})
 """Modules of the standard library whose functions have nothing to do with one another."""
+_CLIENTS = frozenset({"sqlite3"})
+"""Modules of the standard library that are clients of one thing, which all code shares."""
 _LARGE = 20
 """Modules: in a project of as many, a function that nothing names is taken for unused."""
 _FEW = 8
@@ -280,7 +282,11 @@ class Assessment:
         return blocker is not None and blocker.kind in kinds
 
     def _cause(self, diagnostic: Diagnostic) -> str:
-        """Return the cause that one change fixes: a recipe, a setting, or a package in one file."""
+        """Return the cause that one change fixes: a recipe, a setting, a client, or a file's calls.
+
+        The calls of a package that waits are mended together, in all files: by another driver or
+        client, or by a wrapper around the connection. What computes is mended where it is called.
+        """
         blocker = self._blocker(diagnostic)
         if blocker is None:
             row = diagnostic.location.row
@@ -290,14 +296,16 @@ class Assessment:
         if blocker.shared_cause:
             return f"{diagnostic.code}:{blocker.shared_cause}"
         package = blocker.distribution
+        is_client = blocker.kind == "waits"
         if package == "stdlib":
             module = blocker.symbols[0].partition(".")[0]
             package = blocker.id if module in _SUNDRY else module
+            is_client = module in _CLIENTS
         # A thread that offloads nothing is mended with the call that it runs.
         code = diagnostic.code
         if code == "false-offload":
             code = "cpu-bound-call" if blocker.kind == "cpu" else "blocking-call"
-        return f"{code}:{package}:{diagnostic.filename}"
+        return f"{code}:{package}" if is_client else f"{code}:{package}:{diagnostic.filename}"
 
     def _recipe(self, diagnostic: Diagnostic) -> Repair | None:
         """Return where a call belongs that makes the diagnostic's driver cooperative."""

@@ -88,7 +88,8 @@ class Production:
     def _with_development(self, processes: list[Process]) -> list[Process]:
         """Return the processes, without gevent for those that only serve developers on it.
 
-        They do so if a server without gevent serves the same application elsewhere.
+        They do so if a server without gevent serves the same application elsewhere, and what is on
+        gevent is for development by its name, or a script that nothing starts.
         """
         deployed = {
             process.entries[-1]
@@ -103,14 +104,36 @@ class Production:
                 why=f"{process.why}, for development",
                 missing=(),
             )
-            if process.is_server
-            and process.runs_on_gevent != NO
-            and process.entries[-1:]
-            and process.entries[-1] in deployed
-            and self._is_for_development(process)
+            if process.runs_on_gevent != NO
+            and (self._is_developers(process, deployed) or self._is_aside(process, deployed))
             else process
             for process in processes
         ]
+
+    def _is_developers(self, process: Process, deployed: set[str]) -> bool:
+        """Return whether developers alone start a server of an application that is deployed."""
+        return (
+            process.is_server
+            and process.entries[-1:] != ()
+            and process.entries[-1] in deployed
+            and self._is_for_development(process)
+        )
+
+    def _is_aside(self, process: Process, deployed: set[str]) -> bool:
+        """Return whether nothing starts a script that serves an application that is deployed.
+
+        Args:
+            process: The script.
+            deployed: The files of the applications that servers without gevent run.
+        """
+        main = process.main
+        return (
+            process.is_casual
+            and main not in deployed
+            and not deployed.isdisjoint(self._loading.of(process))
+            and SERVES.search(self.modules.data(main)) is not None
+            and not self._is_documented(main)
+        )
 
     def _is_for_development(self, process: Process) -> bool:
         """Return whether every file or shell function that starts a process is for development."""
