@@ -150,11 +150,11 @@ class Calling:
                         if len(found) >= _MOST_CALLERS:
                             return found
         if scope.name == "__init__" and target.kind == v.CLASS:
-            for heir in self._heirs(path, scope.parent):
+            for heir in self.heirs(path, scope.parent):
                 found += [one for one in self.callers(heir.path, heir.scope) if one not in found]
         return found[:_MOST_CALLERS]
 
-    def _heirs(self, path: str, index: int) -> list[ScopeValue]:
+    def heirs(self, path: str, index: int) -> list[ScopeValue]:
         """Return the classes derived from a class, directly or not, that inherit its constructor.
 
         Calls of a derived class may be in files that never name the base.

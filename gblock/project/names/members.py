@@ -6,7 +6,9 @@ tests how a name starts, the other names are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
@@ -25,6 +27,10 @@ COLLECTING = frozenset({"getmembers", "getmembers_static", "vars", "dir", "globa
 """Last names of the functions that give all members of an object."""
 _OF_ITEMS = ("items", "values")
 _DICT = "__dict__"
+_WRITTEN = re.compile(
+    rb"\b(?:getmembers(?:_static)?|vars|dir)\([^)]|\bglobals\(\)\s*\.|__dict__\s*\.\s*(?:items|values)\("
+)
+"""The same, as they are written."""
 _DEEPEST = 3
 """Containers nested deeper than this are not searched for a function."""
 
@@ -39,6 +45,7 @@ class Members:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self._possible: dict[tuple[str, int], list[str]] = {}
         self._tables: dict[str, dict[tuple[str, int], set[str]]] = {}
 
     # -- values
@@ -131,18 +138,28 @@ class Members:
 
     def _collecting(self, summary: ModuleSummary, parent: int) -> list[str]:
         """Return the files that may collect the members of a class, or of a module."""
-        collecting = {
+        if not self._files:
+            return []
+        key = (summary.filename, parent)
+        found = self._possible.get(key)
+        if found is None:
+            keeping = self.inference.keeping
+            naming = [summary.filename, *keeping.naming_module(summary)]
+            if parent:
+                naming += keeping.naming_objects(summary, parent)
+            found = [one for one in dict.fromkeys(naming) if one in self._files]
+            self._possible[key] = found
+        return found
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        """The files that collect members."""
+        naming = {
             path
             for word in (*sorted(COLLECTING), _DICT)
             for path in self.modules.mentioning(word, whole=True)
         }
-        if not collecting:
-            return []
-        keeping = self.inference.keeping
-        naming = keeping.naming_module(summary)
-        if parent:
-            naming += keeping.naming_objects(summary, parent)
-        return [one for one in dict.fromkeys([summary.filename, *naming]) if one in collecting]
+        return frozenset(one for one in naming if _WRITTEN.search(self.modules.data(one)))
 
     def _calls(self, path: str) -> Iterator[Call]:
         by_name = self.inference.calling.calls_by_name(path)

@@ -159,6 +159,8 @@ class Parameters:
             found |= self.inference.classes.passed_model(own, scope.name, position)
         if shift and scope.name == "__init__" and not v.declares(found):
             found |= self._constructed(path, scope.parent, position - shift, name)
+            for heir in self.inference.calling.heirs(path, scope.parent):
+                found |= self._constructed(heir.path, heir.scope, position - shift, name)
         if scope.parent == 0 and self._is_injected:
             found |= self._constructed(path, index, position, name)
         if position == shift and not v.declares(found):
