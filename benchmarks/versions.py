@@ -45,8 +45,12 @@ NEEDED = [
     "jsonschema", "opentelemetry-sdk", "prometheus-client", "psycogreen", "psycopg2-binary", "pytest>=8",
     "pytest-xdist", "redis", "sentry-sdk",
 ]  # fmt: skip
-OLD = ["setuptools<66", "zope.event<5", "zope.interface>=6,<7", "gunicorn<22"]
-"""The packages that gevent before 23.7 finds its plug-ins with, as of its time; gunicorn of its time."""
+OLD = [
+    ((23, 7), ["setuptools<66", "zope.event<5", "zope.interface>=6,<7"]),
+    ((24, 10), ["gunicorn<22"]),
+]
+"""What gevent before a version needs in a version of its time: to find its plug-ins, and gunicorn,
+which refuses older ones."""
 
 
 def interpreter(version: str) -> str:
@@ -65,7 +69,8 @@ def environment(folder: Path, python: str, gevent: str) -> Path:
     pip = [str(executable), "-m", "pip", "install", "--quiet"]
     if not executable.exists():
         subprocess.run([interpreter(python), "-m", "venv", str(place)], check=True)
-        old = OLD if tuple(map(int, gevent.split(".")[:2])) < (23, 7) else []
+        number = tuple(map(int, gevent.split(".")[:2]))
+        old = [name for before, names in OLD if number < before for name in names]
         before = [name for name in NEEDED if name not in {one.partition("<")[0] for one in old}]
         subprocess.run(
             [*pip, "--prefer-binary", f"gevent=={gevent}", *before, *old, str(ROOT)], check=True
