@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import sys
 import time
 from collections import Counter
@@ -23,6 +24,7 @@ from pathlib import Path
 from gblock import measurements
 from gblock.distribution import normalized
 from gblock.errors import UserError
+from gblock.native.store import read_all
 from gblock.packages import environment, machine_code, wheel
 
 NAMED = ("waits", "held")
@@ -121,8 +123,14 @@ def main():
     options = parser.parse_args()
     known = measurements.load()
     if options.environment:
-        installed = environment.read(options.environment).distributions
-        show_seconds([timed(one, known)[1] for one in installed if one.compiled])
+        found = environment.read(options.environment).distributions
+        installed = [one for one in found if one.compiled]
+        paths = [os.path.join(one.base, file) for one in installed for file in one.compiled]
+        start = time.process_time()
+        read_all(paths, None)
+        alone = time.process_time() - start
+        print(f"machine code alone: {alone:.1f} s of CPU, {alone / len(paths):.3f} s a module")
+        show_seconds([timed(one, known)[1] for one in installed])
         return
     same = {
         normalized(other): normalized(one.distribution)

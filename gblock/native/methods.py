@@ -69,7 +69,7 @@ _HOW = 0x8F
 """The flags for the calling convention, of which a ``PyMethodDef`` has one."""
 
 
-class Tables:
+class MethodTables:
     """Find the methods of one module.
 
     Args:

@@ -24,7 +24,7 @@ from gblock.native import scanning, waits
 from gblock.native.gil import HELD, RELEASED, TAKEN, Effect, Gil
 from gblock.native.image import LARGEST, NotReadError
 from gblock.native.linking import Libraries, LinkedModule, Node
-from gblock.native.methods import Method, Tables
+from gblock.native.methods import Method, MethodTables
 from gblock.native.names import is_wrapper, readable
 
 TYPE_CHECKING = False
@@ -115,7 +115,7 @@ def read(
 
 def _read(program: LinkedModule, path: str) -> ModuleReading:
     image = program.images[0]
-    tables = Tables(image)
+    tables = MethodTables(image)
     found = tables.methods()
     by_name: dict[str, tuple[int, ...]] = {}
     for method in found:
