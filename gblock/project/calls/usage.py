@@ -41,9 +41,14 @@ class Usage:
             name: The function's name.
             path: The file that defines it.
         """
-        word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
-        if len(word.findall(_COMMENT.sub(b"", self.modules.data(path)))) > 1:
-            return True
+        # Most names are unique: counting is far cheaper than compiling patterns of each name.
+        data = self.modules.data(path)
+        if data.count(name.encode()) > 1:
+            word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
+            if len(word.findall(_COMMENT.sub(b"", data))) > 1:
+                return True
+        if self.modules.mentioning(name, whole=True) == [path]:
+            return False
         return any(other != path for other in self._naming(name))
 
     def _naming(self, name: str) -> tuple[str, ...]:
