@@ -1,0 +1,102 @@
+"""How much a check does, counted: what nobody needs is not read and not inferred."""
+
+from __future__ import annotations
+
+from harness import CATALOG, check, inferring
+
+from gblock.config import Config
+from gblock.project.calls.callers import Callers
+from gblock.project.calls.sites import Sites
+from gblock.project.calls.unpatched import ORIGINALS
+from gblock.project.processes import surroundings
+from gblock.project.reading.expressions import last_name
+from gblock.project.reading.modules import Modules
+
+
+def test_inferences_with_several_catalogs_share_what_the_files_decide(tmp_path):
+    inference = inferring(tmp_path, {"a.py": "def run():\n    pass\n\nrun()\n"})
+    path = str(tmp_path / "a.py")
+    inference.calling.calls_by_name(path)
+    other = inference.with_catalog(CATALOG)
+    assert other.calling.calls_by_name(path) is inference.calling.calls_by_name(path)
+    for one, same in (
+        (inference.calling, other.calling),
+        (inference.classes, other.classes),
+        (inference.definitions, other.definitions),
+        (inference.keeping, other.keeping),
+        (inference.outside, other.outside),
+    ):
+        assert one.OF_FILES
+        assert all(vars(one)[name] is vars(same)[name] for name in one.OF_FILES)
+    assert other.solved is not inference.solved
+
+
+def test_final_bases_are_inferred_once(tmp_path, monkeypatch):
+    inference = inferring(
+        tmp_path,
+        {"a.py": "class A:\n    pass\n\nclass B(A):\n    pass\n\nclass C(B):\n    pass\n"},
+    )
+    path = str(tmp_path / "a.py")
+    (found,) = [
+        index for index, one in enumerate(inference.modules.summary(path).scopes) if one.name == "C"
+    ]
+    first = inference.classes.ancestry(path, found)
+    assert len(first) == 3
+    monkeypatch.setattr(inference, "infer", None)
+    assert inference.classes.ancestry(path, found) == first
+
+
+def test_functions_of_one_name_ask_for_a_call_once(tmp_path, monkeypatch):
+    files = {
+        "a.py": "class A:\n    def run(self):\n        pass\n",
+        "b.py": "class B:\n    def run(self):\n        pass\n",
+        "c.py": "from a import A\nfrom b import B\n\nA().run()\nB().run()\n",
+    }
+    inference = inferring(tmp_path, files)
+    asked = []
+    infer = inference.infer
+
+    def counted(expression, place):
+        if place.path.endswith("c.py") and getattr(expression, "name", "") == "run":
+            asked.append(expression)
+        return infer(expression, place)
+
+    monkeypatch.setattr(inference, "infer", counted)
+    callers = Callers(inference)
+    for name in ("a.py", "b.py"):
+        path = str(tmp_path / name)
+        scopes = inference.modules.summary(path).scopes
+        (method,) = [index for index, one in enumerate(scopes) if one.kind == "function"]
+        assert [one.row for one in callers.of(path, method) if one.is_certain] == [
+            4 if name == "a.py" else 5
+        ]
+    assert len(asked) == 2
+
+
+def test_the_imports_of_tests_are_not_read(tmp_path):
+    (tmp_path / "app.py").write_text("import gevent\n")
+    (tmp_path / "test_app.py").write_text("import app\n")
+    paths = [str(tmp_path / name) for name in ("app.py", "test_app.py")]
+    found = surroundings.of_project(Modules(str(tmp_path), paths), Config(root=str(tmp_path)))
+    assert list(found.imports) == paths[:1]
+
+
+def test_only_calls_by_the_name_of_an_original_are_asked_for_originals(tmp_path, monkeypatch):
+    """A file calls many functions that gevent has patched, and hardly an original."""
+    text = "from gevent import monkey; monkey.patch_all()\nimport urllib.request\n"
+    text += "sleep = monkey.get_original('time', 'sleep')\n"
+    text += "def wait(connection):\n    urllib.request.urlopen('http://shop')\n    sleep(1)\n"
+    (tmp_path / "a.py").write_text(text)
+    asked = set()
+    found = Sites._found
+
+    def counted(sites, call, place, expression):
+        if any(symbol.startswith(ORIGINALS) for symbol in sites.inference.catalog.by_symbol):
+            asked.add(last_name(call.expression.callee))
+        return found(sites, call, place, expression)
+
+    monkeypatch.setattr(Sites, "_found", counted)
+    report = check([str(tmp_path)], Config(root=str(tmp_path)))
+    assert [one.code for one in report.diagnostics if one.code == "original-call"]
+    assert "sleep" in asked
+    assert "urlopen" not in asked
