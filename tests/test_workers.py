@@ -159,6 +159,7 @@ UNKNOWN_WORKERS = [
     ("celery", {"Procfile": SERVED}, OTHER),
     ("rq", {"Procfile": SERVED}, OTHER),
     ("dramatiq", {"Procfile": SERVED}, OTHER),
+    ("celery", {"Procfile": "web: gunicorn -k gevent $APP\n"}, OTHER),
     ("celery", {"Procfile": ""}, TASK),
     ("celery", {"Procfile": SERVED, "ops/values.yaml": "args: [-P, gevent]\n"}, TASK),
     ("celery", {"Procfile": SERVED, "ops/values.yaml": "pool: gevent\n"}, TASK),

@@ -93,7 +93,7 @@ class Workers:
         """
         kind = KINDS.get(framework)
         if kind is None or not any(
-            p.is_known_server and p.is_gevent_service for p in self.processes.all()
+            p.is_server and p.is_gevent_service for p in self.processes.all()
         ):
             return False
         if kind not in self._known_default:
