@@ -17,8 +17,6 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_MOST_FILES = 12
-"""A module that more files name is looked up in its own file alone."""
 _SHORTEST = 2
 """Characters of a composed name that are known at least."""
 _LOOK_UPS = ("getattr", "get", "pop", "")
