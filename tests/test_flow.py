@@ -390,6 +390,18 @@ FOLLOWED = {
         class C(containers.DeclarativeContainer):
             b = providers.Factory(B, p=providers.Resource(make))
         """,
+    "di derived class": """
+        from dependency_injector import containers, providers
+        def make(): return Producer({})
+        def build(given): return B(given)
+        class A:
+            def __init__(self, p): self.p = p
+            def send(self): self.p.flush()
+        class B(A): pass
+        class C(containers.DeclarativeContainer):
+            p = providers.Singleton(make)
+            b = providers.Factory(B, p=p)
+        """,
     "di function": """
         from dependency_injector import containers, providers
         def make(): return Producer({})

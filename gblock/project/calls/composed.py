@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
@@ -16,8 +17,6 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_MOST_FILES = 12
-"""A module that more files name is looked up in its own file alone."""
 _SHORTEST = 2
 """Characters of a composed name that are known at least."""
 _LOOK_UPS = ("getattr", "get", "pop", "")
@@ -64,16 +63,23 @@ class ComposedNames:
 
     def _files(self, summary: ModuleSummary, parent: int) -> list[str]:
         """Return the files that may take a member of a class, or of a module, by a name."""
+        if not self._composing_files:
+            return []
+        naming = [summary.filename]
         if summary.scopes[parent].kind == "class":
-            naming = self.inference.keeping.naming_objects(summary, parent)
+            naming += self.inference.keeping.naming_objects(summary, parent)
             bases = self.inference.classes.ancestry(summary.filename, parent)
             naming += [base.path for base in bases if base.kind == v.CLASS]
         elif parent == 0:
-            naming = [summary.filename, *self.inference.keeping.naming_module(summary)]
+            naming += self.inference.keeping.naming_module(summary)
         else:
             return []
-        composing = {*self.modules.mentioning("getattr"), *self.modules.mentioning("globals")}
-        return [path for path in dict.fromkeys(naming) if path in composing]
+        return [path for path in dict.fromkeys(naming) if path in self._composing_files]
+
+    @cached_property
+    def _composing_files(self) -> frozenset[str]:
+        mentioning = self.modules.mentioning
+        return frozenset([*mentioning("getattr"), *mentioning("globals")])
 
     def _has(self, value: Value, path: str, scope: int) -> bool:
         """Return whether a value has the members of a class, 0 for those of a module.

@@ -56,6 +56,7 @@ class Keeping:
         self.inference = inference
         self.modules = inference.modules
         self._stored: dict[str, _Stores] = {}
+        self._objects_named: dict[tuple[str, int], list[str]] = {}
         self._indirectly: dict[str, list[Call]] = {}
         """By file the calls whose callee no definition and no import names."""
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
@@ -328,6 +329,13 @@ class Keeping:
 
     def naming_objects(self, summary: ModuleSummary, index: int) -> list[str]:
         """Return the files that mention a class, or a variable that holds an object of it."""
+        key = (summary.filename, index)
+        found = self._objects_named.get(key)
+        if found is None:
+            found = self._objects_named[key] = self._naming_objects(summary, index)
+        return list(found)
+
+    def _naming_objects(self, summary: ModuleSummary, index: int) -> list[str]:
         name = summary.scopes[index].name
         paths = dict.fromkeys([summary.filename])
         paths.update(dict.fromkeys(self.modules.mentioning(name, whole=True)[:_MOST_FILES]))

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 COLLECTING = frozenset({"getmembers", "getmembers_static", "vars", "dir", "globals"})
 """Last names of the functions that give all members of an object."""
 _OF_ITEMS = ("items", "values")
+"""Methods of ``Shop.__dict__`` that give all members."""
 _DICT = "__dict__"
 _WRITTEN = re.compile(
     rb"\b(?:getmembers(?:_static)?|vars|dir)\([^)]|\bglobals\(\)\s*\.|__dict__\s*\.\s*(?:items|values)\("
 )
-"""The same, as they are written."""
+"""Calls that collect the members of something, as the code spells them."""
 _DEEPEST = 3
 """Containers nested deeper than this are not searched for a function."""
 

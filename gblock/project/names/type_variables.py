@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 VARIABLES = frozenset([v.instance("typing.TypeVar"), v.instance("typing_extensions.TypeVar")])
-"""What the name of a type variable is bound to."""
+"""Values of the name of a type variable."""
 _DECLARING = ("Generic", "Protocol")
 """The bases whose brackets give the order of a class's type variables."""
 _MOST_FILES = 12
