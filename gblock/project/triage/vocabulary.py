@@ -87,7 +87,7 @@ class Package:
         return any(part in data for part in self.parts)
 
 
-class Tables:
+class WordTables:
     """The packages of some blockers and libraries, and what leads to their objects.
 
     Args:
@@ -207,11 +207,11 @@ class Vocabulary:
         return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
 
     @cached_property
-    def _tables(self) -> Tables:
+    def _tables(self) -> WordTables:
         """The tables of the blockers; not needed by most clean runs."""
         chunks = self._outlines.chunks
         libraries = [chunk for chunk in chunks if chunk.kind == "library"]
-        return _tables(tuple(self.blockers), tuple(libraries))
+        return _word_tables(tuple(self.blockers), tuple(libraries))
 
     @property
     def packages(self) -> Mapping[str, Package]:
@@ -282,9 +282,9 @@ def told(outlines: Outlines) -> Written:
 
 
 @lru_cache(maxsize=8)
-def _tables(blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> Tables:
+def _word_tables(blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> WordTables:
     """Return the tables of some blockers, once for all checks of a process."""
-    return Tables(blockers, libraries)
+    return WordTables(blockers, libraries)
 
 
 def _packages(blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> Mapping[str, Package]:
