@@ -96,22 +96,43 @@ class TypeVariables:
         scope = summary.scopes[cls.scope]
         place = Place(cls.path, scope.parent, scope.path)
         for base in scope.bases if depth else ():
-            is_generic = base is not None and base.tag == tags.SUBSCRIPT
             inside = _inside(base.key) if base is not None and base.tag == tags.SUBSCRIPT else ()
-            for value in self.inference.infer(base, place):
-                if value.kind != v.CLASS:
-                    continue
-                if value == target:
-                    return (inside[position], place) if position < len(inside) else None
-                found = self._argument(value, target, position, depth - 1)
-                if found is None:
-                    continue
-                variables = self._variables(self.inference.modules.summary(value.path), value.scope)
-                name = last_name(found[0])
-                if is_generic and name in variables and variables.index(name) < len(inside):
-                    return inside[variables.index(name)], place
-                return found
+            classes = (one for one in self.inference.infer(base, place) if one.kind == v.CLASS)
+            found = {self._through(one, target, position, inside, place, depth) for one in classes}
+            found.discard(None)
+            if found:
+                return found.pop() if len(found) == 1 else None
         return None
+
+    def _through(
+        self,
+        base: ScopeValue,
+        target: ScopeValue,
+        position: int,
+        inside: Sequence[Expr],
+        place: Place,
+        depth: int,
+    ) -> tuple[Expr, Place] | None:
+        """Return what one base of a class, with what its brackets hold, gives for a variable.
+
+        Args:
+            base: The base.
+            target: The class that declares the variable: the base, or one above it.
+            position: The variable's position there.
+            inside: The expressions in the brackets.
+            place: Where they are written.
+            depth: The number of classes between base and target, at most.
+        """
+        if base == target:
+            return (inside[position], place) if position < len(inside) else None
+        found = self._argument(base, target, position, depth - 1)
+        if found is None:
+            return None
+        variables = self._variables(self.inference.modules.summary(base.path), base.scope)
+        name = last_name(found[0])
+        if name in variables and variables.index(name) < len(inside):
+            return inside[variables.index(name)], place
+        return found
 
     def _uses(self, cls: ScopeValue, position: int) -> Iterator[tuple[Expr, Place]]:
         """Yield what annotations and calls write for a variable of a class, with the places."""

@@ -207,7 +207,7 @@ class Vocabulary:
         return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
 
     @cached_property
-    def _word_tables(self) -> WordTables:
+    def _tables(self) -> WordTables:
         """The tables of the blockers; not needed by most clean runs."""
         chunks = self._outlines.chunks
         libraries = [chunk for chunk in chunks if chunk.kind == "library"]
@@ -216,32 +216,32 @@ class Vocabulary:
     @property
     def packages(self) -> Mapping[str, Package]:
         """The packages by their import names."""
-        return self._word_tables.packages
+        return self._tables.packages
 
     @property
     def leads(self) -> Mapping[str, frozenset[str]]:
         """The packages of the objects that code gets, by the package that returns the objects."""
-        return self._word_tables.leads
+        return self._tables.leads
 
     @property
     def built_in_calls(self) -> Mapping[str, frozenset[str]]:
         """The builtins, with the packages that they are or return objects of."""
-        return self._word_tables.built_in_calls
+        return self._tables.built_in_calls
 
     @property
     def makers(self) -> Mapping[str, frozenset[str]]:
         """The names that lead to objects, by package."""
-        return self._word_tables.makers
+        return self._tables.makers
 
     @property
     def related(self) -> Mapping[str, frozenset[str]]:
         """The packages whose objects lead to one another, by each of them, itself included."""
-        return self._word_tables.related
+        return self._tables.related
 
     @property
     def words(self) -> Words:
         """The words in a file that show a call of a reportable symbol."""
-        return self._known if self._known is not None else self._word_tables.words
+        return self._known if self._known is not None else self._tables.words
 
     def names(self, roots: Iterable[str]) -> frozenset[str] | None:
         """Return the names that code may call of some packages; None for any name."""
