@@ -49,8 +49,8 @@ OLD = [
     ((23, 7), ["setuptools<66", "zope.event<5", "zope.interface>=6,<7"]),
     ((24, 10), ["gunicorn<22"]),
 ]
-"""What gevent before a version needs in a version of its time: to find its plug-ins, and gunicorn,
-which refuses older ones."""
+"""Packages of its time that gevent before a version needs: to find its plug-ins, and a gunicorn that
+accepts it."""
 
 
 def interpreter(version: str) -> str:

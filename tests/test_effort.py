@@ -1,4 +1,4 @@
-"""How much a check does, counted: what nobody needs is not read and not inferred."""
+"""The work of a check, counted: results that no diagnostic needs are neither read nor inferred."""
 
 from __future__ import annotations
 

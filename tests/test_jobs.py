@@ -138,7 +138,7 @@ class TestJobs:
 
 
 class TestWork:
-    """What needs its results at once leaves the processes to one module."""
+    """Callers that need their results at once leave the processes to one module."""
 
     def test_apart_it_is_done_in_a_process_that_ends(self, forking):
         assert jobs.apart(os.getpid) != os.getpid()
