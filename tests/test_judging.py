@@ -179,7 +179,7 @@ def test_the_table_of_judgements_is_whole():
         one = json.loads(line)
         assert len(one["commit"]) == 40
         assert one["reason"].strip()
-        assert one["path"].endswith((".py", ".ini", ".yaml", "pytest", "Dockerfile"))
+        assert one["path"].endswith((".py", ".ini", ".yaml", ".yml", "pytest", "Dockerfile"))
         assert one["round"]
         drawn = ("cause", "place") if one["rule"] else ("call", "reading")
         assert one["drawn"] in drawn
