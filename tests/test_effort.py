@@ -1,4 +1,4 @@
-"""How much a check does, counted: what nobody needs is not read and not inferred."""
+"""The amount of work of a check, counted: nothing is read or inferred without need."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ class Callers:
     def _meant(self, path: str, call: Call) -> tuple[bool, frozenset[_Target | None]]:
         """Return whether a callee has values, and what they call.
 
-        Functions of one name share their possible callers, so each call is asked for many times.
+        Functions of one name share their possible callers, so a check needs this many times.
         """
         known = self._callees.setdefault(path, {})
         found = known.get(id(call))
