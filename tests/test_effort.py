@@ -1,4 +1,4 @@
-"""The work of a check, counted: results that no diagnostic needs are neither read nor inferred."""
+"""The amount of work of a check, counted: nothing is read or inferred without need."""
 
 from __future__ import annotations
 

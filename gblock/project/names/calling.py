@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _USED = re.compile(rb"\s*[(,)\]}]|[ \t]+as\b|[ \t\r]*$", re.MULTILINE)
 """The text after a name that is called, given or assigned."""
 _BASES = re.compile(rb"class[ \t]+\w+[ \t]*\(([^:]*)")
-"""The text behind the name of a class, up to the colon."""
+"""The list of bases of a class, with the text up to the colon."""
 _LETTER = re.compile(rb"\w")
 _MOST_NAMING = 12
 """A name in more files than this is common: then only files near its definition are read."""
