@@ -92,8 +92,8 @@ class Callers:
         self._composed = ComposedNames(inference)
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
-        self._callees: dict[str, dict[int, tuple[bool, frozenset[_Target | None]]]] = {}
-        """By file, and the identity of a call of its summary."""
+        self._callees: dict[tuple[Place, Expr], tuple[bool, frozenset[_Target | None]]] = {}
+        """What a callee means, by its place."""
 
     def of(self, path: str, index: int) -> list[Caller]:
         """Return the callers of a function, of a lambda, or of a class's own methods."""
@@ -317,12 +317,12 @@ class Callers:
 
         Functions of one name share their possible callers, so most calls are looked up many times.
         """
-        known = self._callees.setdefault(path, {})
-        found = known.get(id(call))
+        key = (Place(path, call.scope, call.path), call.expression.callee)
+        found = self._callees.get(key)
         if found is None:
-            place = Place(path, call.scope, call.path)
-            values = self.inference.infer(call.expression.callee, place)
-            found = known[id(call)] = (bool(values), frozenset(map(_plain, values)))
+            place, callee = key
+            values = self.inference.infer(callee, place)
+            found = self._callees[key] = (bool(values), frozenset(map(_plain, values)))
         return found
 
     def _naming(self, path: str, name: str) -> list[str]:
