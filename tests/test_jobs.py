@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from harness import check
 
+from gblock import opened
 from gblock.config import Config
 from gblock.engine import Check, Request, jobs
 from gblock.engine.jobs import Jobs
@@ -208,6 +209,7 @@ class TestWork:
 
     def test_a_process_whose_status_is_lost_does_not_count(self, two):
         here = os.getpid()
+        opened.begin()  # what the other process sends has to fit into the pipe
         job = two.add(os.getpid)
         os.waitpid(job._pid, 0)
         assert job.result() == here

@@ -860,5 +860,5 @@ def test_a_file_that_ends_the_interpreters_patience_is_not_read(tmp_path, monkey
     def endless(self):
         raise RecursionError
 
-    monkeypatch.setattr(reading.Tables, "methods", endless)
+    monkeypatch.setattr(reading.MethodTables, "methods", endless)
     assert "damaged: RecursionError" == read(Module(), tmp_path).not_read

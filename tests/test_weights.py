@@ -105,6 +105,32 @@ def test_all_hashed_passwords_are_one_cause(tmp_path):
     assert len({one.cause for one in found}) == 1
 
 
+CLIENTS = [
+    ("psycopg2", "psycopg2.connect('shop')", 1),
+    ("pymssql", "pymssql.connect('shop')", 1),
+    ("pylibmc", "pylibmc.Client(['shop']).get('a')", 1),
+    ("ldap", "ldap.initialize('ldap://shop').simple_bind_s()", 1),
+    ("sqlite3", "sqlite3.connect('shop.db').execute('select 1')", 1),
+    ("confluent_kafka", "confluent_kafka.Consumer({}).poll(1)", 2),
+    ("confluent_kafka", "confluent_kafka.Producer({}).flush()", 2),
+    ("hashlib", "hashlib.pbkdf2_hmac('sha256', data, data, 10**6)", 2),
+]
+
+
+@pytest.mark.parametrize(("module", "call", "causes"), CLIENTS)
+def test_calls_in_two_files_are_one_cause_where_one_change_mends_both(
+    tmp_path, module, call, causes
+):
+    """A driver, a wrapper or a recipe mends a client; a loop mends the call that it replaces."""
+    shop = SHOP.replace("return ''", "orders.work(b'')\n    users.work(b'')")
+    files = {"Procfile": SERVED, "shop.py": f"import orders, users\n{shop}"}
+    for name in ("orders", "users"):
+        files[f"{name}.py"] = f"import {module}\ndef work(data):\n    {call}\n"
+    found = reported(tmp_path, files)
+    assert {one.filename.rpartition("/")[2] for one in found} >= {"orders.py", "users.py"}
+    assert len({one.cause for one in found if not one.filename.endswith("shop.py")}) == causes
+
+
 @pytest.mark.parametrize("blocker", CATALOG.blockers, ids=lambda one: one.id)
 def test_a_shared_cause_is_of_one_rule(blocker):
     if blocker.shared_cause:

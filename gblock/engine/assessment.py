@@ -13,6 +13,7 @@ from gblock.files import relative_name
 from gblock.project.calls.contexts import Contexts
 from gblock.project.calls.ways import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN
 from gblock.project.names.places import Place
+from gblock.repairs import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -285,7 +286,8 @@ class Assessment:
         """Return the cause that one change fixes: a recipe, a setting, a client, or a file's calls.
 
         The calls of a package that waits are mended together, in all files: by another driver or
-        client, or by a wrapper around the connection. What computes is mended where it is called.
+        client, or by a wrapper around the connection. What computes is mended where it is called,
+        and so is a wait that a loop with other methods of the object replaces.
         """
         blocker = self._blocker(diagnostic)
         if blocker is None:
@@ -296,7 +298,8 @@ class Assessment:
         if blocker.shared_cause:
             return f"{diagnostic.code}:{blocker.shared_cause}"
         package = blocker.distribution
-        is_client = blocker.kind == "waits"
+        fix = KINDS.get(blocker.fix or "")
+        is_client = blocker.kind == "waits" and not (fix is not None and fix.needs_class)
         if package == "stdlib":
             module = blocker.symbols[0].partition(".")[0]
             package = blocker.id if module in _SUNDRY else module

@@ -93,7 +93,7 @@ class Callers:
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
         self._callees: dict[tuple[Place, Expr], tuple[bool, frozenset[_Target | None]]] = {}
-        """What a callee means, by its place."""
+        """The meanings of callees, by their places."""
 
     def of(self, path: str, index: int) -> list[Caller]:
         """Return the callers of a function, of a lambda, or of a class's own methods."""
