@@ -178,6 +178,22 @@ def test_a_function_that_is_handed_over_keeps_its_own_state_of_the_gil(tmp_path,
     assert ("waits", ("tp_init", "real_init", "connect")) == (one.tier, one.chain)
 
 
+@pytest.mark.parametrize(("between", "tier"), [("recv", "waits"), (CALL_RAX, "")])
+def test_a_function_that_is_handed_over_releases_for_what_it_waits_for_alone(
+    tmp_path, between, tier
+):
+    """Trampolines are handed all kinds of functions, and take and release the GIL in errors."""
+    module = Module()
+    work = module.function("work", RELEASE, between, TAKE)
+    helper = module.function("trampoline", b"\xff\xd7")  # call rdi
+    at = module.address(2)
+    take = b"\x48\x8d\x3d" + (module.address(work) - at - 7).to_bytes(4, "little", signed=True)
+    method = module.function("wrapped", take, helper)
+    module.methods(("size", method), owner="shop.Client")
+
+    assert tier == told(module, tmp_path)["shop.Client.size"].tier
+
+
 def test_modules_of_a_package_share_the_libraries_that_were_parsed(tmp_path):
     asked = []
 
