@@ -224,18 +224,3 @@ def test_a_loop_of_short_calls_that_release_the_gil_is_never_a_long_call():
         spot.undisturbed.add(sample % 3 == 0)
 
     assert 0.0 == spot.free
-
-
-def test_a_wait_that_wakes_counts_only_if_samples_keep_finding_it():
-    """A thread that woke between two samples may have called something else meanwhile."""
-    spot = stacks.Spot(CallSite(), is_call=True)
-    spot.dozed = 1.0
-    for _ in range(4):
-        spot.stayed.add(True)
-    assert 0.0 == spot.free
-    spot.stayed.add(True)
-    assert 1.0 == spot.free
-    spot.stayed.add(False)
-    assert 0.0 == spot.free
-    spot.slept = 0.3
-    assert 0.3 == spot.free

@@ -134,17 +134,8 @@ class Incident:
             )
             and counters.hub.state() in ("S", "D")
         )
-        has_woken = None
-        if schedule is not None and before is not None:
-            has_woken = schedule.turns != before.turns
-        if has_woken and self.spot is not None:
-            self.spot.stayed.add(self.spot is spot)
         if is_same and self.is_waiting and (sight.is_clean or sight.late < LATE):
-            slept = max(0.0, proven - sight.stopped)
-            if has_woken:
-                spot.dozed += slept  # it may have returned, and called this or something else
-            else:
-                spot.slept += slept
+            spot.slept += max(0.0, proven - sight.stopped)
         elif is_same and sight.is_clean and self.was_clean:
             spot.worked += proven
             # A thread that needs the GIL would have waited for it during one of these samples.

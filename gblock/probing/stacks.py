@@ -37,13 +37,11 @@ class Spot:
     __slots__ = (
         "begins",
         "busy",
-        "dozed",
         "held",
         "is_call",
         "seconds",
         "site",
         "slept",
-        "stayed",
         "suspicion",
         "undisturbed",
         "went_on",
@@ -58,11 +56,7 @@ class Spot:
         self.suspicion: suspects.Suspicion | None = None
         self.seconds = 0.0
         self.slept = 0.0
-        """The time for which the thread was proven to wait here, without a wake-up."""
-        self.dozed = 0.0
-        """The time for which it slept and woke between two samples here."""
-        self.stayed = verdict.Indications()
-        """The samples after a wake-up that found it here again, or elsewhere."""
+        """The time for which the thread was proven to wait here."""
         self.worked = 0.0
         """The time for which it was seen here, in both samples with the GIL free."""
         self.went_on = verdict.Indications()
@@ -78,8 +72,7 @@ class Spot:
     def free(self) -> float:
         """The time for which the thread was proven to be inside a call that released the GIL."""
         has_lasted = self.went_on.is_proof or self.undisturbed.is_proof
-        worked = self.worked if has_lasted else 0.0
-        return self.slept + worked + (self.dozed if self.stayed.is_proof else 0.0)
+        return self.slept + (self.worked if has_lasted else 0.0)
 
     @property
     def seen(self) -> verdict.Seen:
