@@ -37,8 +37,6 @@ _ERRORS = 10
 _TURNING = 8
 """Iterations that may follow a block at once, in addition to the usual number between two
 samples: after more, the loop cannot have been blocked all the time."""
-_GOLDEN, _UNEVEN = 0.618034, 0.35
-"""The step between two lengths of a pause, and the share by which a pause differs from the mean."""
 _WORKED = 0.005
 """Seconds of CPU time; a loop that only wakes up needs less."""
 _POLLS = {
@@ -100,7 +98,6 @@ class Sampler:
         """
         now = perf_counter()
         self._pace = self._period
-        self._step = 0.0
         self._sleep = max(first, self._pace)
         self.pid = os.getpid()
         self._counters = Counters(self.ident, self.native, now)
@@ -132,7 +129,7 @@ class Sampler:
                 self.on_fork()
             self._look(hub)
             self._errors = 0
-            pace = self._period if self._incident is None else self._uneven_pace()
+            pace = self._period if self._incident is None else self.settings.pace
             if pace != self._pace and self.on_pace is not None:
                 self.on_pace(pace)
                 self._pace = pace
@@ -147,15 +144,6 @@ class Sampler:
             if self._left - self._since >= LATE:
                 # The delay happened in here and counts like a late sample, but its cause is gone.
                 self._left, self._waits = self._since + LATE, None
-
-    def _uneven_pace(self) -> float:
-        """Return the seconds until the next sample of a hub that may be blocked.
-
-        A loop whose turns take as long as the time between two samples would be seen in the same
-        call each time. The steps of the golden ratio meet every part of its turns equally often.
-        """
-        self._step = (self._step + _GOLDEN) % 1
-        return self.settings.pace * (1 - _UNEVEN + 2 * _UNEVEN * self._step)
 
     def finish(self, *, is_over: bool = False) -> None:
         """Write unfinished blocks and the last heartbeat; runs at the end, in any thread.
