@@ -28,7 +28,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--python", action="append", help="an interpreter with gblock and gevent")
     parser.add_argument("--hogs", type=int, default=3)
-    parser.add_argument("--families", nargs="*", choices=list(blaming.FAMILIES))
     parser.add_argument("--quiet-only", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
@@ -45,8 +44,7 @@ def main() -> int:
         try:
             with tempfile.TemporaryDirectory() as folder:
                 seed = options.seed * 1000 + number
-                found = blaming.run(seed, _EACH, hub, Path(folder), executable=python,
-                                    families=options.families)  # fmt: skip
+                found = blaming.run(seed, _EACH, hub, Path(folder), executable=python)
         finally:
             for other in others:
                 other.kill()

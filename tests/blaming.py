@@ -14,8 +14,6 @@ from typing import NamedTuple
 import probed
 
 HUBS = ("idle", "turning", "busy")
-_HALF = 0.45
-"""The share of a block for which a call ran that is `exact`: half, but for what the clock takes."""
 
 _SETUP = '''
 import ctypes, gc, hashlib, json, os, pickle, re, select, subprocess, sys, threading, time, zlib
@@ -218,41 +216,6 @@ def _others(seconds):
     ]  # fmt: skip
 
 
-def _loops(seconds):
-    """Return loops of short calls that release the GIL: one call alone, or several in turns.
-
-    Together the turns last about as long as the time between two samples, or a part of it.
-    """
-    both = "time.sleep ctypes.CFuncPtr.__call__"
-    found = [
-        Piece("loops", _in_turns(seconds, f"pause({each})"), "time.sleep")
-        for each in (0.005, 0.01, 0.021)
-    ]
-    for first, second in ((5, 15), (15, 5), (8, 12), (3, 7), (10, 30), (2, 19)):
-        turns = f"pause({first / 1000})", f"free.usleep({second * 1000})"
-        found.append(Piece("loops", _in_turns(seconds, *turns), both))
-    turns = "pause(0.007)", "free.usleep(7000)", "held.acquire(True, 0.007)"
-    own = "held = original_lock(); held.acquire()"
-    names = f"{both} threading.Lock.acquire"
-    found.append(Piece("loops", _in_turns(seconds, *turns), names, own))
-    turns = "zlib.compress(part, 6)", "hashlib.sha512(more)"
-    own = "part = data[:worked({0})(lambda n: zlib.compress(data[:n], 6), 10000)]; "
-    own += "more = data[:worked({1})(lambda n: hashlib.sha512(data[:n]), 10000)]"
-    names = "zlib.compress hashlib.openssl_sha512"
-    for first, second in ((0.005, 0.015), (0.012, 0.008)):
-        made = own.format(first, second)
-        found.append(Piece("loops", _in_turns(seconds, *turns), names, made))
-    return found
-
-
-def _in_turns(seconds, *calls):
-    """Return a loop of calls that takes the time of each."""
-    lines = [f"spent = [0.0] * {len(calls)}", f"end = clock() + {seconds}", "while clock() < end:"]
-    for number, call in enumerate(calls):
-        lines += ["    at = clock()", f"    {call}", f"    spent[{number}] += clock() - at"]
-    return "\n".join([*lines, "SHARES(*spent)"])
-
-
 _BEFORE = (
     "pass", "count = 0", "label = 'x' * 3", "started = clock()", "note(1)", "helper()",
     "kept_log.append(2)", "got = holder.quiet()", "value = os.getpid()", "x = 3 * 4 + 1",
@@ -272,9 +235,9 @@ _SHAPES = (
 )
 FAMILIES = {
     "waits": _waits, "held": _held, "free": _free, "python": _python, "operators": _operators,
-    "others": _others, "loops": _loops,
+    "others": _others,
 }  # fmt: skip
-_WEIGHTS = (6, 7, 2, 4, 4, 2, 3)
+_WEIGHTS = (6, 7, 2, 4, 4, 2)
 
 
 class Drawn(NamedTuple):
@@ -285,17 +248,13 @@ class Drawn(NamedTuple):
     source: str
 
 
-def drawn(seed: int, count: int, families=None) -> list[Drawn]:
-    """Draw functions that block, of all families or of some."""
-    weights = [
-        weight if families is None or name in families else 0
-        for name, weight in zip(FAMILIES, _WEIGHTS, strict=True)
-    ]
+def drawn(seed: int, count: int) -> list[Drawn]:
+    """Draw functions that block."""
     dice = random.Random(seed)
     found = []
     while len(found) < count:
         seconds = round(dice.uniform(0.16, 0.4), 3)
-        (make,) = dice.choices(list(FAMILIES.values()), weights)
+        (make,) = dice.choices(list(FAMILIES.values()), _WEIGHTS)
         piece = dice.choice(make(seconds))
         if "size" in piece.code and "size =" not in piece.setup:
             continue
@@ -324,9 +283,9 @@ def drawn(seed: int, count: int, families=None) -> list[Drawn]:
     return found
 
 
-def program(seed: int, count: int, hub: str, families=None) -> tuple[str, list[Drawn]]:
+def program(seed: int, count: int, hub: str) -> tuple[str, list[Drawn]]:
     """Return a script that blocks so many times, and what it holds."""
-    functions = drawn(seed, count, families)
+    functions = drawn(seed, count)
     lines = [_SETUP, f"HUB = {hub!r}", "started_at = [0.0]", "def START():",
              "    started_at[0] = time.time()"]  # fmt: skip
     lines += [each.source for each in functions]
@@ -366,7 +325,7 @@ class Case(NamedTuple):
     cpu: float = 0.0
     """Seconds on a processor."""
     shares: tuple[float, ...] = ()
-    """Seconds of the calls of a mixed piece, or of a loop."""
+    """Seconds of the calls of a mixed piece."""
 
     @property
     def is_wrong(self) -> bool:
@@ -376,9 +335,6 @@ class Case(NamedTuple):
         if self.drawn.piece.family == "mixed":
             names = self.drawn.piece.symbol.split()
             return self.symbol != names[self.shares.index(max(self.shares))]
-        if self.drawn.piece.family == "loops":
-            spent = dict(zip(self.drawn.piece.symbol.split(), self.shares, strict=True))
-            return spent.get(self.symbol, 0.0) < _HALF * self.seconds
         if self.drawn.piece.symbol is None or self.symbol not in (None, self.drawn.piece.symbol):
             return True
         is_import = self.drawn.piece.family == "import"
@@ -393,9 +349,9 @@ class Case(NamedTuple):
         return piece.symbol is not None and piece.family in ("waits", "held-waits", "held-works")
 
 
-def run(seed: int, count: int, hub: str, folder, *, executable=None, families=None) -> list[Case]:
+def run(seed: int, count: int, hub: str, folder, *, executable=None) -> list[Case]:
     """Run a program that was drawn and return its blocks of 0.12 s and more."""
-    source, functions = program(seed, count, hub, families)
+    source, functions = program(seed, count, hub)
     by_name = {each.name: each for each in functions}
     result = probed.run(
         source,
