@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import gc
-from contextlib import contextmanager
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
-@contextmanager
-def paused() -> Iterator[None]:
-    """Collect no garbage until the block ends: a third of the time of a large package."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
+class Paused:
+    """A block in which no garbage is collected: that takes a fifth to a third of long work."""
+
+    def __enter__(self) -> None:
+        self._was_on = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_on:
             gc.enable()

@@ -168,8 +168,9 @@ class Gil:
                     for where, mask in one.waits.items():
                         found[where] = found.get(where, 0) | mask
                         for inner in self._handed(node, step, where, mask, depth):
-                            named = any(one & ~waits.UNKNOWN for one in inner.waits.values())
-                            releases = releases or (inner.releases and named)
+                            # A trampoline may be handed anything: what names no wait proves none.
+                            is_named = any(bits & ~waits.UNKNOWN for bits in inner.waits.values())
+                            releases = releases or (inner.releases and is_named)
                             for state_there, there in inner.waits.items():
                                 found[state_there] = found.get(state_there, 0) | there
                     if not step.returns:

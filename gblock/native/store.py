@@ -209,7 +209,7 @@ def read_all(
 
 def _read(paths: list[str]) -> list[tuple[str, ModuleReading]]:
     libraries = Libraries(reading.file_bytes)
-    with collecting.paused():
+    with collecting.Paused():
         return [(path, reading.read(path, libraries=libraries)) for path in paths]
 
 

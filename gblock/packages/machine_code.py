@@ -125,7 +125,7 @@ def _wrappers(
 
     def read() -> list[Wrapper]:
         base, files = distribution.base, distribution.python
-        with collecting.paused():
+        with collecting.Paused():
             return wrappers.read(base, files, package.modules, distribution.libraries)
 
     if store is None:

@@ -17,7 +17,7 @@ from gblock.engine import Check, Request
 from gblock.engine.again import Again
 from gblock.errors import UserError
 from gblock.patterns import Patterns
-from gblock.project.reading.parsing import UNPARSABLE, quiet
+from gblock.project.reading.parsing import UNPARSABLE, Quiet
 from gblock.rules import OF_FILES, OF_PROCESSES
 from gblock.server.documents import read
 
@@ -202,7 +202,7 @@ def changed(whole: Whole, path: str, data: bytes, last: Checked | None) -> Check
 def parses(data: bytes) -> bool:
     """Return whether some bytes are Python."""
     try:
-        with quiet():
+        with Quiet():
             compile(data, "<unsaved>", "exec", _ONLY_PARSE, dont_inherit=True)
     except UNPARSABLE:
         return False

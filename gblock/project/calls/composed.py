@@ -10,6 +10,7 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.inferred import Inferred
 from gblock.project.names.partial_texts import HOLE, only_texts
+from gblock.project.names.passing import SHORTEST
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import Value
@@ -17,8 +18,6 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr, last_name
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_SHORTEST = 2
-"""Characters of a composed name that are known at least."""
 _LOOK_UPS = ("getattr", "get", "pop", "")
 """Last names of the callees that take an attribute, or an item of ``globals()``, by its name."""
 
@@ -141,6 +140,6 @@ def _is_globals(expression: Expr) -> bool:
 def _pattern(spelled: str) -> re.Pattern[str] | None:
     """Return a pattern of the names that a text with holes can be; None if little is known."""
     known = spelled.split(HOLE)
-    if sum(map(len, known)) < _SHORTEST:
+    if sum(map(len, known)) < SHORTEST:
         return None
     return re.compile(r"\w+".join(map(re.escape, known)))

@@ -159,15 +159,9 @@ class Keeping:
             found |= {word} if owner is None else self._objects(summary, owner)
         for call, given in self.inference.containers.puts(summary):
             if key in _keys(given) and summary.is_within(call.scope, within):
-                owner = self._class_around(summary, call.scope)
+                owner = summary.class_around(call.scope)
                 found |= self._objects(summary, owner) if owner else set()
         return found
-
-    def _class_around(self, summary: ModuleSummary, index: int) -> int:
-        """Return the innermost class around a scope, 0 if there is none."""
-        while index > 0 and summary.scopes[index].kind != "class":
-            index = summary.scopes[index].parent
-        return max(index, 0)
 
     def _objects(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of variables and attributes that hold objects of a class."""
@@ -290,11 +284,8 @@ class Keeping:
         if found is None:
             found = self._stored[summary.filename] = {}
             for scope in summary.scopes:
-                named: list[tuple[str, Sequence[Binding]]] = [*scope.bindings.items()]
-                named += [(name, bindings) for (_, name), bindings in scope.attributes.items()]
-                named = [(name, bindings) for name, bindings in named if name != kinds.ANY_NAME]
-                for word, bindings in named:
-                    for binding in bindings:
+                for word, bindings in scope.bound():
+                    for binding in bindings if word != kinds.ANY_NAME else ():
                         if not isinstance(binding, ValueBinding):
                             continue
                         is_display = binding.kind in _HOLDING and _is_display(binding.value)
@@ -315,8 +306,7 @@ class Keeping:
         summary = self.modules.summary(path)
         named: list[tuple[str, Sequence[Binding]]] = [*summary.scopes[0].bindings.items()]
         for scope in summary.scopes if everywhere else ():
-            named += scope.bindings.items()
-            named += [(word, bindings) for (_, word), bindings in scope.attributes.items()]
+            named += scope.bound()
         return {
             word
             for word, bindings in named
@@ -559,13 +549,13 @@ def _given(call: CallExpr) -> set[str]:
 def _rows_with(data: bytes, word: str) -> list[int]:
     """Return the rows of a file that mention a name."""
     written = re.compile(rb"\b%s\b" % re.escape(word.encode()))
-    rows: list[int] = []
+    rows: dict[int, None] = {}
     row, start = 1, 0
     for match in written.finditer(data):
         row += data.count(b"\n", start, match.start())
         start = match.start()
-        rows.append(row)
-    return rows
+        rows[row] = None
+    return list(rows)
 
 
 def _key(value: Expr) -> str | int:

@@ -7,7 +7,7 @@ tests how a name starts, the other names are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
 from gblock.project.names import values as v
@@ -15,7 +15,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding, ValueBinding
+from gblock.project.reading.bindings import ValueBinding
 from gblock.project.reading.expressions import Expr, owner_of
 from gblock.project.reading.summary import Call, ModuleSummary
 
@@ -185,9 +185,7 @@ def _functions(values: Values, depth: int) -> Iterator[v.FunctionValue]:
 def _bound_in(summary: ModuleSummary, frame: int) -> Iterator[tuple[str, ValueBinding]]:
     """Yield the names and attributes that the code of one function binds."""
     for scope in summary.scopes:
-        named: list[tuple[str, Sequence[Binding]]] = [*scope.bindings.items()]
-        named += [(word, bindings) for (_, word), bindings in scope.attributes.items()]
-        for word, bindings in named:
+        for word, bindings in scope.bound():
             for binding in bindings:
                 if (
                     word != kinds.ANY_NAME

@@ -34,7 +34,7 @@ PASS_THROUGH = {
 """Functions whose result stands for their first argument."""
 _TRANSPARENT_CONTAINERS = {"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"}
 """Builtin functions whose result has the elements of their argument."""
-_SHORTEST = 2
+SHORTEST = 2
 """Characters that are known at least of a composed name."""
 _MAPPINGS = ("collections.OrderedDict", "types.SimpleNamespace", "weakref.WeakValueDictionary")
 """Classes that take the same arguments as ``dict``."""
@@ -225,7 +225,7 @@ class Passing:
     def _matching(self, owner: Expr, name: Expr, place: Place) -> Values:
         """Return the members of an object under the names that ``f"do_{verb}"`` can be."""
         start, end = ends(name)
-        if len(start) + len(end) < _SHORTEST:
+        if len(start) + len(end) < SHORTEST:
             return NOTHING
         found: set[Value] = set()
         for value in self.inference.infer(owner, place):

@@ -14,7 +14,6 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, ScopeValue, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import Binding
 from gblock.project.reading.expressions import Expr, last_name
 from gblock.project.reading.summary import ModuleSummary
 
@@ -50,9 +49,7 @@ class TypeVariables:
             place: A place in the class, or in a method of it; its receiver counts, if it is known.
         """
         summary = self.inference.modules.summary(place.path)
-        index = place.scope
-        while index > 0 and summary.scopes[index].kind != "class":
-            index = summary.scopes[index].parent
+        index = summary.class_around(place.scope)
         names = self._variables(summary, index) if index > 0 else []
         if name not in names:
             return NOTHING
@@ -165,8 +162,7 @@ def _annotations(summary: ModuleSummary) -> Iterator[tuple[Expr, Place]]:
         outside = Place(summary.filename, scope.parent, scope.path)
         for one in (*(part.annotation for part in scope.parameters), *scope.annotation):
             yield one, outside
-        bound: list[Sequence[Binding]] = [*scope.bindings.values(), *scope.attributes.values()]
-        for binding in (binding for bindings in bound for binding in bindings):
+        for binding in (binding for _, bindings in scope.bound() for binding in bindings):
             if binding.kind == kinds.ANNOTATED:
                 yield binding.value, Place(summary.filename, index, binding.path)
     for call in summary.calls:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from gblock import opened
 from gblock.decoding import decode
-from gblock.project.reading.parsing import UNPARSABLE, quiet
+from gblock.project.reading.parsing import UNPARSABLE, Quiet
 from gblock.project.reading.testcode import is_test
 from gblock.project.reading.word_index import WordSearch
 
@@ -307,7 +307,7 @@ class Modules:
         if b"\0" in data:
             return _NULL
         try:
-            with quiet():
+            with Quiet():
                 compile(data, path, "exec", _ONLY_PARSE, dont_inherit=True)
         except UNPARSABLE as error:
             return _explained(error)

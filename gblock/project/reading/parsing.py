@@ -9,34 +9,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
     from tokenize import TokenInfo
-    from types import TracebackType
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """The errors that Python raises for code that this interpreter cannot parse."""
 
 
-class _Quiet:
-    """The block in which there are no warnings; clean runs do without `contextlib`."""
-
-    __slots__ = ("_caught",)
+class Quiet(warnings.catch_warnings):
+    """A block without warnings, and without the errors that ``-W error`` makes of them."""
 
     def __enter__(self) -> None:
-        self._caught = warnings.catch_warnings()
-        self._caught.__enter__()
+        super().__enter__()
         warnings.simplefilter("ignore")
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
-        self._caught.__exit__(kind, error, where)
-
-
-def quiet() -> _Quiet:
-    """Suppress warnings, and the errors that ``-W error`` makes of them."""
-    return _Quiet()
 
 
 def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
@@ -50,7 +33,7 @@ def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
     """
     import ast  # a run without anything to report parses nothing
 
-    with quiet():
+    with Quiet():
         return ast.parse(text, filename)
 
 
@@ -69,7 +52,7 @@ def comments(text: str) -> tuple[list[TokenInfo], bool]:
     found = []
     # All kinds of line ends become one character, as for the parsers.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
-    with quiet():
+    with Quiet():
         try:
             for token in tokenize.generate_tokens(lines.readline):
                 if token.type == tokenize.COMMENT:

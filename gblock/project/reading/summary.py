@@ -5,6 +5,7 @@ A summary holds plain containers, strings and numbers, so it can be pickled and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from gblock.project.reading.bindings import (
@@ -101,6 +102,12 @@ class Scope(NamedTuple):
     """The first and last row of each statement directly in a module's or class's body."""
     is_async: bool = False
 
+    def bound(self) -> Iterator[tuple[str, Sequence[Binding]]]:
+        """Yield the names and the attributes that the scope binds, with the bindings of each."""
+        yield from self.bindings.items()
+        for (_, name), bindings in self.attributes.items():
+            yield name, bindings
+
     @classmethod
     def empty(cls, kind: str, name: str, parent: int, rows: tuple[int, int], path: Path) -> Scope:
         """Return a scope that declares nothing yet."""
@@ -195,6 +202,12 @@ class ModuleSummary(NamedTuple):
     def function_around(self, scope: int) -> int:
         """Return the function around a scope, or 0 for the module; classes run with the module."""
         while scope > 0 and self.scopes[scope].kind not in ("function", "lambda"):
+            scope = self.scopes[scope].parent
+        return scope
+
+    def class_around(self, scope: int) -> int:
+        """Return the innermost class around a scope, or 0 if there is none."""
+        while scope > 0 and self.scopes[scope].kind != "class":
             scope = self.scopes[scope].parent
         return scope
 

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 
 from gblock.project.reading.expressions import Expr
-from gblock.project.reading.parsing import UNPARSABLE, parse, quiet
+from gblock.project.reading.parsing import UNPARSABLE, Quiet, parse
 from gblock.project.reading.summarizing.expression_reader import ExpressionReader
 from gblock.project.reading.summarizing.statement_reader import StatementReader
 from gblock.project.reading.summary import OPTIONS, ModuleSummary
@@ -30,7 +30,7 @@ def summarize(filename: str, text: str | bytes) -> ModuleSummary:
 def read_annotation(text: str) -> Expr:
     """Return the expression in a quoted annotation, None if it cannot be parsed."""
     try:
-        with quiet():
+        with Quiet():
             tree = ast.parse(text.strip(), mode="eval")
     except UNPARSABLE:
         return None
