@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from gblock.catalog.entries import Entry
+from gblock.project.processes import formats
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.contents import content
@@ -20,11 +21,8 @@ KINDS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
 """The kind of process that runs a framework's tasks, or the beginning of its command's name."""
 _APPLICATIONS = ("app", "celery")
 """The names by which Celery finds the application of a module."""
-_DEPLOYING = (
-    ".yml", ".yaml", ".sh", ".ini", ".conf", ".cfg", ".toml", ".json", ".service", ".env", ".j2",
-    ".tpl", ".tf", "Dockerfile", "Makefile", "Procfile", "run",
-)  # fmt: skip
-"""Endings of the names of files that start workers."""
+_NAMING = (".env", ".json", ".tf", ".toml")
+"""Endings of the names of files that no format reads, but that may hold a worker's options."""
 _GREEN = {
     "celery": re.compile(rb"(?i:-P|pool)\b[^\w\n]{1,6}gevent"),
     "dramatiq": re.compile(rb"dramatiq\b[^\n]*gevent"),
@@ -105,8 +103,10 @@ class Workers:
         green = {*self.modules.mentioning("gevent"), *self.modules.mentioning("greenlet")}
         if green.intersection(self.modules.mentioning(kind)):
             return True
-        files = (one for one in self.processes.deployment.tree.files if one.endswith(_DEPLOYING))
-        return any(_GREEN[kind].search(content(path)) for path in files)
+        files = self.processes.deployment.tree.files
+        started = [path for path, _ in formats.candidates(files)]
+        naming = [path for path in files if path.endswith(_NAMING)]
+        return any(_GREEN[kind].search(content(path)) for path in (*started, *naming))
 
     def _near(self, framework: str, path: str) -> list[Process]:
         """Return the workers of a framework, those that load a file if any does."""
