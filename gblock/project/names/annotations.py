@@ -14,6 +14,7 @@ from gblock.project.reading.expressions import (
     NameExpr,
     SubscriptExpr,
     last_name,
+    listed,
 )
 from gblock.project.reading.summarizing import read_annotation
 
@@ -150,7 +151,7 @@ class Annotations:
     def _generic(self, annotation: SubscriptExpr, place: Place) -> Values:
         base, key = annotation.base, annotation.key
         name = last_name(base)
-        inner = key.elements if key is not None and key.tag == tags.TUPLE else (key,)
+        inner = listed(key)
         if name in _UNWRAPPED:
             parts = inner[:1] if name == "Annotated" else inner
             return frozenset().union(*(self.annotated(part, place) for part in parts))

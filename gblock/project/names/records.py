@@ -14,7 +14,7 @@ from gblock.project.names.values import NOTHING, ScopeValue, TupleValue, Value, 
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
-from gblock.project.reading.expressions import CallExpr, Expr, last_name, passed
+from gblock.project.reading.expressions import CallExpr, Expr, last_name, listed, passed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,8 +217,7 @@ class RecordClasses:
         if fields.tag in (tags.SEQUENCE, tags.TUPLE):
             found: list[tuple[str, Expr]] = []
             for one in fields.elements:
-                parts = one.elements if one is not None and one.tag == tags.TUPLE else (one,)
-                name, annotation = (*parts, None, None)[:2]
+                name, annotation = (*listed(one), None, None)[:2]
                 if not _text(name):
                     return []
                 found.append((_text(name), annotation))

@@ -14,7 +14,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, ScopeValue, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import Expr, last_name
+from gblock.project.reading.expressions import Expr, last_name, listed
 from gblock.project.reading.summary import ModuleSummary
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class TypeVariables:
     def _variables(self, summary: ModuleSummary, index: int) -> list[str]:
         """Return the type variables of a class in the order of its brackets."""
         written = [
-            (last_name(base.base), _inside(base.key))
+            (last_name(base.base), listed(base.key))
             for base in summary.scopes[index].bases
             if base is not None and base.tag == tags.SUBSCRIPT
         ]
@@ -93,7 +93,7 @@ class TypeVariables:
         scope = summary.scopes[cls.scope]
         place = Place(cls.path, scope.parent, scope.path)
         for base in scope.bases if depth else ():
-            inside = _inside(base.key) if base is not None and base.tag == tags.SUBSCRIPT else ()
+            inside = listed(base.key) if base is not None and base.tag == tags.SUBSCRIPT else ()
             classes = (one for one in self.inference.infer(base, place) if one.kind == v.CLASS)
             found = {self._through(one, target, position, inside, place, depth) for one in classes}
             found.discard(None)
@@ -145,15 +145,10 @@ class TypeVariables:
             for expression, place in _annotations(modules.summary(path)):
                 if expression is None or expression.tag != tags.SUBSCRIPT:
                     continue
-                inside = _inside(expression.key)
+                inside = listed(expression.key)
                 if last_name(expression.base) == name and position < len(inside):
                     if cls in self.inference.infer(expression.base, place):
                         yield inside[position], place
-
-
-def _inside(key: Expr) -> tuple[Expr, ...]:
-    """Return the expressions in brackets."""
-    return key.elements if key is not None and key.tag == tags.TUPLE else (key,)
 
 
 def _annotations(summary: ModuleSummary) -> Iterator[tuple[Expr, Place]]:
@@ -174,7 +169,7 @@ def of_class(annotation: Expr) -> tuple[Expr, ...]:
     """Return what an annotation says that a class, or a factory, makes: ``type[T]``."""
     if annotation is None or annotation.tag != tags.SUBSCRIPT:
         return ()
-    name, inside = last_name(annotation.base), _inside(annotation.key)
+    name, inside = last_name(annotation.base), listed(annotation.key)
     if name in ("type", "Type"):
         return inside
     return inside[-1:] if name == "Callable" else ()

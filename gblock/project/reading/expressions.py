@@ -220,6 +220,13 @@ def owner_of(callee: Expr) -> Expr:
     return callee.base if callee is not None and callee.tag == ATTRIBUTE else None
 
 
+def listed(expression: Expr) -> tuple[Expr, ...]:
+    """Return the elements of a tuple, as between brackets; anything else is one element."""
+    if expression is not None and expression.tag == TUPLE:
+        return expression.elements
+    return (expression,)
+
+
 def hides_arguments(call: CallExpr) -> bool:
     """Return whether a call passes arguments that ``*`` or ``**`` hides."""
     return any(one is not None and one.tag == STAR for one in call.positional) or any(
