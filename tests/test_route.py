@@ -171,7 +171,7 @@ def test_the_route_or_the_task_of_a_block_is_recorded(name, tmp_path):
     assert APPLICATIONS[name][1] in [block.get("route") for block in long]
     text = "".join(path.read_text() for path in seen.files)
     assert "SECRET" not in text
-    assert "4711" not in text
+    assert "/4711" not in text  # a time may contain the number
 
 
 @pytest.mark.live

@@ -8,10 +8,39 @@ import pytest
 
 from gblock.probing import stacks, verdict
 from gblock.probing.record import CallSite
-from gblock.probing.verdict import Measured, Seen
+from gblock.probing.verdict import Measured, Seen, Unsampled
 
 HALF_A_SECOND = Measured(
-    duration=0.5, threshold=0.1, interval=0.005, cpu=0.0, others=0.0, collected=0
+    duration=0.5,
+    threshold=0.1,
+    interval=0.005,
+    cpu=0.0,
+    others=0.0,
+    collected=0.0,
+    late=0.0,
+    waits=None,
+    asleep=0,
+    running=0,
+    in_poll=False,
+    is_named=False,
+    queued=0.0,
+    queued_share=0.0,
+    others_waits=None,
+    kept=0.0,
+    slept=0.0,
+    stopped=0.0,
+    has_company=True,
+)
+UNSAMPLED = Unsampled(
+    late=0.48,
+    threshold=0.1,
+    interval=0.005,
+    cpu=0.0,
+    others=0.0,
+    collected=0.0,
+    waits=None,
+    queued_share=0.0,
+    has_company=True,
 )
 LATE = {"late": 0.48, "waits": 95}
 
@@ -78,8 +107,7 @@ def test_the_class_of_a_block(kind, measured):
     ],
 )
 def test_the_class_of_a_time_without_a_look(kind, measured):
-    late = HALF_A_SECOND._replace(late=0.48, duration=0.48)
-    assert kind == verdict.overslept(late._replace(**measured))
+    assert kind == verdict.overslept(UNSAMPLED._replace(**measured))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +218,8 @@ def test_every_measurement_has_a_class_and_a_process_that_was_stopped_keeps_no_g
             assert kind in ("waits", "cpu", "gil", "gc", "thread", "starved")
             assert kind != "gc"
             if waits == 1 and late == 0.45:
-                assert "gil" not in (kind, verdict.overslept(measured))
+                unsampled = UNSAMPLED._replace(cpu=cpu, others=others, late=late, waits=waits)
+                assert "gil" not in (kind, verdict.overslept(unsampled))
 
 
 @pytest.mark.parametrize(

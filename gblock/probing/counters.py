@@ -82,7 +82,7 @@ class Counters:
 
     def held(self, sight: Sight) -> float:
         """Return the seconds for which the GIL is proven to have been held until a sample."""
-        if sight.late < LATE:
+        if sight.late < LATE or sight.is_split:
             return 0.0
         return verdict.held(sight.late, sight.waits, self.queued(), sys.getswitchinterval())
 

@@ -216,5 +216,6 @@ class Incident:
             others_waits=self.others_waits,
             kept=spot.held if spot is not None else 0.0,
             slept=spot.slept if spot is not None else 0.0,
+            stopped=self.stopped,
             has_company=self.has_company,
         )

@@ -110,6 +110,9 @@ class Sampler:
         self._since = now
         self._waits: int | None = None  # of a new thread
         self._others_waits: int | None = None
+        self._counted: tuple[int | None, int | None] = (None, None)
+        """The waits of this thread and of all others at the start of the last sample."""
+        self._is_split = False
         self._last = self._clocks()
         self._before = self._last
         self._polls = self._still = 0.0
@@ -139,11 +142,14 @@ class Sampler:
             self._failed(error)
         finally:
             self._left, self._sleep = perf_counter(), self._pace
-            self._waits = clocks.waits()
-            self._others_waits = _less(clocks.all_waits(), self._waits)
-            if self._left - self._since >= LATE:
-                # The delay happened in here and counts like a late sample, but its cause is gone.
-                self._left, self._waits = self._since + LATE, None
+            self._is_split = self._left - self._since >= LATE
+            if self._is_split:
+                # The delay happened in here and counts like a late sample, but proves no place.
+                self._left = self._since + LATE
+                self._waits, self._others_waits = self._counted
+            else:
+                self._waits = clocks.waits()
+                self._others_waits = _less(clocks.all_waits(), self._waits)
 
     def finish(self, *, is_over: bool = False) -> None:
         """Write unfinished blocks and the last heartbeat; runs at the end, in any thread.
@@ -215,8 +221,10 @@ class Sampler:
     def _sight(self, loop: Any) -> Sight:
         """Read everything that changes on its own; nothing here releases the GIL."""
         now, wall = perf_counter(), clocks.wall()
-        waits, all_waits = clocks.waits(), clocks.all_waits()
+        waits = clocks.waits()
+        others_waits = _less(clocks.all_waits(), waits)
         own_waits = _less(waits, self._waits)
+        self._counted = waits, others_waits
         since, self._since = self._since, now
         late = max(0.0, now - self._left - self._sleep)
         queued = self._counters.queued() if kernel.KEEPS_GIL and late > LATE else None
@@ -240,7 +248,8 @@ class Sampler:
             since=since,
             late=late,
             waits=own_waits,
-            others_waits=_less(_less(all_waits, waits), self._others_waits),
+            others_waits=_less(others_waits, self._others_waits),
+            is_split=self._is_split,
             stamp=stamp,
             turn=turn,
             turns=1 if turn is None or self._turn is None else turn - self._turn,
@@ -472,14 +481,13 @@ class Sampler:
         if now is not None and base.schedule is not None:
             waited = now.waiting - base.schedule.waiting
             share = waited / max(perf_counter() - base.at, 0.001)
-        measured = verdict.Measured(
-            duration=late,
+        measured = verdict.Unsampled(
+            late=late,
             threshold=self._threshold,
             interval=sys.getswitchinterval(),
             cpu=cpu,
             others=process - cpu,
             collected=collected,
-            late=late,
             waits=sight.waits,
             queued_share=share,
             has_company=sight.has_company,

@@ -24,6 +24,8 @@ class Sight(NamedTuple):
     """The waits of this thread since the previous sample, with its sleep; None if unknown."""
     others_waits: int | None
     """The same for all other threads of the process."""
+    is_split: bool
+    """True if the delay began during the previous sample, which may have waited for the GIL."""
     stamp: float
     """The loop's cached time."""
     turn: int | None
@@ -40,4 +42,4 @@ class Sight(NamedTuple):
     @property
     def is_clean(self) -> bool:
         """Return whether the GIL was free when this thread woke."""
-        return self.waits is not None and self.waits <= 1
+        return not self.is_split and self.waits is not None and self.waits <= 1

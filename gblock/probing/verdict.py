@@ -68,31 +68,54 @@ class Measured(NamedTuple):
     """CPU time of all other threads of the process."""
     collected: float
     """Time of garbage collection."""
-    late: float = 0.0
+    late: float
     """The delay of the sampler."""
-    waits: int | None = None
+    waits: int | None
     """The waits of the sampler's thread while it was late; None if not counted."""
-    asleep: int = 0
+    asleep: int
     """Samples in which the hub's thread slept."""
-    running: int = 0
+    running: int
     """Samples in which it ran or was ready to run."""
-    in_poll: bool = False
+    in_poll: bool
     """True if the loop seemed to wait for events."""
-    is_named: bool = False
+    is_named: bool
     """True if the hub's thread was seen at a call whose name is known."""
-    queued: float = 0.0
+    queued: float
     """The recent time that the hub's thread spent in the run queue."""
-    queued_share: float = 0.0
+    queued_share: float
     """The same as a share of the time since the last count before the block."""
-    others_waits: int | None = None
+    others_waits: int | None
     """The waits of other threads than the sampler's meanwhile; None if not counted."""
-    kept: float = 0.0
+    kept: float
     """The time for which the GIL is proven to have been held at one place."""
-    slept: float = 0.0
+    slept: float
     """The time for which the hub's thread is proven to have waited at one place without the GIL."""
-    stopped: float = 0.0
+    stopped: float
     """The time for which the whole process may have been stopped."""
-    has_company: bool = True
+    has_company: bool
+    """True if the process has Python threads other than the hub's and the sampler's."""
+
+
+class Unsampled(NamedTuple):
+    """The measurements of a time without samples; figures without a unit are seconds."""
+
+    late: float
+    """The delay of the sampler."""
+    threshold: float
+    """The shortest block to record."""
+    interval: float
+    """The time that a thread waits for the GIL before it requests it (`getswitchinterval`)."""
+    cpu: float
+    """CPU time of the hub's thread."""
+    others: float
+    """CPU time of all other threads of the process."""
+    collected: float
+    """Time of garbage collection."""
+    waits: int | None
+    """The waits of the sampler's thread meanwhile; None if not counted."""
+    queued_share: float
+    """The share of the time since the last count that the hub's thread spent in the run queue."""
+    has_company: bool
     """True if the process has Python threads other than the hub's and the sampler's."""
 
 
@@ -158,13 +181,9 @@ def kind(m: Measured) -> str:
     return "gil" if m.is_named else "starved"
 
 
-def overslept(m: Measured) -> str:
-    """Return the class of a time without samples.
-
-    Args:
-        m: The measurements; the duration is the delay of the sampler.
-    """
-    half = m.duration / 2
+def overslept(m: Unsampled) -> str:
+    """Return the class of a time without samples."""
+    half = m.late / 2
     held = is_held(m.late, m.waits, m.interval)
     if m.collected >= half:
         return "gc"
