@@ -53,7 +53,8 @@ SEEN = {}
 
 
 def key(value):
-    SEEN["found"] = suspects._suspects(sys._getframe(1))
+    if "found" not in SEEN:
+        SEEN["found"] = suspects._suspects(sys._getframe(1))
     return value
 
 
@@ -179,6 +180,47 @@ def test_what_may_take_long_before_a_call_is_suspect_too(call, words):
         assert not found.is_sole
         assert [name for name in found.names if name.startswith(words)], found.names
         assert "builtins.sorted" == found.names[0]
+
+
+NAMES = {
+    "box": [[1, 2]] * 1000,
+    "items": items,
+    "key": key,
+    "make": lambda: [2, 1],
+    "queue": __import__("collections").deque([[1, 2]] * 1000),
+    "rows": [[2, 1]],
+    "wide": WIDE,
+    "working": working,
+}
+
+
+@pytest.mark.parametrize(
+    ("argument", "is_new"),
+    [
+        ("list(wide)", True),
+        ("list([*wide, 3])", True),
+        ("tuple({*wide})", True),
+        ("sorted(set(wide))", True),
+        ("list(items + wide)", True),
+        ("wide[:10]", False),  # `__getitem__()` may do anything
+        ("box.pop()", False),
+        ("queue.popleft()", False),
+        ("next(iter(box))", False),
+        ("[*box.pop()]", False),
+        ("list(items + queue.pop())", False),
+        ("make()", False),
+        ("working(2)", False),
+        ("list(make())", False),
+    ],
+)
+def test_only_what_an_expression_makes_takes_as_long_to_make_as_to_release(argument, is_new):
+    names = dict(NAMES)
+    exec(f"def call():\n    sorted({argument}, key=key)", names)
+    for _ in range(40):
+        names["call"]()
+        found = SEEN.pop("found")
+        assert not found.is_sole
+        assert is_new == found.temporary, found.names
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="before 3.11 the end is looked at, too")

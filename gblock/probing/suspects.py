@@ -113,6 +113,8 @@ _COMPUTING = frozenset(
         "BUILD_STRING", "FORMAT_WITH_SPEC",
     }
 )  # fmt: skip
+_DISPLAYS = ("BUILD_", "LIST_", "SET_", "DICT_", "MAP_")
+_MAKING = frozenset({bytearray, bytes, dict, frozenset, list, set, str, tuple})
 _ITERATORS = frozenset(map(type, map(iter, ([], (), {}, "", b"", range(0), range(1 << 70)))))
 
 
@@ -138,7 +140,8 @@ class Suspicion:
             is_sole: Whether the call at the frame's instruction is known and the only suspect.
             is_inside: Whether all suspects are parts of the frame's own function.
             others: Whether the call is unknown, or there is another suspect.
-            temporary: Whether the only other suspect is the release of the call's arguments.
+            temporary: Whether the only other suspect is the release of the call's arguments, and
+                the expression itself has made them.
             computes: Whether all suspects except the call can only compute, not wait.
         """
         self.computes = computes
@@ -170,14 +173,14 @@ def _suspects(frame: types.FrameType, caller: types.FrameType | None = None) -> 
     if not is_call:
         return Suspicion(tuple(walk.before(with_own=True)), is_inside=True)
     others = list(walk.before())
-    releases = walk.arguments()
+    releases, are_new = walk.arguments()
     is_sole = name is not None and not others
     return Suspicion(
         (name or "a call", *others, *releases),
         is_sole=is_sole and not releases,
         is_inside=True,
         others=not is_sole,
-        temporary=is_sole and bool(releases),
+        temporary=is_sole and bool(releases) and are_new,
         computes=all(each.startswith(_COMPUTES) for each in others),
     )
 
@@ -249,17 +252,38 @@ class _Walk:
                 found.append(told)
         return found
 
-    def arguments(self) -> list[str]:
-        """Return the potentially slow releases of the call's own arguments."""
+    def arguments(self) -> tuple[list[str], bool]:
+        """Return the potentially slow releases of the call's own arguments.
+
+        Returns:
+            The suspects, and whether all that may be released is as new as the call: a result of
+            an operator, a display, or a type. Another call may hand over an old object, such as
+            `pop()`, whose release may take long though nothing of the block has made it.
+        """
         first, last = callee.arguments(self._listed, self._at)
+        are_new, are_suspect = True, False
         for at in range(first, last):
             name = self._listed[at].opname
             if name in callee.CALLS:
                 if not _is_plain_result(self._called(at)):
-                    return ["the release of its arguments"]
+                    are_suspect = True
+                    are_new = are_new and self._makes(at)
             elif name not in _LIGHT and name not in _STORES and self._weight(at) is not None:
-                return ["the release of its arguments"]
-        return []
+                are_suspect = True
+                are_new = are_new and self._is_making(at)
+        return ["the release of its arguments"] if are_suspect else [], are_new
+
+    def _makes(self, at: int) -> bool:
+        """Return whether a call returns a new object: a built-in type's, or a sorted list."""
+        made = callee.called_object(self._frame, self._listed, at)
+        return made is sorted or (type(made) is type and made in _MAKING)
+
+    def _is_making(self, at: int) -> bool:
+        """Return whether the result of an instruction is a new object."""
+        name = self._listed[at].opname
+        if name in ("BINARY_SUBSCR", "BINARY_SLICE") or self._listed[at].argrepr == "[]":
+            return False  # the result of a container of an unknown type
+        return name in _COMPUTING or name.startswith(_DISPLAYS)
 
     def _region(self) -> tuple[list[int], list[str]]:
         """Return the instructions that may have run since the last check, and other suspects."""
