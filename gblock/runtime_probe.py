@@ -196,6 +196,7 @@ class _Probe:
 
         self.started = events.PeriodicMonitorThreadStartedEvent
         self.hold_back()
+        self._heed_the_host()
         if self.owns_monitor:
             # gevent's thread sleeps this long before its first check; without a number it fails.
             self.max_blocking_time = self.config.max_blocking_time
@@ -283,6 +284,25 @@ class _Probe:
             return None
 
         self.replace(Hub, "start_periodic_monitoring_thread", start_in_workers)
+
+    def _heed_the_host(self) -> None:
+        """Hand gevent's monitoring back as soon as the host starts it, if it already runs."""
+        if not self.owns_monitor:
+            return
+        from gevent.hub import Hub
+
+        original = Hub.start_periodic_monitoring_thread
+
+        def start(hub: Any) -> Any:
+            monitor = original(hub)
+            try:
+                if self.owns_monitor and self.host_asks():
+                    self.give_back()
+            except Exception as error:  # noqa: BLE001 - an exception would break the host
+                self.recorder.warn(f"gevent's monitor is not given back: {type(error).__name__}")
+            return monitor
+
+        self.replace(Hub, "start_periodic_monitoring_thread", start)
 
     def _spare_the_warning(self) -> None:
         """Silence gevent's warning about a missing psutil: memory is not monitored."""

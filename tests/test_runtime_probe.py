@@ -991,6 +991,26 @@ def test_a_host_that_turns_gevents_verdict_on_in_its_code_gets_its_events(tmp_pa
     assert result.records("block")
 
 
+def test_a_host_that_starts_gevents_monitor_has_its_hook_at_once(tmp_path):
+    result = probed.run(
+        """
+        from greenlet import gettrace
+        from gevent import config, get_hub
+        settle(0.3)
+        found = [gettrace() is None]
+        config.monitor_thread = True
+        monitor = get_hub().start_periodic_monitoring_thread()
+        found.append(gettrace() is None)
+        monitor.kill()
+        found.append(gettrace() is None)
+        print(found)
+        """,
+        tmp_path,
+    )
+
+    assert "[True, False, True]\n" == result.stdout, result.stderr
+
+
 def test_an_original_of_a_patched_process_is_recorded_as_such(tmp_path):
     result = probed.run(
         """

@@ -112,6 +112,7 @@ class Incident:
         if not sight.is_clean:
             held = min(gap, counters.held(sight))
             spot.held += held
+            spot.longest = max(spot.longest, held)
             spot.busy += self._kept_busy(ran, counters) if held else 0.0
         else:
             spot.went_on.add(counters.runs_without_gil(sight))

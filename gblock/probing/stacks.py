@@ -39,6 +39,7 @@ class Spot:
         "busy",
         "held",
         "is_call",
+        "longest",
         "seconds",
         "site",
         "slept",
@@ -65,6 +66,8 @@ class Spot:
         """The samples before which no thread waited for the GIL, or one did."""
         self.held = 0.0
         """The time for which the GIL was proven to be held until the thread was seen here."""
+        self.longest = 0.0
+        """The longest of these times without a break: others may be those of other calls here."""
         self.busy = 0.0
         """Seconds on a CPU, or in the run queue, meanwhile."""
 
@@ -81,7 +84,7 @@ class Spot:
         return verdict.Seen(
             self.seconds,
             self.free,
-            self.held,
+            self.longest,
             is_call=self.is_call and not self.site.is_of_gevent,
             is_sole=suspicion is not None and suspicion.is_sole,
             is_temporary=suspicion is not None and suspicion.temporary,

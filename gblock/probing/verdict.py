@@ -127,7 +127,10 @@ class Seen(NamedTuple):
     free: float = 0.0
     """The time for which it was proven to be inside the call while the GIL was free."""
     held: float = 0.0
-    """The time for which the GIL was proven to be held until it was seen there."""
+    """The longest time for which the GIL was proven to be held until it was seen there.
+
+    Several such times may be those of several calls, as in a loop that the host slows down.
+    """
     is_call: bool = False
     """True if it is a call of something other than a Python function."""
     is_sole: bool = False
