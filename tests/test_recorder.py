@@ -29,6 +29,7 @@ def place(number):
     return site
 
 
+@pytest.mark.live
 def test_a_million_blocks_at_a_million_places_cost_bounded_memory_and_disk(tmp_path, monkeypatch):
     settings = Settings()
     settings.directory, settings.max_bytes = str(tmp_path), 200_000
