@@ -82,6 +82,60 @@ SPELLED = {
         'app.config.from_mapping(URL="mysql://db/x")',
         'current_app.config["URL"]',
     ),
+    "an element under an unknown key": ('URLS = {"main": "mysql://db/x"}', "URLS[NAME]"),
+    "the values of a dict": (
+        'URLS = {"main": "mysql://db/x"}',
+        "next(iter(URLS.values()))",
+    ),
+    "a loop over values": ('for url in {"main": "mysql://db/x"}.values(): pass', "url"),
+    "a loop over items": ('for name, url in {"main": "mysql://db/x"}.items(): pass', "url"),
+    "a loop over keys": (
+        'URLS = {"main": "mysql://db/x"}\nfor name in URLS: pass',
+        "URLS[name]",
+    ),
+    "a loop over what a constructor is passed": (
+        "class Urls:\n    def __init__(self, urls):\n"
+        "        for name, url in urls.items():\n            self.url = url",
+        'Urls({"main": "mysql://db/x"}).url',
+    ),
+    "a merged dict": (
+        'BASE = {"main": "mysql://db/x"}\nURLS = {**BASE, "tests": "sqlite://"}',
+        'URLS["main"]',
+    ),
+    "a union of dicts": (
+        'BASE = {"main": "mysql://db/x"}\nURLS = BASE | {"tests": "sqlite://"}',
+        'URLS["main"]',
+    ),
+    "a dict comprehension": (
+        'URLS = {name: url for name, url in [("main", "mysql://db/x")]}',
+        'URLS["main"]',
+    ),
+    "the next of a list": ("", 'next(iter(["mysql://db/x"]))'),
+    "any of a list": ("import random", 'random.choice(["mysql://db/x"])'),
+    "a field of a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass Source:\n    name: str\n"
+        '    url: str\nSOURCES = [Source("main", "mysql://db/x")]',
+        "SOURCES[0].url",
+    ),
+    "a field by keyword": (
+        "from dataclasses import dataclass\n@dataclass\nclass Source:\n    name: str\n"
+        '    url: str\nsource = Source(name="main", url="mysql://db/x")',
+        "source.url",
+    ),
+    "a member of an enumeration": (
+        'from enum import Enum\nclass Urls(Enum):\n    MAIN = "mysql://db/x"',
+        "Urls.MAIN.value",
+    ),
+    "a setting of Django": ("from django.conf import settings as conf", "conf.URL"),
+    "a setting of Django by its name": (
+        "from django.conf import settings as conf",
+        'getattr(conf, "URL", None)',
+    ),
+    "a default of getattr": ("import settings", 'getattr(settings, "DSN", "mysql://db/x")'),
+    "a fallback of a file of settings": (
+        "from configparser import ConfigParser\nparser = ConfigParser()",
+        'parser.get("db", "url", fallback="mysql://db/x")',
+    ),
     "one of two": ('URL = os.environ.get("URL") or "mysql://db/x"', "URL"),
     "a choice": ("", '"mysql://db/x" if os.environ.get("PROD") else "mysql://test/x"'),
     "another module": ("import settings", "settings.URL"),

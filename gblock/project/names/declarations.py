@@ -325,6 +325,14 @@ class Declarations:
         """Return whether a function is a property."""
         return any(last_name(one) in _PROPERTIES for one in summary.scopes[index].decorators)
 
+    def fields(
+        self,
+        expression: AttributeExpr,  # noqa: ARG002 - inference knows more
+        place: Place,  # noqa: ARG002
+    ) -> Iterable[tuple[Expr, Place, tuple[int, int]]]:
+        """Return what generated constructors are passed for an attribute: none here."""
+        return ()
+
     def literals(
         self,
         expression: Expr,  # noqa: ARG002 - inference knows more

@@ -35,7 +35,12 @@ class Inferred(Declarations):
     def attribute(self, expression: AttributeExpr, place: Place) -> Iterator[Use]:
         """Yield the bindings of an attribute of a module, a class or an object."""
         for value in self.values(expression.base, place):
-            if value.kind == v.INSTANCE and not self.modules.is_frugal:
+            if value.kind == v.EXTERNAL and value.symbol in self.inference.catalog.settings:
+                for path in self.inference.outside.settings(expression.name):
+                    use = self.of_module(path, expression.name)
+                    if use is not None:
+                        yield use
+            elif value.kind == v.INSTANCE and not self.modules.is_frugal:
                 yield from self._of_instance(value, expression.name, place)
             else:
                 yield from self._attribute(value, expression.name, place)
@@ -56,6 +61,17 @@ class Inferred(Declarations):
     def is_property(self, summary: ModuleSummary, index: int) -> bool:
         """Return whether a function is a property."""
         return bool(self.inference.decorators(summary, index) & PROPERTIES)
+
+    def fields(
+        self, expression: AttributeExpr, place: Place
+    ) -> Iterator[tuple[Expr, Place, tuple[int, int]]]:
+        """Yield what generated constructors are passed for an attribute, such as a dataclass's."""
+        for value in self.values(expression.base, place):
+            if value.kind == v.OBJECT:
+                for call, at, argument in self.inference.records.arguments(
+                    value.path, value.scope, expression.name
+                ):
+                    yield argument, at, call.statement
 
     def literals(self, expression: Expr, place: Place) -> list[str]:
         """Return the constants that an expression can be, such as a loop variable's."""

@@ -133,18 +133,21 @@ class Outside:
 
     def of_settings(self, name: str) -> Values:
         """Return what the project's settings modules assign to a name."""
+        found = (self.inference.imports.name(path, name) for path in self.settings(name))
+        return NOTHING.union(*found)
+
+    def settings(self, name: str) -> Iterator[str]:
+        """Yield the files of the project's settings modules that bind a name."""
         modules = self.inference.modules
         if not name.isupper() or modules.is_frugal:
-            return NOTHING
-        found: set[Value] = set()
+            return
         for path in modules.mentioning(name, whole=True):
             stem = os.path.basename(path).partition(".")[0]
             around = os.path.basename(os.path.dirname(path))
             if {stem, around}.isdisjoint(_SETTINGS) and not stem.endswith("settings"):
                 continue
             if name in modules.summary(path).scopes[0].bindings:
-                found |= self.inference.imports.name(path, name)
-        return frozenset(found)
+                yield path
 
     def _values(self, one: _Set) -> Values:
         """Return what an assignment gives an attribute, or stores in it."""

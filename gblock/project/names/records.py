@@ -18,7 +18,10 @@ from gblock.project.reading.expressions import CallExpr, Expr, last_name, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gblock.project.names.inference import Inference
+    from gblock.project.reading.summary import Call
 
 _TUPLES = {
     "collections.namedtuple": "field_names",
@@ -101,19 +104,34 @@ class RecordClasses:
 
     def field(self, path: str, index: int, name: str) -> Values:
         """Return the arguments for a field of a class whose ``__init__`` is generated."""
-        summary = self.inference.modules.summary(path)
-        if "__init__" in summary.scopes[index].bindings:
-            return NOTHING
-        fields = self.fields(path, index)
-        if name not in fields:
+        position = self._position(path, index, name)
+        if position is None:
             return NOTHING
         found: set[Value] = set()
-        position, given = fields.index(name), self.inference.parameters.given
+        given = self.inference.parameters.given
         for call, place in self.inference.calling.callers(path, index):
             found |= given(call.expression, position, name, place)
             if name[:1] == "_":  # attrs leaves it out of the parameter's name
                 found |= given(call.expression, None, name.lstrip("_"), place)
         return frozenset(found)
+
+    def arguments(self, path: str, index: int, name: str) -> Iterator[tuple[Call, Place, Expr]]:
+        """Yield the calls of a generated ``__init__``, each with its argument for a field."""
+        position = self._position(path, index, name)
+        if position is None:
+            return
+        for call, place in self.inference.calling.callers(path, index):
+            argument = passed(call.expression, position, name)
+            if argument is not None:
+                yield call, place, argument
+
+    def _position(self, path: str, index: int, name: str) -> int | None:
+        """Return the position of a field in a generated ``__init__``; None if there is none."""
+        summary = self.inference.modules.summary(path)
+        if "__init__" in summary.scopes[index].bindings:
+            return None
+        fields = self.fields(path, index)
+        return fields.index(name) if name in fields else None
 
     def as_tuple(self, value: Value) -> Values:
         """Return the tuple of an object's fields."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gblock.project.names import values as v
 from gblock.project.names.declarations import Declarations, Use
-from gblock.project.names.definitions import comes_before
+from gblock.project.names.definitions import END, comes_before
 from gblock.project.names.partial_texts import (
     HOLE,
     Rows,
@@ -68,6 +68,14 @@ _LOOK_UPS = frozenset("get getenv get_env getvalue env pop setdefault".split())
 """Functions whose first argument names what is looked up, such as an environment variable."""
 _OF_ITEMS = frozenset(("get", "pop"))
 """Methods of a dict whose first argument is a key."""
+_VIEWS = frozenset(("keys", "values", "items"))
+"""Methods of a dict that return what it holds."""
+_TAKING = frozenset(("next", "choice"))
+"""Functions that return an element of their first argument."""
+_DEFAULTS = frozenset(("default", "fallback"))
+"""Keywords for what a look-up returns where it finds nothing."""
+_OF_ENUM = "value"
+"""The attribute of a member of an enumeration that is what the class assigns to it."""
 _SETTINGS = "config"
 """The attribute with the settings of an application of Flask."""
 _SETTING = frozenset(("from_mapping", "update"))
@@ -162,19 +170,47 @@ class Texts:
 
     def _held(self, part: Part, key: str | None, depth: int) -> Iterator[Part]:
         for one in self.parts(part):
-            items = _items(one.expression)
-            if items is None:
+            entries = self._entries(one)
+            if entries is None:
                 if key is None and depth < 4:
                     yield one
                 continue
-            for name, value in items if depth else ():
-                inner = one.other(value)
-                if value is not None and value.tag == tags.STAR:
-                    yield from self._held(one.other(value.value), key, depth)
-                elif key is not None and name == constant(key):
+            for name, inner in entries if depth else ():
+                if key is not None and name == constant(key):
                     yield inner
                 else:
                     yield from self._held(inner, key, depth - 1)
+
+    def _entries(self, part: Part) -> list[tuple[Expr, Part]] | None:
+        """Return the items of a dict, and of the dicts that it is made of; None for other things.
+
+        An unknown key is None.
+        """
+        expression = part.expression
+        if expression is None:
+            return None
+        if expression.tag == tags.BIT_OR:
+            sides = [
+                self._entries(one)
+                for side in (expression.left, expression.right)
+                for one in self.parts(part.other(side))
+            ]
+            known = [one for one in sides if one is not None]
+            return [item for one in known for item in one] if known else None
+        if expression.tag == tags.COMPREHENSION and expression.is_mapping:
+            place = Place(part.place.path, expression.scope, END)
+            return [(None, Part(expression.element, place, part.rows))]
+        items = _items(expression)
+        if items is None:
+            return None
+        found: list[tuple[Expr, Part]] = []
+        for key, value in items:
+            if value is None or value.tag != tags.STAR:
+                found.append((key, part.other(value)))
+                continue
+            for one in self.parts(part.other(value.value)):
+                found += self._entries(one) or ()
+        return found
 
     # -- names, attributes, elements
 
@@ -203,8 +239,7 @@ class Texts:
             if use is not None:
                 yield from self._of_use(use)
         elif expression.tag == tags.ATTRIBUTE:
-            for use in self.declarations.attribute(expression, place):
-                yield from self._of_use(use)
+            yield from self._attribute(expression, part)
         elif expression.tag == tags.SUBSCRIPT:
             yield from self._element(expression, part)
         elif expression.tag == tags.CALL:
@@ -213,6 +248,19 @@ class Texts:
             yield from self.parts(part.other(expression.value))
         else:
             yield part
+
+    def _attribute(self, expression: AttributeExpr, part: Part) -> Iterator[Part]:
+        """Yield what is assigned to an attribute, what a constructor makes a field, or a member."""
+        found = False
+        for use in self.declarations.attribute(expression, part.place):
+            for one in self._of_use(use):
+                found = True
+                yield one
+        if not found:
+            for argument, place, rows in self.declarations.fields(expression, part.place):
+                yield from self.parts(Part(argument, place, rows))
+        if not found and expression.name == _OF_ENUM:
+            yield from self.parts(part.other(expression.base))
 
     def _of_use(self, use: Use) -> Iterator[Part]:
         """Yield what is assigned to a name, each with what is added to it until it is used."""
@@ -289,7 +337,11 @@ class Texts:
         expression = part.expression
         if expression is None:
             return
-        if expression.tag in (tags.SEQUENCE, tags.TUPLE):
+        entries = self._entries(part)
+        if entries is not None:
+            for key, value in entries:
+                yield from self.parts(value.other(key))
+        elif expression.tag in (tags.SEQUENCE, tags.TUPLE):
             for one in expression.elements:
                 yield from self.parts(part.other(one))
         else:
@@ -359,10 +411,10 @@ class Texts:
             keys = list(dict.fromkeys(map(constant, known)))
         found = False
         for one in self.parts(part.other(expression.base)):
-            for name, value in _items(one.expression) or ():
-                if name in keys or not keys:
+            for name, value in self._entries(one) or ():
+                if name in keys or name is None or not keys:
                     found = True
-                    yield from self.parts(one.other(value))
+                    yield from self.parts(value)
         if not found and last_name(expression.base) == _SETTINGS:
             for key in keys:
                 if key is not None and isinstance(key.value, str) and key.value.isupper():
@@ -398,11 +450,26 @@ class Texts:
         if name in _METHODS or name == "dict" or _scheme(expression) is not None:
             yield part
             return
+        if (
+            name in _VIEWS
+            and not positional
+            and callee is not None
+            and callee.tag == tags.ATTRIBUTE
+        ):
+            yield from self._viewed(part.other(callee.base), name)
+            return
+        if name == "getattr" and len(positional) > 1:
+            yield from self._fetched(positional, part)
+            return
+        if name in _TAKING and positional:
+            for one in self.parts(part.other(positional[0])):
+                yield from self._elements(one)
+            return
         if positional and callee is not None and callee.tag == tags.ATTRIBUTE and name in _OF_ITEMS:
             item = SubscriptExpr(tags.SUBSCRIPT, callee.base, positional[0])
             yield from self._element(item, part)
         for keyword, default in expression.keywords:
-            if keyword == "default":
+            if keyword in _DEFAULTS:
                 yield from self.parts(part.other(default))
         if name in _LOOK_UPS:
             if len(positional) > 1:  # ``os.environ.get(name, default)``
@@ -411,6 +478,27 @@ class Texts:
             yield from self.parts(part.other(positional[0]))
         elif len(positional) > 1 and self._lenient:
             yield from self.parts(part.other(positional[1]))
+
+    def _viewed(self, part: Part, view: str) -> Iterator[Part]:
+        """Yield the list of what a view of a dict goes through: ``table.items()``."""
+        for one in self.parts(part):
+            for key, value in self._entries(one) or ():
+                members = {
+                    "keys": key,
+                    "values": value.expression,
+                    "items": ElementsExpr(tags.TUPLE, (key, value.expression)),
+                }
+                yield value.other(ElementsExpr(tags.SEQUENCE, (members[view],)))
+
+    def _fetched(self, arguments: tuple[Expr, ...], part: Part) -> Iterator[Part]:
+        """Yield the results of ``getattr(owner, name, default)``."""
+        names = [one.spelled for one in only_texts(self.spelled(part.other(arguments[1])))]
+        for name in names:
+            if name.isidentifier():
+                attribute = AttributeExpr(tags.ATTRIBUTE, arguments[0], name)
+                yield from self.parts(part.other(attribute))
+        for default in arguments[2:]:
+            yield from self.parts(part.other(default))
 
     # -- texts
 
