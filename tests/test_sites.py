@@ -451,3 +451,45 @@ def test_a_check_of_bcrypt_is_as_cheap_as_its_hashes(tmp_path, made, check_of, i
     text = f"import bcrypt, flask_bcrypt\ndef create(p, stored): {made}\ndef login(p): {check_of}\n"
     found = report_of(tmp_path, text).diagnostics
     assert is_slow == any(one.location.row == 3 for one in found)
+
+
+KEPT = {
+    "an attribute": (
+        "class Scorer:\n    def __init__(self):\n        self.net = torch.load('net').eval()\n"
+        "    def score(self, rows): return self.net(rows)\n",
+        "scorer = Scorer()\n",
+    ),
+    "a keyword of a constructor": (
+        "class Scorer:\n    def __init__(self, net):\n        self._net = net\n"
+        "    def score(self, rows): return self._net(rows)\n",
+        "scorer = Scorer(net=torch.load('net').cuda())\n",
+    ),
+    "a name": (
+        "class Scorer:\n    def __init__(self, net):\n        self._net = net\n"
+        "    def score(self, rows): return self._net(rows)\n",
+        "net = torch.load('net').half()\nscorer = Scorer(net)\n",
+    ),
+    "a field": (
+        "from dataclasses import dataclass\nfrom typing import Any\n@dataclass\nclass Scorer:\n"
+        "    net: Any\n    @classmethod\n    def load(cls):\n"
+        "        return cls(net=torch.jit.load('net').eval())\n"
+        "    def score(self, rows): return self.net(rows)\n",
+        "scorer = Scorer.load()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cls", "made"), KEPT.values(), ids=KEPT)
+def test_an_object_that_blocks_when_called_is_found_where_it_is_kept(tree, cls, made):
+    root = tree(
+        {
+            "scorer.py": f"import torch\n{cls}",
+            "app.py": "import torch\nfrom flask import Flask\nfrom scorer import Scorer\n"
+            f"app = Flask('a')\n{made}"
+            "@app.route('/')\ndef show():\n    return scorer.score([])\n",
+            "Procfile": "web: gunicorn -k gevent app:app\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root))).diagnostics
+
+    assert ["torch-module"] == [one.blocker for one in found]

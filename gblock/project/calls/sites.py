@@ -31,9 +31,9 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.generated import (
     GRPC_MODULE,
-    attributes_made_by,
     is_generated,
     may_call_rpcs,
+    names_made_by,
 )
 from gblock.project.reading.renaming import renamed
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
@@ -154,9 +154,12 @@ class Sites:
         return {name for path in paths for name in renamed(modules.data(path), self.verbs)}
 
     def _held(self, makers: set[str]) -> set[str]:
-        """Return the names of attributes that are assigned what some functions make."""
+        """Return the names that are assigned, or passed as keywords, what some functions make.
+
+        An attribute often has the name of the argument that it is assigned.
+        """
         modules = self.inference.modules
-        pattern = attributes_made_by(makers)
+        pattern = names_made_by(makers)
         paths = {path for maker in sorted(makers) for path in modules.mentioning(maker, whole=True)}
         found = {name for path in paths for name in pattern.findall(modules.data(path))}
         return {name.decode(errors="replace") for name in found}

@@ -54,17 +54,13 @@ def called_rpcs(data: bytes) -> list[bytes]:
     return _RPC.findall(data) if may_call_rpcs(data) else []
 
 
-def attributes_made_by(makers: Iterable[str]) -> re.Pattern[bytes]:
-    """Return a pattern whose group is an attribute that is assigned the result of some calls."""
-    return _made_by(makers, rb"\.")
-
-
 def names_made_by(makers: Iterable[str]) -> re.Pattern[bytes]:
-    """Return a pattern whose group is a name or an attribute that is assigned such a result."""
-    return _made_by(makers, rb"\b")
+    """Return a pattern whose group is assigned, or passed as a keyword, the result of some calls.
 
-
-def _made_by(makers: Iterable[str], before: bytes) -> re.Pattern[bytes]:
+    It is a name or an attribute; ``scorer = Scorer(net=load())`` has two.
+    """
     names = "|".join(sorted(map(re.escape, makers))).encode()
-    written = rb"(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[^\n#]*\.|[\w.]*\b)(?:%s)[ \t]*\(" % names
-    return re.compile(before + written)
+    return re.compile(
+        rb"\b(\w+)(?=[ \t]*(?::[^=\n]{1,200})?=[ \t]*"
+        rb"(?:[^\n#]{0,400}\.|[\w.]{0,200}\b)(?:%s)[ \t]*\()" % names
+    )

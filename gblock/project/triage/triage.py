@@ -418,7 +418,8 @@ class Triage:
         if names or called:
             patterns.append(rb"\.(?:%s)\b" % "|".join(sorted(names | called)).encode())
         if called:
-            patterns.append(rb"\b(?:%s)\(" % "|".join(sorted(called)).encode())
+            # ``self._model = model`` keeps it under nearly the same name.
+            patterns.append(rb"\b_*(?:%s)\(" % "|".join(sorted(called)).encode())
         if any(root in self._callables for root in roots):
             patterns.append(_CALLED_RESULT)
         return re.compile(b"|".join(patterns)) if patterns else None
