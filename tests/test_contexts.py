@@ -463,6 +463,32 @@ def test_a_script_on_gevent_serves_once_it_loops_or_has_started_greenlets(tmp_pa
     assert [context] == [one.context for one in found]
 
 
+@pytest.mark.parametrize(
+    ("beside", "context"),
+    [
+        ("", "command"),
+        ("import gevent\ngevent.spawn(print)\n", "greenlet"),
+        ("from shop import jobs\n", "greenlet"),
+        ("from gevent import monkey; monkey.patch_all()\n", "greenlet"),
+    ],
+)
+def test_a_program_that_a_service_s_package_patches_has_one_greenlet(tmp_path, beside, context):
+    """Unless it starts others, imports what does, or patches for itself."""
+    files = {
+        "shop/__init__.py": "from gevent import monkey; monkey.patch_all()\n",
+        "shop/dump.py": f"{beside}def main():\n    while True:\n        CALL\n",
+        "shop/jobs.py": "import gevent\ndef start(job): gevent.spawn(job)\n",
+        "setup.py": "from setuptools import setup\n"
+        "setup(name='shop', entry_points={'console_scripts': ['dump = shop.dump:main']})\n",
+        "Procfile": "web: python -m shop.web\n",
+        "shop/web.py": "from gevent.pywsgi import WSGIServer\n"
+        "def app(environ, start_response): pass\n"
+        "WSGIServer(('', 80), app).serve_forever()\n",
+    }
+    (found,) = reported(tmp_path, files, all_contexts=True)
+    assert context == found.context
+
+
 def test_a_function_runs_where_the_parameter_that_it_fills_is_called(tmp_path):
     found = reported(
         tmp_path,

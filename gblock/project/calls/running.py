@@ -39,6 +39,11 @@ _SERVING = re.compile(
     rb"serve|WSGIServer|StreamServer|[sS]ocket_?io\b|\.run\(|make_server|wsgi|zerorpc|Server\("
 )
 """Names that the file of a program contains if it serves requests."""
+_STARTING = re.compile(
+    rb"spawn|\.start\(|start_\w+\(|[tT]hread|[pP]ool|Executor|Greenlet|Timer|[sS]chedul|map\(|"
+    + _SERVING.pattern
+)
+"""Names that a file contains if it starts a greenlet, or what starts some."""
 
 
 class Running:
@@ -54,6 +59,7 @@ class Running:
         self._find = find
         self._of_tests: dict[str, bool] = {}
         self._serving: dict[str, bool] = {}
+        self._starting: dict[str, bool] = {}
 
     @cached_property
     def processes(self) -> Processes | None:
@@ -141,9 +147,31 @@ class Running:
 
     def _is_service(self, process: Process) -> bool:
         """Return whether a process may serve on gevent, and is no manual tool."""
+        if self._is_alone(process):
+            return False
         if process.runs_on_gevent == "unknown":
             return not process.is_casual
         return process.runs_on_gevent == "yes"
+
+    def _is_alone(self, process: Process) -> bool:
+        """Return whether a program has one greenlet: nothing of it starts another one.
+
+        A program that patches for itself is meant to have several. One that imports a package of
+        a service is patched, too, if the package patches.
+        """
+        if self.processes is None or not process.is_by_file or not process.patches:
+            return False
+        if any(patch.path in process.entries for patch in process.patches):
+            return False
+        return not any(map(self._starts, self.processes.modules_of(process)))
+
+    def _starts(self, path: str) -> bool:
+        """Return whether a file contains a name of what starts greenlets."""
+        found = self._starting.get(path)
+        if found is None:
+            found = _STARTING.search(self.modules.data(path)) is not None
+            self._starting[path] = found
+        return found
 
     def _begun_by(self, path: str, processes: Processes) -> list[Process]:
         """Return the processes that start in a file."""
@@ -220,6 +248,7 @@ class Running:
     def _of_command(self, path: str, processes: Processes, *, beside: bool) -> str:
         """Return the context of a command; the command of a service is start-up."""
         running = [p for p in self._begun_by(path, processes) if p.is_gevent_service]
+        running = [process for process in running if not self._is_alone(process)]
         if running and not all(p.is_casual for p in running):
             if beside:
                 return GREENLET
