@@ -40,6 +40,8 @@ _LASTING = ("spawns",)
 """Kinds of blockers whose effect outlasts the call."""
 _FUNCTIONS = 200
 """At most this many functions with queries are searched for their contexts."""
+_COUNTED = {rules.OF_DRIVERS: ("query", "queries")}
+"""By rule, the words for the calls that run through what it reports, if not ``calls``."""
 
 
 class Assessment:
@@ -182,9 +184,10 @@ class Assessment:
             return diagnostic
         heads = {one.path[0][:2] for one in related if one.path and one.context in PROVEN}
         handlers = f" in {len(heads)} handler{'s' if len(heads) > 1 else ''}" if heads else ""
-        queries = "1 query" if len(related) == 1 else f"{len(related)} queries"
+        one, several = _COUNTED.get(diagnostic.code, ("call", "calls"))
+        calls = f"1 {one}" if len(related) == 1 else f"{len(related)} {several}"
         return diagnostic._replace(
-            message=f"{diagnostic.message}: {queries}{handlers}",
+            message=f"{diagnostic.message}: {calls}{handlers}",
             related=(*diagnostic.related, *related),
         )
 

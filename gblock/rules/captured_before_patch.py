@@ -148,6 +148,7 @@ class CapturedBeforePatch(ProcessRule):
                     key = (step.path, step.row, step.symbol)
                     found.setdefault(key, (step, patch, process))
         originals = processes.inference.catalog.originals
+        uses = service.uses
         for step, patch, process in found.values():
             server = patch.path == ""
             facts = Captured(
@@ -164,7 +165,8 @@ class CapturedBeforePatch(ProcessRule):
                 _repair(step, patch, processes),
             )
             span, statement = pointed_at(processes.modules, step.path, step.row, step.name)
-            yield Remark(step.path, span, facts, statement)
+            calls, files = uses.of(step), processes.modules_of(process)
+            yield Remark(step.path, span, facts, statement, calls=calls, files=files)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:

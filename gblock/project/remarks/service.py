@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gblock.project.remarks.order import Order
+from gblock.project.remarks.uses import Uses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,3 +64,8 @@ class Service:
     def order(self) -> Order:
         """The order in which processes import and patch."""
         return Order(self.processes)
+
+    @cached_property
+    def uses(self) -> Uses:
+        """The calls through names that keep originals."""
+        return Uses(self.processes.inference, self.unpatched)
