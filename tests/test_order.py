@@ -506,3 +506,72 @@ def test_what_surely_runs_before_the_patch_is_kept(tmp_path, main, files, kept):
     steps = found(tmp_path, {"main.py": main.format(_PATCH_LATER), **files})[1]
 
     assert kept == [os.path.relpath(step.path, tmp_path) for step, _ in steps]
+
+
+USED = {
+    "a function": ("from time import sleep", "sleep(1)"),
+    "under another name": ("from time import sleep as pause", "pause(1)"),
+    "kept again": ("import time\n_sleep = time.sleep", "_sleep(1)"),
+    "in an attribute of a class": (
+        "import time\nclass Clock:\n    sleep = time.sleep",
+        "Clock.sleep(1)",
+    ),
+    "in an attribute of an object": (
+        "from time import sleep\nclass Clock:\n    def __init__(self):\n"
+        "        self.sleep = sleep\nclock = Clock()",
+        "clock.sleep(1)",
+    ),
+    "in a partial": (
+        "from functools import partial\nfrom time import sleep\npause = partial(sleep, 2)",
+        "pause()",
+    ),
+    "a method of its object": (
+        "from socket import socket",
+        "connection = socket()\n    connection.connect(('db', 80))",
+    ),
+    "a method of its entered object": (
+        "from socket import socket",
+        "with socket() as connection:\n        connection.connect(('db', 80))",
+    ),
+    "a lock": ("import threading\nlock = threading.Lock()", "lock.acquire()"),
+}
+_SERVED = """\
+BEFORE
+from gevent import monkey; monkey.patch_all()
+from gevent.pywsgi import WSGIServer
+
+def app(environ, start_response):
+    CALL
+
+if __name__ == "__main__":
+    WSGIServer(("", 80), app).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(("before", "call"), USED.values(), ids=USED)
+def test_the_calls_through_a_captured_name_are_listed_with_their_contexts(tree, before, call):
+    root = tree({"app.py": _SERVED.replace("BEFORE", before).replace("CALL", call)})
+    found = check([str(root)], Config(root=str(root))).diagnostics
+    (captured,) = (one for one in found if one.code == "captured-before-patch")
+
+    calls = [one for one in captured.related if one.context]
+    assert ["request"] == [one.context for one in calls]
+    assert captured.message.endswith(": 1 call in 1 handler")
+
+
+def test_a_call_of_the_patched_function_is_no_use_of_a_captured_name(tree):
+    text = _SERVED.replace("BEFORE", "import time\nfrom time import sleep")
+    root = tree({"app.py": text.replace("CALL", "time.sleep(1)")})
+    found = check([str(root)], Config(root=str(root))).diagnostics
+    (captured,) = (one for one in found if one.code == "captured-before-patch")
+
+    assert not [one for one in captured.related if one.context]
+
+
+def test_a_captured_name_of_start_up_is_used_by_no_handler(tree):
+    text = _SERVED.replace("BEFORE", "from time import sleep\nsleep(1)").replace("CALL", "pass")
+    root = tree({"app.py": text})
+    found = check([str(root)], Config(root=str(root))).diagnostics
+    (captured,) = (one for one in found if one.code == "captured-before-patch")
+
+    assert not [one for one in captured.related if one.context]

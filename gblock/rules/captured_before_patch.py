@@ -48,7 +48,8 @@ class CapturedBeforePatch(ProcessRule):
 
     Reports `from time import sleep`, `_sleep = time.sleep`, a parameter's default and
     `lock = threading.Lock()` in the body of a module or a class, where a process on gevent
-    executes them before its patch.
+    executes them before its patch. The calls of what is kept that requests, tasks and greenlets
+    make in the same file are listed with it.
 
     ## Why it blocks the hub
 
