@@ -209,16 +209,22 @@ class Calling:
 
         A method may be taken from an object that is only known to be of a base or a protocol.
         """
-        found: list[tuple[Call, Place, int | None]] = []
         possible = self.possible_handovers(path, index)
-        through = {(path, index)}
-        if possible:
-            through.update(self.inference.protocols.overridden(path, index))
-        for call, place, position, argument in possible:
+        if not possible:
+            return []
+        # Each parameter of the function has this question: it is answered once for all of them.
+        chosen = self.inference.solved(
+            ("handovers", path, index), lambda: tuple(self._find_handovers(path, index))
+        )
+        return [possible[number][:3] for number in chosen]
+
+    def _find_handovers(self, path: str, index: int) -> Iterator[int]:
+        """Yield the positions of the possible handovers that take the function."""
+        through = {(path, index), *self.inference.protocols.overridden(path, index)}
+        for number, (_, place, _, argument) in enumerate(self.possible_handovers(path, index)):
             values = map(unwrapped, self.inference.infer(argument, place))
             if any(x.kind == v.FUNCTION and (x.path, x.scope) in through for x in values):
-                found.append((call, place, position))
-        return found
+                yield number
 
     def possible_handovers(
         self, path: str, index: int
