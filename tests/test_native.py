@@ -545,6 +545,45 @@ def test_methods_are_called_by_their_python_names(tmp_path):
     assert ("waits", ("leave", "commit", "recv")) == (one.tier, one.chain)
 
 
+def test_a_chain_goes_by_calls_rather_than_by_names(tmp_path):
+    """A method of the name that is called may be another object's."""
+    module = Module()
+    read_object = module.function("read_object", RELEASE, "recv", TAKE)
+    leads = module.function("passes_on", RELEASE, "recv", TAKE)
+    through = module.function("passes_further", leads)
+    name = module.string("read")
+    at = module.address(3)
+    parts = lea(at, name), "PyObject_CallMethod", through
+    run = module.function("execute", *parts)
+    module.methods(("read", read_object), owner="shop.Blob")
+    module.methods(("execute", run), owner="shop.Cursor")
+
+    one = told(module, tmp_path)["shop.Cursor.execute"]
+
+    assert ("execute", "passes_further", "passes_on", "recv") == one.chain
+
+
+def test_a_chain_goes_by_a_name_of_one_method_or_of_the_own_type(tmp_path):
+    def chain(*called):
+        """The chain of a method that calls methods by names; the shortest is another type's."""
+        module = Module()
+        others = module.function("close_connection", RELEASE, "recv", TAKE)
+        inner = module.function("finish", RELEASE, "recv", TAKE)
+        own = module.function("close_cursor", inner)
+        run = module.function("run_command", inner)
+        parts = []
+        for number, name in enumerate(called):
+            parts += [lea(module.address(4) + 13 * number, module.string(name))]
+            parts += ["PyObject_CallMethod"]
+        leave = module.function("leave", *parts)
+        module.methods(("close", others), ("run", run), owner="shop.Connection")
+        module.methods(("close", own), ("__exit__", leave), owner="shop.Cursor")
+        return told(module, tmp_path)["shop.Cursor.__exit__"].chain
+
+    assert ("leave", "close_cursor", "finish", "recv") == chain("close")
+    assert ("leave", "run_command", "finish", "recv") == chain("close", "run")
+
+
 def test_imports_are_called_through_registers_and_jumps(tmp_path):
     def method(*make):
         module = Module()

@@ -8,10 +8,15 @@ they reach them. The state is propagated along all paths through a function, fea
 from __future__ import annotations
 
 from bisect import bisect_right
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from gblock.native import waits
 from gblock.native.linking import Invocation, LinkedModule, Node, Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HELD, RELEASED, TAKEN = "held", "released", "taken"
 """`TAKEN`: held again inside a part that had released it (`PyGILState_Ensure`)."""
@@ -21,6 +26,9 @@ _MOST_FUNCTIONS = 25_000
 
 _MOST_LOOKS = 2_000_000
 """The limit of visits to functions in searches for chains."""
+_ONLY, _OWN, _OTHER = 100, 150, 200
+"""The costs, in calls, of a call by a Python name in a chain: of the only method with the name, of
+one of several that is of the caller's own type, and of another one of several."""
 
 
 class Reach(NamedTuple):
@@ -58,6 +66,7 @@ class Gil:
         self._reaches: dict[Node, Reach] = {}
         self._effects: dict[tuple[Node, str], Effect] = {}
         self._exits: dict[tuple[Node, str], set[str]] = {}
+        self._kept: dict[tuple[Node, str], list[tuple[Invocation, frozenset[str]]]] = {}
         self._looks_left = _MOST_LOOKS
         self.is_cut = False
         """True if there was more code than the limits permit."""
@@ -264,46 +273,69 @@ class Gil:
     # -- chains
 
     def chain(self, root: Node, state: str, bit: int) -> list[Node]:
-        """Return the functions from a method to the one that waits.
+        """Return the functions from a method to the one that waits, by the shortest way.
+
+        A way through a method that is called by its Python name counts as long: its receiver may
+        be another object.
 
         Args:
             root: The method's function.
             state: The state of the GIL in which it is reached.
             bit: The wait.
         """
-        path = [root]
-        now, at = HELD, root
-        while len(path) < _DEEPEST:
-            if not self.reach(at, at.image).changes:
-                return path + self._nearest(at, bit)
-            found = self._next(at, now, state, bit, path)
-            if found is None:
-                return path
-            at, now = found
-            path.append(at)
-        return path
+        found: dict[tuple[Node, str], tuple[Node, str] | None] = {(root, HELD): None}
+        todo = [(0, 0, root, HELD)]
+        count = 0
+        while todo:
+            cost, _, node, now = heappop(todo)
+            path: list[Node] = []
+            last: tuple[Node, str] | None = (node, now)
+            while last is not None:
+                path.insert(0, last[0])
+                last = found[last]
+            if not self.reach(node, node.image).changes:
+                return path + self._nearest(node, bit)
+            for target, after, added in self._leading(node, now, state, bit):
+                if not isinstance(target, Node):
+                    return path
+                if (target, after) not in found:
+                    count += 1
+                    found[target, after] = (node, now)
+                    heappush(todo, (cost + added, count, target, after))
+        return [root]
 
-    def _next(
-        self, node: Node, now: str, state: str, bit: int, path: list[Node]
-    ) -> tuple[Node, str] | None:
-        """Return the first call of a function that leads on, and its state of the GIL."""
-        for step, before in self._states(node, now, 0):
+    def _leading(
+        self, node: Node, now: str, state: str, bit: int
+    ) -> Iterator[tuple[Target, str, int]]:
+        """Yield the calls of a function that lead to a wait, with the GIL's state and the cost."""
+        for step, before in self._calls(node, now):
             for target in step.targets:
                 for one in sorted(before):
                     inner = self._called(node, target, one, 0).waits
                     if inner.get(state, 0) & bit:
-                        if not isinstance(target, Node):
-                            return None
-                        if target not in path:
-                            return target, one
+                        yield target, one, self._cost(node, step, target)
                         continue
                     for where, mask in inner.items() if step.handed else ():
                         for taken, there in zip(
                             step.handed, self._handed(node, step, where, mask, 0), strict=False
                         ):
-                            if there.waits.get(state, 0) & bit and taken not in path:
-                                return (taken, where) if isinstance(taken, Node) else None
-        return None
+                            if there.waits.get(state, 0) & bit:
+                                yield taken, where, 1
+
+    def _calls(self, node: Node, now: str) -> list[tuple[Invocation, frozenset[str]]]:
+        """Return the calls of a function by `_states`, kept for the chains of other methods."""
+        found = self._kept.get((node, now))
+        if found is None:
+            found = self._kept[node, now] = self._states(node, now, 0)
+            self._exits.pop((node, now), None)
+        return found
+
+    def _cost(self, node: Node, step: Invocation, target: Target) -> int:
+        if not isinstance(target, Node) or target == step.targets[0]:
+            return 1
+        if target.address not in self._program.namesakes:
+            return _ONLY
+        return _OWN if self._program.is_of_same_type(node, target) else _OTHER
 
     def _nearest(self, node: Node, bit: int) -> list[Node]:
         """Return the functions on the shortest path to a wait without a change of the GIL."""

@@ -42,6 +42,12 @@ _CALLS_BY_NAME = frozenset(
     _PyObject_CallMethod _PyObject_CallMethodIdNoArgs PyObject_GetAttrString PyObject_GetAttr
     _PyObject_GetAttrId""".split()
 )
+_TAKES_TEXT = frozenset(
+    """PyObject_CallMethod _PyObject_CallMethod_SizeT _PyObject_CallMethod PyObject_GetAttrString
+    PyUnicode_FromString PyUnicode_InternFromString PyUnicode_FromStringAndSize""".split()
+)
+"""Functions that are passed a name as text; the others of the above are passed an object, or the
+address of a pointer to the text."""
 _CALLS_OF_OBJECTS = frozenset(
     """PyObject_Call PyObject_CallFunction _PyObject_CallFunction_SizeT PyObject_CallObject
     PyObject_CallFunctionObjArgs PyObject_Vectorcall PyObject_VectorcallDict PyObject_CallNoArgs
@@ -134,6 +140,10 @@ class LinkedModule:
         self._shared: dict[int, bool] = {}
         self.by_name: dict[str, tuple[int, ...]] = {}
         """The addresses of the module's methods by their names in Python."""
+        self.namesakes: frozenset[int] = frozenset()
+        """The addresses of those of them that share their names with others."""
+        self.owners: dict[int, frozenset[str]] = {}
+        """The names of the types that have a method at an address."""
         self.constructors: dict[int, tuple[int, ...]] = {}
         """By the address of a type, the addresses of the functions that a call of it runs."""
         self._targets: dict[tuple[int, int | str], Target] = {}
@@ -222,6 +232,12 @@ class LinkedModule:
         """Return whether the file keeps the function's name."""
         return node.address in self.images[node.image].names
 
+    def is_of_same_type(self, one: Node, other: Node) -> bool:
+        """Return whether two functions are methods of the same type of the module."""
+        none: frozenset[str] = frozenset()
+        owners = self.owners.get(one.address, none) if one.image == 0 == other.image else none
+        return not owners.isdisjoint(self.owners.get(other.address, none))
+
     def shares_locks(self, image: int) -> bool:
         """Return whether a library creates locks that are shared between processes."""
         found = self._shared.get(image)
@@ -277,6 +293,7 @@ class LinkedModule:
         read = self._code(node)
         handed = self._handed(node, read) if node.image == 0 else ()
         steps: list[Invocation] = []
+        by_name: tuple[Target, ...] | None = None
         for target, returns, at in read.calls:
             if isinstance(target, Pointer):
                 steps.append(Invocation(self._through(node.image, target), returns, at))
@@ -287,7 +304,9 @@ class LinkedModule:
                 takes = handed if handed and is_own and self._calls_what_it_is_handed(one) else ()
                 steps.append(Invocation((one,), returns, at, takes))
             elif one in _CALLS_BY_NAME and node.image == 0 and self.by_name:
-                steps.append(Invocation((one, *self._called_by_name(image, read)), returns, at))
+                if by_name is None:
+                    by_name = self._called_by_name(image, read)
+                steps.append(Invocation((one, *by_name), returns, at))
             elif one in _CALLS_OF_OBJECTS and node.image == 0 and self.constructors:
                 made = [Node(0, f) for a in read.data for f in self.constructors.get(a, ())]
                 steps.append(Invocation((one, *dict.fromkeys(made)), returns, at))
@@ -331,8 +350,15 @@ class LinkedModule:
     def _called_by_name(self, image: Image, read: Code) -> tuple[Target, ...]:
         """Return the module's methods whose names a function passes to Python's API."""
         found: dict[Target, None] = {}
+        # Otherwise a text is of a message: Cython's say the name of the method itself.
+        takes_text = any(
+            self.node(0, target) in _TAKES_TEXT
+            for target, _, _ in read.calls
+            if not isinstance(target, Pointer)
+        )
         for address in read.data:
-            name = image.identifier(address) or image.identifier(image.relocations.get(address))
+            name = image.identifier(address) if takes_text else ""
+            name = name or image.identifier(image.relocations.get(address))
             methods = self.by_name.get(name, ()) if name else ()
             if len(methods) <= _MOST_NAMESAKES:
                 found.update(dict.fromkeys(Node(0, one) for one in methods))

@@ -121,7 +121,12 @@ def _read(program: LinkedModule, path: str) -> ModuleReading:
     for method in found:
         if method.in_class:
             by_name[method.name] = (*by_name.get(method.name, ()), method.address)
+            owners = program.owners.get(method.address, frozenset())
+            program.owners[method.address] = owners | {method.owner}
     program.by_name = by_name
+    program.namesakes = frozenset(
+        one for addresses in by_name.values() if len(addresses) > 1 for one in addresses
+    )
     program.constructors = tables.constructors()
     gil = Gil(program)
     if program.may_wait:
