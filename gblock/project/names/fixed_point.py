@@ -124,20 +124,22 @@ class FixedPoint:
             key: The question.
             solve: Computes the answer; what it asks in turn must be asked here, too.
         """
-        found: Answer = self._answer(key, solve)
+        found: Answer | None = self._known.get(key)
+        if found is not None:
+            return found
+        question = self._open.get(key)
+        if question is None:
+            found = self._solved(key, solve)
+        else:
+            found = self._given(question, question.first().position)
         return found
 
     def is_final(self, key: Hashable) -> bool:
         """Return whether the answer to a question can no longer change."""
         return key in self._known
 
-    def _answer(self, key: Hashable, solve: Callable[[], Any]) -> Any:
-        found = self._known.get(key)
-        if found is not None:
-            return found
-        question = self._open.get(key)
-        if question is not None:
-            return self._given(question, question.first().position)
+    def _solved(self, key: Hashable, solve: Callable[[], Any]) -> Any:
+        """Return the answer to a new question."""
         depth = len(self._chain)
         if depth > self._longest_chain:
             question = self._open[key] = _Question(key, solve, -1)
