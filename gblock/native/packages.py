@@ -74,8 +74,12 @@ def read(
         store: The cache of results; None to read everything again.
         share: Divides work among processes; None to do all of it in this one.
     """
+    # Absolute, as the cache keeps them: the environment may be named by a relative path.
     paths = [
-        os.path.join(one.base, file) for one in asked for file in one.files if _is_module(file)
+        os.path.abspath(os.path.join(one.base, file))
+        for one in asked
+        for file in one.files
+        if _is_module(file)
     ]
     readings = iter(read_all(paths, store, share))
     return [

@@ -130,7 +130,8 @@ def _wrappers(
 
     if store is None:
         return read()
-    parts = [repr([(one.file, one.methods) for one in package.modules]), distribution.base]
+    base = os.path.abspath(distribution.base)
+    parts = [repr([(one.file, one.methods) for one in package.modules]), base]
     for file in (*distribution.python, *distribution.libraries):
         try:
             status = os.stat(os.path.join(distribution.base, file))
