@@ -182,6 +182,8 @@ def _matching(condition: Condition) -> str:
     demands = [f"is {' or '.join(f'`{value}`' for value in values)}"] if values else []
     if condition.matches:
         demands.append(f"matches `{condition.matches}`")
+    if condition.composed:
+        demands.append(f"matches `{condition.composed}`, unknown parts included")
     if condition.types:
         demands.append(f"is of the type {' or '.join(f'`{one}`' for one in condition.types)}")
     if condition.max_length is not None:
@@ -200,6 +202,9 @@ def _facts(blocker: Blocker) -> list[str]:
     for condition in blocker.unless:
         which = _argument(condition.position, condition.keyword)
         facts.append(f"It does not block where {which} {_matching(condition)}.")
+    for condition in blocker.brief:
+        which = _argument(condition.position, condition.keyword)
+        facts.append(f"It is brief, and a note, where {which} {_matching(condition)}.")
     for condition in blocker.only:
         which = _argument(condition.position, condition.keyword)
         facts.append(f"It is reported only where {which} {_matching(condition)}.")

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 from harness import assert_exactly, inferring
 
+from gblock.catalog import load
 from gblock.catalog.blockers import Blocker
-from gblock.project.calls.arguments import FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
+from gblock.project.calls.arguments import BRIEF, FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
 from gblock.project.names.places import Place
 
 HEAD = "import a, flags\nFLAG = a.NB\nZERO = 0\nif x: MAYBE = 0\nelse: MAYBE = 5\n"
@@ -302,3 +303,39 @@ EXTENSION = {
 )
 def test_the_extension_of_a_file_stands_for_a_missing_argument(tmp_path, call, expected):
     assert expected == waits(tmp_path, f"{call}\n", unless=[EXTENSION])
+
+
+@pytest.mark.parametrize(
+    ("kept", "command"),
+    [
+        (True, "'run.sh'"),
+        (True, "a.command"),
+        (True, "'rm -rf ' + a.path"),
+        (True, "f'chmod -R 777 {a.path}'"),
+        (True, "'ls; run.sh'"),
+        (True, "'tail -f %s' % a.path"),
+        (True, "'lsof'"),
+        (True, "'cp a b'"),
+        (True, "'make && run'"),
+        (BRIEF, "'ls'"),
+        (BRIEF, "'ls %s > /dev/null' % a.path"),
+        (BRIEF, "f'chmod 777 {a.path}'"),
+        (BRIEF, "'sudo killall -9 {}'.format(a.name)"),
+        (BRIEF, "'rm ' + a.path"),
+        (BRIEF, "'stty -echo'"),
+        (IMMEDIATE, "'run.sh &'"),
+        (IMMEDIATE, "'cd %s; run.sh %s & ' % (a.path, a.name)"),
+        (IMMEDIATE, "a.command + ' &'"),
+    ],
+)
+def test_a_shell_waits_for_what_its_command_names(tmp_path, kept, command):
+    blocker = load().by_id["os-system"]
+    inference = inferring(tmp_path, {"main.py": f"import a, os\nos.system({command})\n"})
+    (call,) = (
+        one
+        for one in inference.modules.summary(str(tmp_path / "main.py")).calls
+        if one.node == "call" and ("system" in str(one.expression.callee))
+    )
+    place = Place(str(tmp_path / "main.py"), call.scope, call.path)
+    found = wait(blocker, call.expression, place, inference)
+    assert (UNKNOWN if kept is True else kept) == found

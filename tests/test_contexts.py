@@ -275,6 +275,44 @@ ENTRIES = {
         def load(): CALL
         """,
     ),
+    "a click command that is added": (
+        "command",
+        """
+        import click
+
+        @click.group()
+        def cli(): pass
+
+        @click.command()
+        def load(): CALL
+
+        cli.add_command(load, name="other")
+        """,
+    ),
+    "the callback of a click command": (
+        "command",
+        """
+        import click
+
+        def load(): CALL
+
+        cli = click.Group()
+        cli.add_command(click.Command("load", callback=load))
+        """,
+    ),
+    "a command that is added to Flask's": (
+        "command",
+        """
+        from flask import Flask
+
+        app = Flask(__name__)
+
+        @app.cli.command("load")
+        def load(): CALL
+
+        app.cli.add_command(load)
+        """,
+    ),
     "a command of Django": (
         "command",
         """

@@ -147,3 +147,19 @@ def test_code_of_a_deployed_process_without_gevent_is_not_reported_whatever_is_u
 
     assert (1, ["elsewhere.py"]) == (code, names)
     assert "1 in processes without gevent" in err
+
+
+def test_a_library_whose_server_has_a_thread_of_its_own_gets_one_line(run):
+    server = (
+        "import threading\nfrom gevent.pywsgi import WSGIServer\n"
+        "class Board:\n"
+        "    def start(self):\n        threading.Thread(target=self._serve).start()\n"
+        "    def _serve(self):\n        WSGIServer(('', 80), print).serve_forever()\n"
+    )
+    files = {"setup.py": "", "board.py": server, "model.py": CALL}
+    code, names, err = run(files)
+
+    assert (0, []) == (code, names)
+    assert "nothing here runs on gevent but a thread" in err
+    assert "board.py" in err
+    assert (1, ["model.py"]) == run({}, "--assume-gevent")[:2]

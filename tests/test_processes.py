@@ -281,6 +281,82 @@ def test_a_copy_or_a_template_counts_if_something_starts_it(project, path, text,
     assert expected == bool(demos(project({path: text + SERVES, **files})))
 
 
+@pytest.mark.parametrize(
+    ("guard", "has_demo"),
+    [
+        ("    test()\n", True),
+        ("    # by hand\n\n    test_pool(4)\n    demo()\n", True),
+        ("    examples_of_use('x')  # all\n", True),
+        ("    main()\n", False),
+        ("    test()\n    main()\n", False),
+        ("    tester()\n", False),
+        ("    test(); main()\n", False),
+        ("    x = test()\n", False),
+    ],
+)
+def test_a_main_guard_that_only_tries_its_module_out_is_a_demo(project, guard, has_demo):
+    text = f'import gevent\ngevent.spawn(print)\nif __name__ == "__main__":\n{guard}'
+    assert has_demo == bool(demos(project({"pool.py": text})))
+
+
+@pytest.mark.parametrize("above", ["lib/__init__.py", "other.py"])
+def test_a_directory_below_a_package_is_part_of_it(project, above):
+    text = 'import gevent\nif __name__ == "__main__":\n    gevent.spawn(print).join()\n'
+    found = demos(project({"lib/site/pool.py": text, above: ""}))
+    assert (above == "lib/__init__.py") == bool(found)
+
+
+# -- a hub of another thread
+
+THREADED = """
+from threading import Thread
+from gevent.pywsgi import WSGIServer
+
+class Board:
+    def start(self):
+        Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        WSGIServer(("", 80), print).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(
+    ("board", "main", "gevent"),
+    [
+        (THREADED, "", "no"),
+        (THREADED.replace("self._serve, daemon", "self._serve, name='a', daemon"), "", "no"),
+        (THREADED.replace("Thread(target", "Timer(1, function"), "", "yes"),
+        (THREADED.replace("Thread(target=", "print(target="), "", "yes"),
+        (THREADED + "    def wait(self):\n        self._serve()\n", "", "yes"),
+        (THREADED, "import gevent\ngevent.spawn(print)\n", "yes"),
+        (THREADED, "import gevent\ngevent.sleep(1)\n", "no"),
+        (THREADED, "from gevent import monkey\nmonkey.patch_all()\n", "yes"),
+        (THREADED, "def later():\n    from gevent import monkey\n    monkey.patch_all()\n", "yes"),
+        (THREADED, "from gevent.thread import get_ident\n", "no"),
+        (
+            "from gevent.server import StreamServer\nimport multiprocessing\n"
+            "class Child(multiprocessing.get_context('spawn').Process):\n"
+            "    def run(self):\n        StreamServer(('', 1)).serve_forever()\n",
+            "",
+            "no",
+        ),
+        (
+            "from gevent.server import StreamServer\nimport threading\n"
+            "class Results(StreamServer):\n    def handle(self): ...\n"
+            "class Beside(threading.Thread):\n"
+            "    def run(self):\n        Results(('', 1)).serve_forever()\n",
+            "",
+            "no",
+        ),
+    ],
+)
+def test_a_server_in_a_native_thread_leaves_the_program_without_a_hub(project, board, main, gevent):
+    files = {"board.py": board, "main.py": main + "import board\n", "Procfile": "a: python main.py"}
+    (process,) = [one for one in project(files).all() if one.name == "python main.py"]
+    assert gevent == process.runs_on_gevent
+
+
 @pytest.mark.parametrize("init", ["a/b/__init__.py", "other.py"])
 @pytest.mark.parametrize(
     ("command", "path"),
@@ -1241,6 +1317,24 @@ CHART = (
 def test_a_variable_is_looked_up_where_the_process_gets_it(project, contents):
     (process,) = project({**APP, **contents}).all()
     assert ("yes", "by the server") == (process.runs_on_gevent, process.patched)
+
+
+@pytest.mark.parametrize(
+    ("test", "gevent"),
+    [
+        ('"GREEN" in os.environ', ["yes", "no"]),
+        ('os.environ.get("GREEN")', ["yes", "no"]),
+        ('os.environ.get("GREEN") == "1"', ["yes", "no"]),
+        ('os.environ.get("OTHER")', ["yes", "yes"]),
+        ('"GREEN" not in os.environ', ["yes", "yes"]),
+    ],
+)
+def test_a_variable_that_one_command_sets_lets_its_program_patch(project, test, gevent):
+    patch = f"import os\nif {test}:\n    from gevent import monkey\n    monkey.patch_all()\n"
+    commands = "a: GREEN=1 python one.py\nb: python two.py\n"
+    files = {"hub.py": patch, "one.py": "import hub\n", "two.py": "import hub\n"}
+    found = project({**files, "Procfile": commands})
+    assert gevent == [named(found, f"python {one}.py").runs_on_gevent for one in ("one", "two")]
 
 
 @pytest.mark.parametrize(

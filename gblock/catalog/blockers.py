@@ -49,6 +49,9 @@ class Condition(CallArgument, frozen=True):
     """Prefixes of a string argument."""
     matches: str | None = None
     """A pattern for the whole of a string argument, such as one that names a small cost."""
+    composed: str | None = None
+    """A pattern for the whole of a text of which parts may be unknown: each of these is one
+    character, U+FDD0."""
     max_length: int | None = None
     """The greatest length of a string or bytes argument."""
     at_most: float | None = None
@@ -152,6 +155,8 @@ class Blocker(Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     only: tuple[Condition, ...] = ()
     """Arguments of which a call must have one for sure: the others do not wait, or seldom."""
+    brief: tuple[Condition, ...] = ()
+    """Arguments with one of which a call is brief, such as a command that lists a directory."""
     cooperative_after: tuple[str, ...] = ()
     """Symbols; a call of one of them makes the blocker cooperative."""
     blocks_after: tuple[str, ...] = ()

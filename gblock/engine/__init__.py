@@ -40,10 +40,11 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Request", "check", "confirmed", "processes"]
 
 _NO_PROCESS = "no process is known to run on gevent"
+_ASSUME = "--assume-gevent checks the code nevertheless"
 _NO_GEVENT = (
-    "nothing here runs on gevent: no code imports it, nothing requires or starts it; "
-    "--assume-gevent checks the code nevertheless"
+    f"nothing here runs on gevent: no code imports it, nothing requires or starts it; {_ASSUME}"
 )
+_APART = "nothing here runs on gevent but a thread or a child process that serves, in"
 
 
 class Check:
@@ -257,7 +258,8 @@ class Check:
         count = len(sorted_out.reported) + sorted_out.idle
         sorted_out.reported, sorted_out.idle = [], 0
         sorted_out.elsewhere += count
-        return [_NO_GEVENT]
+        apart = inspection.processes.apart
+        return [f"{_APART} {apart}; {_ASSUME}" if apart else _NO_GEVENT]
 
     @property
     def all_contexts(self) -> bool:

@@ -232,7 +232,8 @@ class Inspection:
     def presence(self) -> str | None:
         """The evidence that gevent is used, if no process is known to run on it.
 
-        Empty if there is none; None if some process may run on gevent, or the files are no project.
+        Empty if there is none, or if a native thread has the only hub; None if some process may run
+        on gevent, or the files are no project.
         """
         from gblock.project.processes import presence
 
@@ -243,7 +244,7 @@ class Inspection:
             return None
         if not (self._has_marks or presence.is_deployable(around.deployment)):
             return None
-        return presence.presence(self.modules, around.deployment)
+        return "" if self.processes.apart else presence.presence(self.modules, around.deployment)
 
     # -- parts
 

@@ -26,6 +26,7 @@ class Wait(NamedTuple):
 
 IMMEDIATE = Wait(immediate=True)
 READY = Wait(immediate=True, ready=True)
+BRIEF = Wait(seconds=0.01)
 FOREVER = Wait(forever=True)
 UNKNOWN = Wait()
 
@@ -47,6 +48,8 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
         inference.conditions.holds(condition, expression, place) for condition in blocker.only
     ):
         return IMMEDIATE
+    if any(inference.conditions.holds(one, expression, place) for one in blocker.brief):
+        return BRIEF
     timeout = blocker.timeout
     if timeout is None:
         return UNKNOWN

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 
 from gblock.catalog.blockers import Condition
 from gblock.catalog.tables import CallArgument
 from gblock.project.names import values as v
+from gblock.project.names.partial_texts import Text
 from gblock.project.names.places import Place
+from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import Value, flags_of
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -58,6 +61,8 @@ class Conditions:
             return argument != tags.NONE
         if condition.prefixes and _start(argument).startswith(condition.prefixes):
             return True
+        if condition.composed is not None:
+            return self._is_composed(argument, condition.composed, place)
         found = self.inference.infer(argument, place)
         if not found or not self.inference.certainty.is_complete(argument, place):
             return False
@@ -78,6 +83,20 @@ class Conditions:
             )
             for x in found
         )
+
+    def _is_composed(self, argument: Expr, pattern: str, place: Place) -> bool:
+        """Return whether a pattern matches every text that an argument can be, with its holes."""
+        found = self._texts.spelled(Part(argument, place, (0, 0)))
+        return bool(found) and all(
+            isinstance(one, Text) and re.fullmatch(pattern, one.spelled) is not None
+            for one in found
+        )
+
+    @cached_property
+    def _texts(self) -> Texts:
+        from gblock.project.names.inferred import Inferred
+
+        return Texts(Inferred(self.inference))
 
     def _may_be_hidden(self, condition: Condition, expression: CallExpr, place: Place) -> bool:
         """Return whether ``*`` or ``**`` may pass the argument of a condition."""

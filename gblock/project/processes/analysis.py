@@ -188,9 +188,13 @@ class Analysis:
         """
         if patch.variable is None:
             return True
-        name, value = patch.variable
-        sets = any(start.variables.get(name) == value for start in self._starts)
-        return not sets or variables.get(name) == value
+        sets = any(_gives(start.variables, *patch.variable) for start in self._starts)
+        return not sets or _gives(variables, *patch.variable)
+
+
+def _gives(variables: dict[str, str], name: str, value: str | None) -> bool:
+    """Return whether an environment has a variable, with some value or with a given one."""
+    return name in variables if value is None else variables.get(name) == value
 
 
 def _merged(processes: list[Process]) -> list[Process]:

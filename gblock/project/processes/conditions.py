@@ -16,6 +16,11 @@ _VARIABLE = re.compile(
     r"""(?:os\.)?(?:environ\.get\(|getenv\(|environ\[)'(\w+)'(?:, [^,()]+)?[])](?:\.\w+\(\))* =="""
     r""" '([^'\\]*)'"""
 )
+_ANY_VALUE = re.compile(
+    r"""'(\w+)' in os\.environ"""
+    r"""|(?:os\.)?(?:environ\.get|getenv)\('(\w+)'(?:, (?:None|False|''))?\)"""
+)
+"""Tests that hold for any value of the environment's variable."""
 
 
 class CallTest(NamedTuple):
@@ -51,12 +56,18 @@ def condition(tests: list[CallTest]) -> str:
     return shortened(" and ".join(text for text in texts if text and not _OF_GEVENT.search(text)))
 
 
-def variable(tests: list[CallTest]) -> tuple[str, str] | None:
-    """Return the environment's variable and its value that a test demands; None without one."""
+def variable(tests: list[CallTest]) -> tuple[str, str | None] | None:
+    """Return the environment's variable that a test demands, and its value, None if any will do.
+
+    Return None without such a test.
+    """
     for test in tests:
         match = _VARIABLE.fullmatch(test.text) if test.holds else None
         if match is not None:
             return match[1], match[2]
+        match = _ANY_VALUE.fullmatch(test.text) if test.holds else None
+        if match is not None:
+            return match[1] or match[2], None
     return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
+from gblock.project.processes.apart import HubsApart
 from gblock.project.processes.loading import Loading
 from gblock.project.processes.mentions import SERVES, Mentions
 from gblock.project.processes.patching import PATCHED, Patch, Patching
@@ -51,6 +52,7 @@ class Judging:
         loading: Finds the modules of processes.
         patching: Finds the patches of files.
         mentions: Finds mentions of gevent in files.
+        apart: Finds servers on gevent that run in native threads alone.
         requirements: The distributions that the project requires.
         root: The directory that was searched for files that start processes.
     """
@@ -60,6 +62,7 @@ class Judging:
         loading: Loading,
         patching: Patching,
         mentions: Mentions,
+        apart: HubsApart,
         requirements: Requirements,
         root: str,
     ) -> None:
@@ -68,6 +71,7 @@ class Judging:
         self._loading = loading
         self._patching = patching
         self._mentions = mentions
+        self._apart = apart
         self._requirements = requirements
 
     # -- by the server and by patches
@@ -192,8 +196,11 @@ class Judging:
             or not self._starts_greenlets
             or self._mentions.may_start_greenlets(self._loading.of(process))
         )
-        judged = self._at_import(process, eager, starts=starts, is_alone=not shared)
-        if judged.gevent == NO:
+        if self._apart.where:
+            judged = Judgement(NO, f"only a thread or a child of {self._apart.where} has a hub")
+        else:
+            judged = self._at_import(process, eager, starts=starts, is_alone=not shared)
+        if judged.gevent == NO and not self._apart.where:
             judged = (
                 self._by_socketio(eager)
                 or self._later(process, sorted(reached), starts=starts)

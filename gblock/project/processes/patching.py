@@ -97,8 +97,8 @@ class Patch(NamedTuple):
 
     condition: str = ""
     """The condition of a driver's patch; empty if there is none but a test for gevent itself."""
-    variable: tuple[str, str] | None = None
-    """A variable of the environment and the value that it must have."""
+    variable: tuple[str, str | None] | None = None
+    """A variable of the environment and the value that it must have, None for any."""
     tests: frozenset[tuple[int, int, bool]] = frozenset()
     """The rows and columns of the tests around it in its file, each with the required outcome."""
 

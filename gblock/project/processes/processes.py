@@ -19,6 +19,7 @@ from gblock.catalog.entries import Entry
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
 from gblock.project.processes.analysis import Analysis
+from gblock.project.processes.apart import HubsApart
 from gblock.project.processes.deployment import Note
 from gblock.project.processes.django_settings import DjangoSettings
 from gblock.project.processes.judging import Judging
@@ -125,16 +126,29 @@ class Processes:
         return self._all
 
     @cached_property
+    def _mentions(self) -> Mentions:
+        catalog = self.inference.catalog
+        return Mentions(self.modules, [n for n, one in catalog.imports.items() if one.patches])
+
+    @cached_property
+    def _apart(self) -> HubsApart:
+        return HubsApart(self.modules, self._mentions)
+
+    @property
+    def apart(self) -> str:
+        """The file whose server has the only hub, in a thread or a child process; else empty."""
+        return self._apart.where
+
+    @cached_property
     def _all(self) -> list[Process]:
-        catalog, deployment = self.inference.catalog, self.deployment
-        patching = [name for name, one in catalog.imports.items() if one.patches]
-        mentions = Mentions(self.modules, patching)
+        deployment = self.deployment
+        mentions, required = self._mentions, deployment.requirements
         return Analysis(
             Starts(self.modules, self._around, self.servers, self.graph, mentions),
             self._loading,
             self.patching,
             DjangoSettings(self.servers, deployment, self.root),
-            Judging(self._loading, self.patching, mentions, deployment.requirements, self.root),
+            Judging(self._loading, self.patching, mentions, self._apart, required, self.root),
             self._production,
         ).all()
 

@@ -24,6 +24,15 @@ _TEMPLATE = re.compile(
 )
 """A directory whose files are copied to make other programs."""
 _ABSOLUTE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(\w[\w.]*)", re.MULTILINE)
+_GUARD = re.compile(
+    rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["'][ \t]*:[^\n]*\n"""
+    rb"""((?:[ \t][^\n]*(?:\n|\Z)|\n)*)""",
+    re.MULTILINE,
+)
+_TRIAL = re.compile(
+    rb"(?:(?:_?tests?|demo|examples?|self_?test)(?:_\w*)?\([^\n;]*\))?[ \t]*(?:#[^\n]*)?"
+)
+"""A call of a function that tries a module out, a comment or nothing."""
 _FOR_READERS = (".md", ".rst", ".txt", ".adoc")
 
 
@@ -56,8 +65,8 @@ class Production:
 
         A module is a library if it patches nothing at import, and another process runs it, or it is
         part of a package in which something imports it or which leaves patching to others. The main
-        guard of a library is a demo. A script that is not imported, and a file that something
-        starts, are no demos.
+        guard of a library is a demo, and so is one that only calls `test()`. A script that is not
+        imported, and a file that something starts, are no demos.
         """
         casual = [
             process
@@ -79,7 +88,11 @@ class Production:
                 if process.runs_on_gevent != NO and process.kind != "tests"
             )
         )
-        demos = {p.main for p in casual if p.main in firm or self._is_in_library(p)}
+        demos = {
+            p.main
+            for p in casual
+            if p.main in firm or self._tries_itself(p.main) or self._is_in_library(p)
+        }
         return [
             process._replace(demo=True) if process in casual and process.main in demos else process
             for process in processes
@@ -164,6 +177,14 @@ class Production:
             return True
         return process.patched == NONE and not SERVES.search(self.modules.data(process.main))
 
+    def _tries_itself(self, path: str) -> bool:
+        """Return whether a file's main guard does nothing but call functions that try it out."""
+        guards = list(_GUARD.finditer(self.modules.data(path)))
+        lines = [line.strip() for one in guards for line in one[1].splitlines()]
+        return any(line and not line.startswith(b"#") for line in lines) and all(
+            map(_TRIAL.fullmatch, lines)
+        )
+
     def _is_copied(self, path: str) -> bool:
         """Return whether a file replaces one of a package: it imports a neighbour from there.
 
@@ -192,11 +213,13 @@ class Production:
         )
 
     def _is_in_namespace(self, path: str) -> bool:
-        """Return whether a file imports a neighbour by the name of their directory.
+        """Return whether a file's directory is a package without an ``__init__.py``.
 
-        Then the directory is a package without an ``__init__.py``.
+        It is one below a package, and where the file imports a neighbour by the directory's name.
         """
         directory = os.path.dirname(path)
+        if self.modules.is_module(os.path.join(os.path.dirname(directory), "__init__.py")):
+            return True
         name = re.escape(os.path.basename(directory).encode())
         pattern = rb"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*" + name + rb"(?:\.\w|[ \t]+import\b)"
         return re.search(pattern, self.modules.data(path), re.MULTILINE) is not None and any(

@@ -1,0 +1,153 @@
+"""Hubs apart: servers on gevent that only native threads or child processes of a program run.
+
+A dashboard starts such a server beside a notebook, and a scheduler one that takes results. Where
+nothing is monkey patched, the program's own thread has no hub that a call could block.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+
+from gblock.project.names.declarations import Declarations
+from gblock.project.names.places import Place
+from gblock.project.processes.mentions import Mention, Mentions
+from gblock.project.reading.expressions import dotted, last_name
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.summary import Call, ModuleSummary
+
+_HARMLESS = re.compile(
+    r"gevent\.(?:sleep|reinit|get_hub|getcurrent|idle|Timeout|timeout|thread\.get_ident"
+    r"|(?:socket|ssl|select|event|lock|queue|local|os|time|_socketcommon)\.\w+)(?:\.\w+)*"
+)
+"""Functions and classes of gevent that start no greenlet."""
+_CLASSES = ("threading.Thread", "multiprocessing.Process", "multiprocessing.process.BaseProcess")
+"""Classes whose objects run a method ``run``, or a function that they are given, elsewhere."""
+_OF_CONTEXT = "Process"
+"""The class that a context of ``multiprocessing`` has: ``get_context("spawn").Process``."""
+_STARTERS = frozenset((*_CLASSES, "threading.Timer", "_thread.start_new_thread"))
+_NOTHING = Mention()
+
+
+class HubsApart:
+    """Finds out whether gevent is used in native threads and child processes alone.
+
+    Args:
+        modules: The project's files.
+        mentions: Finds mentions of gevent in files.
+    """
+
+    def __init__(self, modules: Modules, mentions: Mentions) -> None:
+        self.modules = modules
+        self._mentions = mentions
+        self._declarations = Declarations(modules)
+
+    @cached_property
+    def where(self) -> str:
+        """The file whose server runs apart; empty if some other code starts greenlets, or none."""
+        found = ""
+        for path in self.modules.serving:
+            mention = self._mentions.of(path)
+            if mention == _NOTHING:
+                continue
+            starting = self._starting(path)
+            if (
+                mention.patched_by
+                or mention.worker
+                or mention.pool
+                or (mention.async_mode and not starting)
+                or b"patch_" in self.modules.data(path)
+                or not all(self._is_apart(path, call) for call in starting)
+            ):
+                return ""
+            if starting:
+                found = found or os.path.relpath(path, self.modules.root)
+        return found
+
+    def _starting(self, path: str) -> list[Call]:
+        """Return the calls of a file that may start greenlets or serve."""
+        summary = self.modules.summary(path)
+        derived = {
+            scope.name
+            for index, scope in enumerate(summary.scopes)
+            if scope.kind == "class" and self._has_base(path, summary, index, ("gevent.",))
+        }
+        return [
+            call
+            for call in summary.calls
+            if call.node == "call"
+            and (last_name(call.expression.callee) in derived or self._starts(path, call))
+        ]
+
+    def _starts(self, path: str, call: Call) -> bool:
+        """Return whether a call is one of gevent, or of Flask-SocketIO, that may start greenlets.
+
+        ``SocketIO(app)`` itself starts nothing; its method ``run()`` serves.
+        """
+        callee = call.expression.callee
+        name = dotted(callee) or ""
+        if last_name(callee) == "run" and "socketio" in name.lower():
+            return True
+        place = Place(path, call.scope, call.path)
+        return any(
+            symbol.startswith("gevent") and not _HARMLESS.fullmatch(symbol)
+            for symbol in self._declarations.origins(callee, place)
+        )
+
+    def _is_apart(self, path: str, call: Call) -> bool:
+        """Return whether a native thread or a child process makes a call."""
+        summary = self.modules.summary(path)
+        index = call.scope
+        while index > 0:
+            scope = summary.scopes[index]
+            if scope.kind == "function" and self._is_run_apart(path, summary, index):
+                return True
+            index = scope.parent
+        return False
+
+    def _is_run_apart(self, path: str, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a thread or a child process runs a function, and nothing else in its file.
+
+        What makes the thread is in the same file; no call there names the function.
+        """
+        scope = summary.scopes[index]
+        name = scope.name
+        owner = summary.scopes[scope.parent]
+        if name == "run" and owner.kind == "class":
+            if self._has_base(path, summary, scope.parent, _CLASSES):
+                return True
+            if any(last_name(base) == _OF_CONTEXT for base in owner.bases):
+                return True
+        handed = False
+        for call in summary.calls:
+            if call.node != "call":
+                continue
+            if dotted(call.expression.callee) in (name, f"self.{name}"):
+                return False
+            handed = handed or self._hands_over(path, call, name)
+        return handed
+
+    def _hands_over(self, path: str, call: Call, name: str) -> bool:
+        """Return whether a call makes a thread or a child process of a function in its file."""
+        expression = call.expression
+        named = [value for key, value in expression.keywords if key == "target"]
+        given = [*expression.positional, *named]
+        if not any(dotted(one) in (name, f"self.{name}") for one in given):
+            return False
+        if named and last_name(expression.callee) == _OF_CONTEXT:
+            return True
+        place = Place(path, call.scope, call.path)
+        return not _STARTERS.isdisjoint(self._declarations.origins(expression.callee, place))
+
+    def _has_base(
+        self, path: str, summary: ModuleSummary, index: int, symbols: tuple[str, ...]
+    ) -> bool:
+        """Return whether a class has a base among some symbols, or one whose name begins so."""
+        scope = summary.scopes[index]
+        outside = Place(path, max(scope.parent, 0), scope.path)
+        return any(
+            symbol.startswith(symbols)
+            for base in scope.bases
+            for symbol in self._declarations.origins(base, outside)
+        )
