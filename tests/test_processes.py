@@ -306,6 +306,33 @@ def test_a_directory_below_a_package_is_part_of_it(project, above):
     assert (above == "lib/__init__.py") == bool(found)
 
 
+@pytest.mark.parametrize(
+    ("start", "found"),
+    [
+        ("from gevent import monkey\nmonkey.patch_all()\nfrom app import go\n", True),
+        ("import gevent.monkey\ngevent.monkey.patch_all()\n\nimport os\nimport app\n", False),
+        ("from gevent import monkey\nmonkey.patch_all()\nfrom core.app import go\n", False),
+        ("from app import go\n", False),
+    ],
+)
+def test_a_program_that_patches_starts_in_its_package(project, start, found):
+    processes = project(
+        {
+            "Procfile": "a: python core/run.py\n",
+            "core/__init__.py": "from . import app\n",
+            "core/run.py": start,
+            "core/app.py": "from managers import auth\n",
+            "core/managers/__init__.py": "",
+            "core/managers/auth.py": "from tools.hashing import go\n",
+            "core/tools/__init__.py": "",
+            "core/tools/hashing.py": "",
+            "jobs/tools/hashing.py": "",
+        }
+    )
+    modules = processes.modules_of(named(processes, "python core/run.py"))
+    assert found == any(path.endswith("core/tools/hashing.py") for path in modules)
+
+
 # -- a hub of another thread
 
 THREADED = """

@@ -32,6 +32,10 @@ _PARENTHESIS = re.compile(rb"[()]")
 _QUOTED = re.compile(rb"""["']([^"'\n]*)["']""")
 _LAST_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\)*[ \t]*\Z")
 _SETTINGS = re.compile(rb"""DJANGO_SETTINGS_MODULE["']\s*[\],]\s*=?\s*["']([\w.]+)["']""")
+_AFTER_PATCH = re.compile(
+    rb"^(?:[\w.]*\.)?patch_all\([^\n]*\n(?:[^\n]*\n)*?(?:from|import)[ \t]+(\w+)\b", re.MULTILINE
+)
+"""A monkey patch at the top level of a file, and the module that is imported first after it."""
 _IMPORTING = re.compile(rb"[ \t]*(?:from|import)[ \t]+")
 """The start of an import's line, before the name of the module."""
 _RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
@@ -271,17 +275,23 @@ class ImportResolver:
 
     @cached_property
     def _started_in(self) -> frozenset[str]:
-        """The packages in which Django's programs start: the search path begins with them.
+        """The packages in which programs start: the search path begins with them.
 
-        A file in them, such as ``manage.py``, names settings that lie there: not ``shop.settings``
-        but ``settings``.
+        A file of Django's in them, such as ``manage.py``, names settings that lie there: not
+        ``shop.settings`` but ``settings``. One that monkey patches at once, as programs do, imports
+        its neighbours without the package: ``from app import create_app``.
         """
-        return frozenset(
-            os.path.dirname(path)
-            for path in self._bytes.mentioning("DJANGO_SETTINGS_MODULE")
+        named = (
+            (os.path.dirname(path), match[1])
+            for word, pattern in (("DJANGO_SETTINGS_MODULE", _SETTINGS), ("monkey", _AFTER_PATCH))
+            for path in self._bytes.mentioning(word)
             if os.path.dirname(path) in self._packages
-            for match in _SETTINGS.finditer(self._bytes.data(path))
-            if self.inside(os.path.dirname(path), match[1].decode(errors="replace")) in self._known
+            for match in pattern.finditer(self._bytes.data(path))
+        )
+        return frozenset(
+            directory
+            for directory, name in named
+            if self.inside(directory, name.decode(errors="replace")) in self._known
         )
 
     def _is_namespace(self, directory: str) -> bool:
