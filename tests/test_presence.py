@@ -163,3 +163,18 @@ def test_a_library_whose_server_has_a_thread_of_its_own_gets_one_line(run):
     assert "nothing here runs on gevent but a thread" in err
     assert "board.py" in err
     assert (1, ["model.py"]) == run({}, "--assume-gevent")[:2]
+
+
+@pytest.mark.parametrize(
+    ("worker", "code"), [("-k gthread", 0), ("-k gevent", 1), ("-k $WORKER", 1), ("", 0)]
+)
+def test_what_a_server_without_gevent_shares_with_a_loose_module_is_a_note(run, worker, code):
+    files = {
+        "requirements.txt": "gevent\n",
+        "Procfile": f"web: gunicorn {worker} shop:app\n",
+        "shop.py": "import pool\n",
+        "pool.py": "import pylibmc\nCLIENT = pylibmc.Client([''])\n"
+        "class Pool:\n    def get(self):\n        return CLIENT.get('a')\n",
+        "loose.py": "import pool\n",
+    }
+    assert code == run(files)[0]

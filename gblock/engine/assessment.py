@@ -54,6 +54,7 @@ class Assessment:
         order: Returns the order of start-up in these processes.
         is_project: True if the files have processes of their own.
         keeps_paths: True to keep all paths to a call, not only the shortest.
+        assumes_gevent: True to take what no process is known to run for code on gevent.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Assessment:
         *,
         is_project: bool,
         keeps_paths: bool,
+        assumes_gevent: bool = False,
     ) -> None:
         self._sites = sites
         self._modules = sites.inference.modules
@@ -74,6 +76,7 @@ class Assessment:
         self._order = order
         self._is_project = is_project
         self._keeps_paths = keeps_paths
+        self._assumes_gevent = assumes_gevent
 
     @property
     def _processes(self) -> Processes:
@@ -263,14 +266,17 @@ class Assessment:
     def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
         """Return whether a call of unknown callers is probably not the service's.
 
-        A service on gevent is known to start and does not import the module, or the call waits for
-        a program or a file of this machine, as set-ups and administrators' commands do.
+        A service on gevent is known to start and does not import the module, the known server that
+        runs the module is without gevent, as is all else that starts, or the call waits for a
+        program or a file of this machine, as set-ups and administrators' commands do.
         """
         if not self._is_project or reached.context != UNKNOWN:
             return False
         if self._is_of_kind(diagnostic, *_LASTING):
             return False
         if self._processes.no_service_imports(path):
+            return True
+        if not self._assumes_gevent and self._processes.only_served_without(path):
             return True
         blocker = self._blocker(diagnostic)
         return blocker is not None and blocker.local and self._is_large and self._is_started

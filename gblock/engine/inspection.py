@@ -114,6 +114,7 @@ class Inspection:
             lambda: self._service.order,
             is_project=self.is_project,
             keeps_paths=request.show_paths,
+            assumes_gevent=self._assumes_gevent or self._all_processes,
         )
 
     def _looks_for(self, driver: Driver, assumed: tuple[str, ...]) -> bool:

@@ -293,6 +293,16 @@ class Processes:
             )
         )
 
+    def only_served_without(self, path: str) -> bool:
+        """Return whether a known server without gevent runs a module, and nothing is on gevent.
+
+        Something else of the project may import the module, too, of which no start is known.
+        """
+        return not self.may_have_gevent and any(
+            process.is_deployed and process.is_known_server and process.runs_on_gevent == NO
+            for process in self.reaching(path)
+        )
+
     @cached_property
     def _has_known_service(self) -> bool:
         """True if something starts a service on gevent whose application is in the project."""
