@@ -27,7 +27,7 @@ def severities(root, files, **options):
 
 
 LOCAL = (
-    "import os\nos.system('ls')",
+    "import os\nos.system('make')",
     "import sh\nsh.Command('ls')()",
     ("import sqlite3\nsqlite3.connect('shop.db').execute('select 1')"),
     "import sqlite3\nsqlite3.connect('shop.db').commit()",
