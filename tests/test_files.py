@@ -148,34 +148,6 @@ def test_without_a_repository_they_count_up_to_the_working_directory(tree, monke
     assert files.find([".."]).files == ["../y/a.py", "../y/b.py"]
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "*\n!lib/\n!lib/*\n",
-        "*\n!lib/\n!lib/*\n!lib/*/*\n",
-        "*\n!*/\n!*.py\n",
-        "*\n!lib\n!lib/a.py\n",
-        "/*\n!/lib/\n",
-        "lib/\n!lib/sub/\n",
-        "*/\n!lib/\n",
-        "lib/*\n!lib/sub/\n",
-        "!lib/\n*\n",
-        "**/sub/\n!lib/**\n",
-    ],
-)
-def test_git_gives_back_the_same_directories(tree, lines):
-    root = tree({".gitignore": lines, "lib/a.py": "", "lib/sub/b.py": "", "lib/sub/c/d.py": ""})
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
-    listed = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    kept = sorted(one for one in listed.stdout.split() if one.endswith(".py"))
-    assert kept == files.find(["."]).files
-
-
 def test_git_ignores_the_same_files(tree):
     root = tree(
         {
