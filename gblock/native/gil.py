@@ -288,16 +288,11 @@ class Gil:
         count = 0
         while todo:
             cost, _, node, now = heappop(todo)
-            path: list[Node] = []
-            last: tuple[Node, str] | None = (node, now)
-            while last is not None:
-                path.insert(0, last[0])
-                last = found[last]
             if not self.reach(node, node.image).changes:
-                return path + self._nearest(node, bit)
+                return _way(found, (node, now)) + self._nearest(node, bit)
             for target, after, added in self._leading(node, now, state, bit):
                 if not isinstance(target, Node):
-                    return path
+                    return _way(found, (node, now))
                 if (target, after) not in found:
                     count += 1
                     found[target, after] = (node, now)
@@ -359,3 +354,14 @@ class Gil:
                         before[target] = one
                         todo.append(target)
         return []
+
+
+def _way(
+    found: dict[tuple[Node, str], tuple[Node, str] | None], last: tuple[Node, str] | None
+) -> list[Node]:
+    """Return the functions from the root of a search to the last one, by their predecessors."""
+    way: list[Node] = []
+    while last is not None:
+        way.append(last[0])
+        last = found[last]
+    return way[::-1]
