@@ -200,12 +200,12 @@ class Judging:
             judged = Judgement(NO, f"only a thread or a child of {self._apart.where} has a hub")
         else:
             judged = self._at_import(process, eager, starts=starts, is_alone=not shared)
-        if judged.gevent == NO and not self._apart.where:
-            judged = (
-                self._by_socketio(eager)
-                or self._later(process, sorted(reached), starts=starts)
-                or judged
-            )
+            if judged.gevent == NO:
+                judged = (
+                    self._by_socketio(eager)
+                    or self._later(process, sorted(reached), starts=starts)
+                    or judged
+                )
         missing = () if judged.gevent == NO else process.missing
         return process._replace(runs_on_gevent=judged.gevent, why=judged.why, missing=missing)
 
