@@ -67,8 +67,7 @@ class _Watch:
             samples, seen = self.sampler.samples, self.seen
             self.seen = samples
             self.probe.purge()
-            if self.probe.owns_monitor and self.probe.host_asks():
-                self.probe.give_back()
+            self.probe.heed_the_host()
             if hub is None or samples != seen or self.sampler.disabled is not None:
                 return
             if not self._lives():
@@ -113,8 +112,7 @@ class _Watch:
         if self.monitor is monitor:
             return
         self.monitor = monitor
-        if self.probe.owns_monitor and self.probe.host_asks():
-            self.probe.give_back()
+        self.probe.heed_the_host()
         if self.probe.owns_monitor:
             _quieten(monitor)
         self.at_pace(self.probe.settings.period)
@@ -196,7 +194,7 @@ class _Probe:
 
         self.started = events.PeriodicMonitorThreadStartedEvent
         self.hold_back()
-        self._heed_the_host()
+        self._heed_starts()
         if self.owns_monitor:
             # gevent's thread sleeps this long before its first check; without a number it fails.
             self.max_blocking_time = self.config.max_blocking_time
@@ -231,6 +229,11 @@ class _Probe:
             self.config.monitor_thread is True
             or self.config.max_blocking_time is not self.own_period
         )
+
+    def heed_the_host(self) -> None:
+        """Hand gevent's monitoring back if the host asks for it."""
+        if self.owns_monitor and self.host_asks():
+            self.give_back()
 
     def give_back(self) -> None:
         """Hand gevent's monitoring back to the host; runs in the thread of a hub."""
@@ -285,7 +288,7 @@ class _Probe:
 
         self.replace(Hub, "start_periodic_monitoring_thread", start_in_workers)
 
-    def _heed_the_host(self) -> None:
+    def _heed_starts(self) -> None:
         """Hand gevent's monitoring back as soon as the host starts it, if it already runs."""
         if not self.owns_monitor:
             return
@@ -296,8 +299,7 @@ class _Probe:
         def start(hub: Any) -> Any:
             monitor = original(hub)
             try:
-                if self.owns_monitor and self.host_asks():
-                    self.give_back()
+                self.heed_the_host()
             except Exception as error:  # noqa: BLE001 - an exception would break the host
                 self.recorder.warn(f"gevent's monitor is not given back: {type(error).__name__}")
             return monitor
