@@ -1,8 +1,9 @@
 """Collect the Python files under the user's paths, sorted.
 
 A named path is always taken, as in ruff. Below a named directory `.gitignore`, the setting
-`exclude` and a fixed list of names apply. Links to directories are not followed, so a loop of
-links is never entered; links to files are, unless they lead out of the repository.
+`exclude` and a fixed list of names apply, and virtual environments are left out. Links to
+directories are not followed, so a loop of links is never entered; links to files are, unless they
+lead out of the repository.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ ALWAYS_EXCLUDED = frozenset(
     __pypackages__ _build buck-out build dist node_modules site-packages venv
     """.split()
 )
+ENVIRONMENT_MARK = "pyvenv.cfg"
+"""A virtual environment's own file: a directory that contains it is excluded, too."""
 _ENDINGS = (".py", ".pyw")
 LARGE_TREE = 2000
 """Files: a larger tree may be several projects side by side."""
@@ -143,7 +146,10 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
         except OSError as error:
             _report(found, prefix or ".", f"this directory cannot be read: {error.strerror}")
             continue
-        if ".gitignore" in [entry.name for entry in entries]:
+        names = [entry.name for entry in entries]
+        if ENVIRONMENT_MARK in names and directory != start:
+            continue
+        if ".gitignore" in names:
             rules = _with_file(rules, directory, directory + ".gitignore", found)
         for entry in entries:
             name = entry.name

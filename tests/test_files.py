@@ -8,6 +8,7 @@ import pytest
 
 from gblock import files
 from gblock.diagnostics import Problem
+from gblock.project.reading.tree import Tree
 
 SCRIPT = "#!/usr/bin/env python3\nprint()\n"
 
@@ -56,6 +57,21 @@ def test_a_name_is_relative_where_it_lies_under_the_working_directory(tree, monk
 def test_the_usual_directories_are_left_out_but_not_files_of_their_names(tree):
     tree({f"{name}/a.py": "" for name in files.ALWAYS_EXCLUDED} | {"x/build.py": ""})
     assert files.find(["."]).files == ["x/build.py"]
+
+
+def test_a_virtual_environment_is_left_out_whatever_its_name_is(tree):
+    tree(
+        {
+            "app.py": "",
+            "env39/pyvenv.cfg": "",
+            "env39/bin/activate_this.py": "",
+            "env39/lib/python3.9/site.py": "",
+        }
+    )
+    assert files.find(["."]).files == ["app.py"]
+    assert Tree(os.getcwd()).files == [os.path.abspath("app.py")]
+    assert files.find(["env39/bin"]).files == ["env39/bin/activate_this.py"]
+    assert len(files.find(["env39"]).files) == 2
 
 
 def test_what_is_named_is_always_taken(tree):

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from gblock import opened
 from gblock.boundary import is_regular, leads_out, repository
-from gblock.files import ALWAYS_EXCLUDED, shared_ending
+from gblock.files import ALWAYS_EXCLUDED, ENVIRONMENT_MARK, shared_ending
 from gblock.patterns import Patterns
 
 _NAME = operator.attrgetter("name")
@@ -54,8 +54,11 @@ class Tree:
                     entries = sorted(scan, key=_NAME)
             except OSError:
                 continue
+            names = [entry.name for entry in entries]
+            if ENVIRONMENT_MARK in names and directory != self.root:
+                continue
             here = above
-            if ".gitignore" in [entry.name for entry in entries]:
+            if ".gitignore" in names:
                 border = border or repository(self.root)
                 here = (*above, *_ignored(directory, border))
             prefix = os.path.join(directory, "")
