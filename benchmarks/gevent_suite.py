@@ -31,8 +31,6 @@ COUNTS = {
     "test_threadpool_in_patched_after_patch": "counts native threads",
     "test_threadpool_in_patched_after_patch_module": "counts native threads",
     "test_threadpool_not_patched_after_patch_module": "counts native threads",
-    "test_blocking_this_thread": "counts the functions of gevent's monitor thread",
-    "test_kill_removes_trace": "starts the monitor before the hub runs and expects its hook",
 }
 """The tests that the probe alone makes fail, and why."""
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")

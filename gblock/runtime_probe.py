@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gblock.probing.monitor import Monitor
+
     Sink = Callable[[dict[str, object]], object]
 
 __all__ = ["settle", "start", "stop", "turn"]
@@ -38,7 +40,7 @@ class _Watch:
     def __init__(self, probe: _Probe, hub: Any, sampler: Sampler) -> None:
         self.probe = probe
         self.sampler = sampler
-        self.monitor: Any = None
+        self.monitor: Monitor | None = None
         self.seen = -1
         loop = hub.loop
         self.fork = loop.fork(ref=False)
@@ -99,23 +101,24 @@ class _Watch:
 
     def _lives(self) -> bool:
         """Return whether the monitor's thread exists and still runs the monitor."""
-        monitor = self.monitor
-        if monitor is None or not monitor.should_run:
+        thread = self.monitor.thread if self.monitor is not None else None
+        if thread is None or not thread.should_run:
             return False
-        found, threads = frames.of_thread(monitor.monitor_thread_ident)
-        return not threads or any(
-            frame.f_code is type(monitor).__call__.__code__ for frame in found
-        )
+        found, threads = frames.of_thread(thread.monitor_thread_ident)
+        return not threads or any(frame.f_code is type(thread).__call__.__code__ for frame in found)
 
-    def join(self, monitor: Any) -> None:
+    def join(self, thread: Any) -> None:
         """Sample the hub from this monitor thread, and silence gevent's own monitoring."""
-        if self.monitor is monitor:
-            return
-        self.monitor = monitor
+        if self.monitor is not None:
+            if self.monitor.thread is thread:
+                return
+            self.monitor.leave()
+        from gblock.probing.monitor import Monitor
+
+        self.monitor = Monitor(thread, self.sampler.look, self.probe.settings.period)
         self.probe.heed_the_host()
         if self.probe.owns_monitor:
-            _quieten(monitor)
-        self.at_pace(self.probe.settings.period)
+            self.monitor.quieten()
 
     def is_over(self) -> bool:
         """Return whether the hub was collected or destroyed; gevent itself keeps most of them."""
@@ -126,19 +129,20 @@ class _Watch:
         """Stop after the hub's thread has ended without `hub.destroy()`; in the monitor thread."""
         self.probe.drop(self)
         if self.monitor is not None:
-            self.monitor.add_monitoring_function(self.sampler.look, None)
+            self.monitor.leave()
             if self.probe.owns_monitor:
-                self.monitor.kill()
+                self.monitor.thread.kill()
 
     def at_pace(self, period: float) -> None:
         """Set the period in seconds; gevent's thread sleeps for the shortest period."""
-        self.monitor.add_monitoring_function(self.sampler.look, period)
+        if self.monitor is not None:
+            self.monitor.at_pace(period)
 
     def leave(self) -> None:
         """Stop sampling; in another thread, leave state that only the hub's thread may restore."""
         monitor, hub = self.monitor, self.hub()
         if monitor is not None:
-            monitor.add_monitoring_function(self.sampler.look, None)
+            monitor.leave()
         from gevent._monitor import get_thread_ident
 
         if hub is not None and get_thread_ident() == hub.thread_ident:
@@ -146,7 +150,7 @@ class _Watch:
                 watcher.stop()
                 watcher.close()
             if monitor is not None and self.probe.owns_monitor:
-                monitor.kill()
+                monitor.thread.kill()
                 hub.periodic_monitoring_thread = None
 
 
@@ -182,11 +186,11 @@ class _Probe:
         """The functions of gevent and of the server that call the probe."""
         self.config = gevent.config
         self.owns_monitor = settings.owns_monitor or not self.config.monitor_thread
-        self.max_blocking_time: float | None = None
-        self.own_period = float(settings.period)
         self.watchdog: Any = None
         self.dump: Any = None
         self.started: Any = None
+        self._start_of_gevent: Any = None
+        self._is_starting = False
 
     def begin(self) -> None:
         from gevent import events, hub
@@ -194,14 +198,11 @@ class _Probe:
 
         self.started = events.PeriodicMonitorThreadStartedEvent
         self.hold_back()
-        self._heed_starts()
         if self.owns_monitor:
-            # gevent's thread sleeps this long before its first check; without a number it fails.
-            self.max_blocking_time = self.config.max_blocking_time
-            # Distinct objects: values that the host sets later are recognized by identity.
-            self.config.settings["monitor_thread"].value = 1
-            self.config.settings["max_blocking_time"].value = self.own_period
-        self._spare_the_warning()
+            # The host's code finds its own setting, also under `gblock run`.
+            self.config.monitor_thread = False
+            self._start_with_hubs()
+            self._spare_the_warning()
         if self.settings.watchdog:
             from gblock.probing.watchdog import Watchdog
 
@@ -217,39 +218,26 @@ class _Probe:
         self.end_with_uwsgi()
         running = get_hub_if_exists()
         if isinstance(running, hub.Hub) and running:
-            # Already running, or it starts its monitor thread when it runs. Starting the thread
-            # earlier would end it: it stops for good if its first check finds no hub.
+            # A hub that does not run yet starts its monitor thread when it does. The thread would
+            # end if it started earlier: it stops for good if its first check finds no hub.
             monitor = running.start_periodic_monitoring_thread()
+            if monitor is None and self.owns_monitor:
+                monitor = self._start_monitor(running)
             if monitor is not None:
                 self.adopt(monitor)
 
-    def host_asks(self) -> bool:
-        """Return whether the host has turned gevent's own monitor on since the probe started."""
-        return (
-            self.config.monitor_thread is True
-            or self.config.max_blocking_time is not self.own_period
-        )
-
     def heed_the_host(self) -> None:
-        """Hand gevent's monitoring back if the host asks for it."""
-        if self.owns_monitor and self.host_asks():
-            self.give_back()
-
-    def give_back(self) -> None:
-        """Hand gevent's monitoring back to the host; runs in the thread of a hub."""
-        from gevent._monitor import GreenletTracer, get_thread_ident
+        """Hand gevent's monitoring back if the host has turned it on; runs in a hub's thread."""
+        if self._is_starting or not (self.owns_monitor and self.config.monitor_thread):
+            return
+        from gevent._monitor import get_thread_ident
 
         self.owns_monitor = False
-        if self.config.max_blocking_time is self.own_period:
-            self.config.max_blocking_time = self.max_blocking_time
         for watch in self.watches.values():
             monitor, hub = watch.monitor, watch.hub()
             if monitor is None or hub is None or hub.thread_ident != get_thread_ident():
                 continue
-            entry = monitor._monitoring_functions[0]  # noqa: SLF001 - there is no public way
-            if entry.function is _nothing:
-                monitor._greenlet_tracer = GreenletTracer()  # noqa: SLF001
-                entry.function = monitor.monitor_blocking
+            monitor.give_back()
 
     def end_with_uwsgi(self) -> None:
         """Write the end in uWSGI's workers, too, which do not run `atexit` functions."""
@@ -288,23 +276,45 @@ class _Probe:
 
         self.replace(Hub, "start_periodic_monitoring_thread", start_in_workers)
 
-    def _heed_starts(self) -> None:
-        """Hand gevent's monitoring back as soon as the host starts it, if it already runs."""
-        if not self.owns_monitor:
-            return
+    def _start_with_hubs(self) -> None:
+        """Start the monitor thread of each hub that begins to run."""
+        import greenlet
         from gevent.hub import Hub
 
-        original = Hub.start_periodic_monitoring_thread
+        original = self._start_of_gevent = Hub.start_periodic_monitoring_thread
 
         def start(hub: Any) -> Any:
+            if not self.owns_monitor:
+                return original(hub)
+            if not self.config.monitor_thread and greenlet.getcurrent() is hub:
+                try:
+                    return self._start_monitor(hub)
+                except Exception as error:  # noqa: BLE001 - an exception would break the host
+                    self.recorder.warn(f"a hub is not watched: {type(error).__name__}: {error}")
+                    return None
             monitor = original(hub)
             try:
                 self.heed_the_host()
-            except Exception as error:  # noqa: BLE001 - an exception would break the host
+            except Exception as error:  # noqa: BLE001 - as above
                 self.recorder.warn(f"gevent's monitor is not given back: {type(error).__name__}")
             return monitor
 
         self.replace(Hub, "start_periodic_monitoring_thread", start)
+
+    def _start_monitor(self, hub: Any) -> Any:
+        """Start gevent's monitor thread for the probe alone; return None in uWSGI's master."""
+        settings = [self.config.settings[name] for name in ("monitor_thread", "max_blocking_time")]
+        before = [setting.get() for setting in settings]
+        # gevent's thread sleeps this long before its first check; without a number it fails.
+        for setting, value in zip(settings, (True, float(self.settings.period)), strict=True):
+            setting.value = value
+        self._is_starting = True
+        try:
+            return self._start_of_gevent(hub)
+        finally:
+            self._is_starting = False
+            for setting, value in zip(settings, before, strict=True):
+                setting.value = value
 
     def _spare_the_warning(self) -> None:
         """Silence gevent's warning about a missing psutil: memory is not monitored."""
@@ -316,8 +326,7 @@ class _Probe:
             if monitor.can_monitor_memory_usage():
                 install(monitor)
 
-        if self.owns_monitor:
-            self.replace(Monitor, "install_monitor_memory_usage", quietly)
+        self.replace(Monitor, "install_monitor_memory_usage", quietly)
 
     def replace(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
         """Put a function in the place of another one until the probe stops."""
@@ -507,9 +516,6 @@ def stop() -> None:
         probe.watchdog.stop()
     if probe.dump is not None:
         probe.dump.disarm()
-    if probe.owns_monitor:
-        probe.config.monitor_thread = False
-        probe.config.max_blocking_time = probe.max_blocking_time
     if probe.on_event in events.subscribers:
         events.subscribers.remove(probe.on_event)
     if probe.collections in gc.callbacks:
@@ -528,18 +534,28 @@ def run_in_hub(work: Callable[[], None]) -> None:
             return
 
 
-def activate(sink: Sink | None = None) -> None:
-    """Start the probe if the environment asks for it; gevent's plug-in calls this."""
+def activate(sink: Sink | None = None, *, started_by_host: bool = False) -> None:
+    """Start the probe if the environment asks for it; gevent's plug-in calls this.
+
+    Args:
+        sink: As for `start`.
+        started_by_host: True if the host's code has started gevent's monitor thread itself.
+    """
     settings = _read()
     settings.sink = sink
+    settings.owns_monitor = settings.owns_monitor and not started_by_host
     if settings.enabled:
         _start(settings)
 
 
 def adopt(event: object, sink: Sink | None = None) -> None:
     """Watch the hub of a monitor thread that has just started; gevent's plug-in calls this."""
-    activate(sink)
+    import greenlet
+
     monitor = getattr(event, "monitor", None)
+    # gevent starts its monitor thread in the greenlet of the hub, when the hub begins to run.
+    by_host = monitor is not None and greenlet.getcurrent() is not monitor.hub
+    activate(sink, started_by_host=by_host)
     if _probe is not None and monitor is not None:
         _probe.adopt(monitor)
 
@@ -564,19 +580,3 @@ def _start(settings: _settings.Settings) -> None:
     if _probe is None:
         _probe = _Probe(settings)
         _probe.begin()
-
-
-def _quieten(monitor: Any) -> None:
-    """Remove gevent's own monitoring from its thread, and its hook if no other hook is on top."""
-    import greenlet
-
-    entry = monitor._monitoring_functions[0]  # noqa: SLF001 - there is no public way
-    # gevent rewrites the first entry's period, so the entry stays and does nothing.
-    entry.function = _nothing
-    tracer = monitor._greenlet_tracer  # noqa: SLF001
-    if greenlet.gettrace() is tracer:
-        tracer.kill()
-
-
-def _nothing(hub: object) -> None:
-    """Replace gevent's own check of the hub."""

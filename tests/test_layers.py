@@ -210,7 +210,7 @@ def test_gevent_is_imported_by_the_probe_and_the_trial_alone():
         for name in imports(path, for_types=True)
         if name.partition(".")[0] in ("gevent", "greenlet")
     }
-    assert importing <= {"runtime_probe", "trial.child"}
+    assert importing <= {"runtime_probe", "probing.monitor", "trial.child"}
 
 
 def test_what_is_handed_to_another_python_imports_nothing_of_gblock():

@@ -991,6 +991,31 @@ def test_a_host_that_turns_gevents_verdict_on_in_its_code_gets_its_events(tmp_pa
     assert result.records("block")
 
 
+@pytest.mark.parametrize("owned", ["by the plug-in", "by gblock run"])
+def test_a_host_finds_its_own_settings_and_monitoring_functions(tmp_path, owned):
+    run = {"GEVENT_MONITOR_THREAD_ENABLE": "1", "GBLOCK_PROBE_OWNS_MONITOR": "1"}
+    result = probed.run(
+        """
+        from gevent import config, get_hub
+        settle(0.3)
+        print(config.monitor_thread, config.max_blocking_time)
+        config.monitor_thread = True
+        monitor = get_hub().start_periodic_monitoring_thread()
+        monitor.add_monitoring_function(id, 1000)
+        names = [entry.function.__name__ for entry in monitor.monitoring_functions()]
+        print(*(name for name in names if name != "monitor_memory_usage"))  # where psutil is
+        def blocks(): pause(0.3)
+        blocks(); settle()
+        """,
+        tmp_path,
+        **({} if owned == "by the plug-in" else run),
+        GEVENT_MAX_BLOCKING_TIME="7",
+    )
+
+    assert "False 7.0\nmonitor_blocking id\n" == result.stdout, result.stderr
+    assert result.at("blocks")
+
+
 def test_a_host_that_starts_gevents_monitor_has_its_hook_at_once(tmp_path):
     result = probed.run(
         """
