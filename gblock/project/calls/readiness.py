@@ -179,7 +179,7 @@ class Readiness:
             return bool(kept) and all(self._never_waits(blocker, *one) for one in kept)
         if expression is not None and expression.tag == tags.NAME:
             found = self._assigned(expression.identifier, place)
-            if len(found) != 1 or (found[0].detail or (0,)) != (0,):
+            if len(found) != 1 or (found[0].indexes or (0,)) != (0,):
                 return False
             expression = found[0].value
             place = place._replace(at=found[0].path)

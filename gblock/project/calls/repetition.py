@@ -172,7 +172,7 @@ def _length(name: str, place: Place, inference: Inference) -> int | None:
             if len(bindings) > 1 or only.kind != kinds.ASSIGNED or only.value is None:
                 return None
             literal = (tags.TUPLE, tags.SEQUENCE, tags.MAPPING)
-            is_literal = only.value.tag in literal and not only.detail
+            is_literal = only.value.tag in literal and not only.indexes
             return turns_of(only.value, place, inference) if is_literal else None
         scope = summary.scopes[scope].parent
     return None

@@ -144,7 +144,7 @@ class Certainty:
             return False
         if binding.kind == kinds.PARAMETER:
             arguments = self.inference.parameters.arguments(
-                path, binding.scope, binding.detail, receiver
+                path, binding.scope, binding.position, receiver
             )
             return all(self.is_complete(argument, place) for argument, place in arguments)
         if binding.kind == kinds.IMPORTED:

@@ -57,7 +57,7 @@ class Computed:
                 found |= self._merged(entries[0], name, entries[1])
             elif any(
                 one.kind == v.LITERAL and one.value == name
-                for one in self.inference.infer(binding.detail, place)
+                for one in self.inference.infer(binding.key, place)
             ):
                 found |= self.inference.infer(binding.value, place)
         return frozenset(found)
@@ -92,7 +92,7 @@ class Computed:
         The loop is ``for name, value in given.items(): setattr(x, name, value)``, or it reads
         ``given[name]``.
         """
-        name = self._looped(binding.detail, place)
+        name = self._looped(binding.key, place)
         if name is None or name.value is None:
             return None
         iterated, value = name.value, binding.value
@@ -100,13 +100,13 @@ class Computed:
         method = iterated.callee if iterated.tag == tags.CALL else None
         base = owner_of(method)
         called = last_name(method) if base is not None else ""
-        if called == _OF_ITEMS and name.detail == (0,):
+        if called == _OF_ITEMS and name.indexes == (0,):
             other = self._looped(value, place)
-            if other is not None and other.value == iterated and other.detail == (1,):
+            if other is not None and other.value == iterated and other.indexes == (1,):
                 return base, around
         mapping = base if called == _OF_KEYS else iterated
-        if value is not None and value.tag == tags.SUBSCRIPT and not name.detail:
-            if value.base == mapping and value.key == binding.detail:
+        if value is not None and value.tag == tags.SUBSCRIPT and not name.indexes:
+            if value.base == mapping and value.key == binding.key:
                 return mapping, around
         return None
 

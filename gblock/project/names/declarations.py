@@ -220,10 +220,10 @@ class Declarations:
     def _parameter(self, summary: ModuleSummary, binding: ValueBinding) -> Iterator[Value]:
         """Yield the object or class that a method's first parameter is, else an annotation's."""
         scope = summary.scopes[binding.scope]
-        _, annotation, _, kind = scope.parameters[binding.detail]
+        _, annotation, _, kind = scope.parameters[binding.position]
         is_method = scope.kind == "function" and summary.scopes[scope.parent].kind == "class"
         decorators = {last_name(one) for one in scope.decorators}
-        if is_method and binding.detail == 0 and kind == "positional":
+        if is_method and binding.position == 0 and kind == "positional":
             if "staticmethod" not in decorators:
                 owner = v.ScopeValue(v.OBJECT, summary.filename, scope.parent)
                 yield owner._replace(kind=v.CLASS) if "classmethod" in decorators else owner

@@ -357,7 +357,7 @@ class Inference:
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
         for binding in bindings:
-            values, key = self.bound(binding, path, receiver), binding.detail
+            values, key = self.bound(binding, path, receiver), binding.key
             if key is not None and key.tag == tags.CONSTANT and isinstance(key.value, str):
                 by_key[key.value] = by_key.get(key.value, NOTHING) | values
             else:
@@ -394,15 +394,15 @@ class Inference:
         if kind in (kinds.ASSIGNED, kinds.ELEMENT):
             return self.infer(value, place)
         if kind == kinds.UNPACKED:
-            return self._unpacked(self.infer(value, place), binding.detail)
+            return self._unpacked(self.infer(value, place), binding.indexes)
         if kind == kinds.LOOPED:
-            return self._unpacked(self.results.elements(self.infer(value, place)), binding.detail)
+            return self._unpacked(self.results.elements(self.infer(value, place)), binding.indexes)
         if kind == kinds.ENTERED:
-            return self._unpacked(self.results.entered(self.infer(value, place)), binding.detail)
+            return self._unpacked(self.results.entered(self.infer(value, place)), binding.indexes)
         if kind == kinds.ANNOTATED:
             return self.annotations.annotated(value, place)
         if kind == kinds.PARAMETER:
-            return self.parameters.parameter(path, binding.scope, binding.detail, receiver)
+            return self.parameters.parameter(path, binding.scope, binding.position, receiver)
         return NOTHING
 
     def _unpacked(self, values: Values, indexes: tuple[int, ...] | None) -> Values:

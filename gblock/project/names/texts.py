@@ -292,7 +292,7 @@ class Texts:
         """Yield what is put into a list between its definition and its use, in order."""
         scope = use.summary.scopes[use.scope]
         for stored in use.stores:
-            if stored.detail is not None:
+            if stored.key is not None:
                 continue
             place = Place(use.summary.filename, stored.scope, stored.path)
             if stored.scope == binding.scope:
@@ -315,20 +315,20 @@ class Texts:
         if binding.kind == kinds.ASSIGNED:
             yield from self.parts(Part(binding.value, place, rows))
         elif binding.kind == kinds.ELEMENT:
-            if binding.detail is not None:
-                item = (binding.detail, binding.value)
+            if binding.key is not None:
+                item = (binding.key, binding.value)
                 yield Part(MappingExpr(tags.MAPPING, (item,)), place, rows)
         elif binding.kind in (kinds.LOOPED, kinds.UNPACKED):
             whole = self.parts(Part(binding.value, place, rows))
             if binding.kind == kinds.LOOPED:
                 whole = [inner for one in whole for inner in self._elements(one)]
-            yield from self._unpacked(whole, binding.detail or ())
+            yield from self._unpacked(whole, binding.indexes)
         elif binding.kind == kinds.IMPORTED:
             use = self.declarations.imported(binding, path)
             if use is not None:
                 yield from self._of_use(use)
         elif binding.kind == kinds.PARAMETER:
-            yield from self._filled(summary, binding.scope, binding.detail)
+            yield from self._filled(summary, binding.scope, binding.position)
         elif binding.kind == kinds.DEFINED:
             yield from self._computed(summary, binding.value)
 

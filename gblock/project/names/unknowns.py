@@ -76,7 +76,7 @@ def _bound(
     inference: Inference, binding: Binding, summary: ModuleSummary, depth: int
 ) -> str | None:
     if binding.kind == kinds.PARAMETER:
-        name = summary.scopes[binding.scope].parameters[binding.detail].name
+        name = summary.scopes[binding.scope].parameters[binding.position].name
         return f"`{name}`, a parameter that no call in the project fills with a known object"
     if binding.kind == kinds.IMPORTED:
         return f"`{binding.value.name or binding.value.module}`, an import that leads to nothing"

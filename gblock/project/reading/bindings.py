@@ -7,7 +7,7 @@ whether one statement can run before the other (see ``definitions``).
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from gblock.project.reading.expressions import (
     BOTH,
@@ -23,27 +23,27 @@ Path: TypeAlias = tuple[int, ...]
 """A statement's path."""
 
 ASSIGNED: Final = "assigned"
-UNPACKED: Final = "unpacked"  # detail: the indexes to follow into the value
-LOOPED: Final = "looped"  # detail: the indexes to follow into one element
-ENTERED: Final = "entered"  # ``with value as name``; detail as for UNPACKED
-IMPORTED: Final = "imported"  # detail: the dotted name, if only its first part is bound
+UNPACKED: Final = "unpacked"  # with the indexes to follow into the value
+LOOPED: Final = "looped"  # with the indexes to follow into one element
+ENTERED: Final = "entered"  # ``with value as name``; indexes as for UNPACKED
+IMPORTED: Final = "imported"
 STAR_IMPORTED: Final = "star-imported"
-PARAMETER: Final = "parameter"  # detail: the position, or None for *args and **kwargs
+PARAMETER: Final = "parameter"  # with its position
 DEFINED: Final = "defined"
 ANNOTATED: Final = "annotated"  # value: the annotation
 AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
-ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value``
+ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value`` with its key
 EXTENDED: Final = "extended"  # ``name.extend(values)``: the value is what holds them
 MERGED: Final = "merged"  # ``vars(owner).update(value)``: each entry becomes an attribute
-OPAQUE: Final = "opaque"  # bound to something of unknown type; detail: ADDED if added to
-ADDED: Final = "+"  # the detail of ``name += value``
-IN_DISPLAY: Final = "display"  # the detail of an option's value in a dict display
+OPAQUE: Final = "opaque"  # bound to something of unknown type; ADDED if added to
+ADDED: Final = "+"  # ``name += value``
+IN_DISPLAY: Final = "display"  # an option's value in a dict display
 
 
 ANY_NAME: Final = "*"
 """In place of an attribute's name: the name is computed.
 
-The binding is ``MERGED``, or an ``ELEMENT`` with the expression of the name as its detail.
+The binding is ``MERGED``, or an ``ELEMENT`` with the expression of the name as its key.
 """
 REST: Final = -1
 """In place of an index: the elements that ``*rest`` takes. Below it: one more than the index, from
@@ -76,6 +76,11 @@ ValueKind: TypeAlias = Literal[
 """The kinds of bindings whose value is an expression."""
 
 
+Detail: TypeAlias = "tuple[int, ...] | int | str | Expr"
+"""What a binding's value alone does not say."""
+_INDEXED: Final = (UNPACKED, LOOPED, ENTERED)
+
+
 class ValueBinding(NamedTuple):
     """One place that binds a name to the value of an expression, or to one derived from it."""
 
@@ -85,13 +90,28 @@ class ValueBinding(NamedTuple):
     """The scope of the value; the name itself may belong to an outer scope (``global``)."""
     path: Path
     row: int
-    detail: Any = None
-    """As the comment on the kind says."""
+    detail: Detail = None
+    """Depends on the kind: `indexes`, `key` or `position`, `ADDED` or `IN_DISPLAY`."""
     fallback: bool = False
     """True if it is in ``except ImportError`` or ``if TYPE_CHECKING``.
 
     It is only taken where nothing else binds the name.
     """
+
+    @property
+    def indexes(self) -> tuple[int, ...]:
+        """The indexes to follow into the value, or into one of its elements."""
+        return cast("tuple[int, ...]", self.detail or ()) if self.kind in _INDEXED else ()
+
+    @property
+    def key(self) -> Expr:
+        """The key that an ``ELEMENT`` is stored under; None if it has none."""
+        return cast("Expr", self.detail) if self.kind == ELEMENT else None
+
+    @property
+    def position(self) -> int:
+        """The position of a ``PARAMETER`` among those of its function."""
+        return cast("int", self.detail)
 
 
 class ImportBinding(NamedTuple):

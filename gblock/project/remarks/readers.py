@@ -209,7 +209,7 @@ class Readers:
                     yield from self._stored(binding, summary)
             for binding in chain(*scope.bindings.values(), *scope.attributes.values()):
                 if isinstance(binding, ValueBinding):
-                    if binding.kind == kinds.ELEMENT and binding.detail == key:
+                    if binding.kind == kinds.ELEMENT and binding.key == key:
                         yield from self._stored(binding, summary)
                     else:
                         yield from self._in_display(binding, key, summary)

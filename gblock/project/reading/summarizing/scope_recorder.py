@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Literal
+from typing import Literal
 
 from gblock.project.reading.bindings import (
     ASSIGNED,
@@ -15,6 +15,7 @@ from gblock.project.reading.bindings import (
     STAR_IMPORTED,
     UNPACKED,
     DefinitionBinding,
+    Detail,
     ImportBinding,
     ImportedName,
     Path,
@@ -67,7 +68,9 @@ class ScopeRecorder:
         self.elsewhere.append({})
         return index
 
-    def _bind(self, name: str, kind: ValueKind, value: Expr, row: int, detail: Any = None) -> None:
+    def _bind(
+        self, name: str, kind: ValueKind, value: Expr, row: int, detail: Detail = None
+    ) -> None:
         home = self.elsewhere[self.scope].get(name, self.scope)
         if home == self.scope and self.scopes[home].kind == "comprehension" and kind != LOOPED:
             home = self._function_around(home)  # a walrus binds in the function
@@ -96,7 +99,7 @@ class ScopeRecorder:
         return scope
 
     def _bind_attribute(
-        self, owner: str, name: str, kind: ValueKind, value: Expr, row: int, detail: Any = None
+        self, owner: str, name: str, kind: ValueKind, value: Expr, row: int, detail: Detail = None
     ) -> None:
         if kind == ASSIGNED and detail is not None:
             kind = UNPACKED
