@@ -9,7 +9,8 @@ by `python -m gevent.tests MODULE`, in a random order: without the probe, and wi
 `gblock run` sets, so that the probe also watches hubs of processes that never patch. Many of
 gevent's tests depend on time, so a module with a test that fails with the probe alone runs again, up
 to `--again` times each way. The exit code is 1 if a test fails whenever the probe runs and never
-without it, unless it is in `COUNTS`, or if other tests run.
+without it, unless it is in `COUNTS` or fails with gevent's own monitor alone (`monitor`), or if
+other tests run.
 """
 
 from __future__ import annotations
@@ -61,9 +62,11 @@ def modules() -> list[str]:
     return sorted(path.name for path in folder.glob("test__*.py"))
 
 
-def run(module: str, *, probe: bool, options: argparse.Namespace) -> Result:
+def run(module: str, *, probe: bool, options: argparse.Namespace, monitor: bool = False) -> Result:
     own = {name: value for name, value in os.environ.items() if "GBLOCK" not in name}
     with tempfile.TemporaryDirectory() as folder:
+        if monitor:
+            own["GEVENT_MONITOR_THREAD_ENABLE"] = "1"
         if probe:
             own |= {"GBLOCK_PROBE": "1", "GBLOCK_PROBE_DIR": folder}
             if not options.patched_only:
@@ -101,9 +104,15 @@ def compared(module: str, options: argparse.Namespace) -> tuple[str, str, Result
         always &= run(module, probe=True, options=options).lost
         if always - ever:
             ever |= run(module, probe=False, options=options).lost
+    slow = frozenset[str]()
+    if always - ever and not options.patched_only:
+        slow = (always - ever) & run(module, probe=False, monitor=True, options=options).lost
+        if slow >= always - ever:
+            which = ", ".join(sorted(slow))
+            return "monitor", f"{which}: fails with gevent's own monitor, too", off, on
     if always - ever:
         which = ", ".join(sorted(always - ever))
-        reasons = {COUNTS.get(name.partition(" ")[0]) for name in always - ever}
+        reasons = {COUNTS.get(name.partition(" ")[0]) for name in always - ever - slow}
         if None not in reasons:
             return "expected", f"{which}: {', '.join(sorted(map(str, reasons)))}", off, on
         return "DIFFERS", which, off, on
