@@ -259,6 +259,11 @@ COMMANDS = (
     ("deps", ".", "--all"),
     ("processes",),
 )
+MINUTES = [
+    COMMANDS[0],
+    *(pytest.param(one, marks=pytest.mark.live) for one in COMMANDS[1:]),
+]
+"""The same, all but the first with the tests that take minutes."""
 ENVIRONMENTS = (
     "./x.sh",
     ".venv",
@@ -271,7 +276,12 @@ ENVIRONMENTS = (
 
 @pytest.mark.parametrize("python", ENVIRONMENTS)
 @pytest.mark.parametrize(
-    "command", [(*COMMANDS[0], "--min-severity", "note"), COMMANDS[3]], ids=" ".join
+    "command",
+    [
+        (*COMMANDS[0], "--min-severity", "note"),
+        pytest.param(COMMANDS[3], marks=pytest.mark.live),
+    ],
+    ids=" ".join,
 )
 def test_an_environment_of_the_settings_is_read_and_never_started(tmp_path, python, command):
     hostile = Hostile(tmp_path / "base", python=python)
@@ -343,7 +353,7 @@ def test_an_answer_that_the_repository_brings_along_is_not_given(tmp_path, signe
     assert (first.returncode, first.stdout) == (again.returncode, again.stdout)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", MINUTES, ids=" ".join)
 def test_it_says_the_same_where_no_file_can_be_written(tmp_path, command):
     hostile = Hostile(tmp_path / "base", python=".venv")
     free, _ = hostile.run(*command, watched=False)

@@ -34,8 +34,21 @@ ALL = [
     if not blocker.patched_by and not name.endswith(NOT_JUDGED)
 ]
 ALL.sort(key=lambda one: one[0].distribution)
+FIRST = list({blocker.id: (blocker, *rest) for blocker, *rest in reversed(ALL)}.values())
+"""One way to each blocker: the others take minutes."""
 PARTS = 12
 """The projects that the pieces of code are divided into, each of a few packages."""
+SHARES = [
+    pytest.param(FIRST, id="one of each blocker"),
+    *(
+        pytest.param(
+            ALL[len(ALL) * part // PARTS : len(ALL) * (part + 1) // PARTS],
+            id=f"part {part + 1}",
+            marks=pytest.mark.live,
+        )
+        for part in range(PARTS)
+    ),
+]
 OPT_IN = [blocker.id for blocker in KNOWN.blockers if blocker.level == "opt-in"]
 
 
@@ -47,14 +60,21 @@ def test_a_public_name_leads_to_each_symbol():
 
 
 @pytest.mark.parametrize("opt_in", [False, True])
-def test_code_that_reaches_a_symbol_passes_triage(tmp_path, opt_in):
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param(FIRST, id="one of each blocker"),
+        pytest.param(ALL, id="all", marks=pytest.mark.live),
+    ],
+)
+def test_code_that_reaches_a_symbol_passes_triage(tmp_path, ways, opt_in):
     """Each piece as the only file of a project: no other file holds a word that helps."""
     path = tmp_path / "service.py"
     options = {"select": OPT_IN} if opt_in else {}
     config, dropped = Config(root=str(tmp_path)), []
     request = Request([str(path)], config, **options)
     wanted = Wanted(request, Codebase([], config))  # read once for all
-    for blocker, name, lines in ALL:
+    for blocker, name, lines in ways:
         if (blocker.level == "opt-in") is opt_in:
             path.write_text("\n".join(lines), encoding="utf-8")
             if not Plan(Codebase([str(path)], config), wanted, request)._chosen():
@@ -63,13 +83,11 @@ def test_code_that_reaches_a_symbol_passes_triage(tmp_path, opt_in):
     assert [] == dropped
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_code_that_reaches_a_symbol_is_reported(tmp_path, part):
+@pytest.mark.parametrize("ways", SHARES)
+def test_code_that_reaches_a_symbol_is_reported(tmp_path, ways):
     wanted = {}
     switch_on(KNOWN, tmp_path)
-    for number, (blocker, name, lines) in enumerate(
-        ALL[len(ALL) * part // PARTS : len(ALL) * (part + 1) // PARTS]
-    ):
+    for number, (blocker, name, lines) in enumerate(ways):
         path = tmp_path / f"service_{number}.py"
         # Thousands of functions of one name are no project: each may call the other.
         text = "\n".join([*lines, ""]).replace("def handle(", f"def handle_{number}(")
