@@ -182,7 +182,10 @@ def test_the_outline_and_the_catalog_read_the_same_symbols():
     assert parsed == outlined
 
 
-@pytest.mark.parametrize("is_patched", [False, True], ids=["always", "unpatched"])
+@pytest.mark.parametrize(
+    "is_patched",
+    [pytest.param(False, id="always", marks=pytest.mark.live), pytest.param(True, id="unpatched")],
+)
 def test_every_symbol_of_a_blocker_is_found_where_it_is_called(is_patched, tmp_path):
     """`import M; M.f()` for functions, an annotated parameter for methods: no fixture by hand."""
     wanted = {}

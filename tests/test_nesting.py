@@ -52,7 +52,7 @@ def checked(directory, text):
     return rows, problems
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(st.sampled_from(sorted(FORMS)), st.integers(0, DEPTH), st.booleans())
 @example("calls with arguments", DEPTH, True)
 @example("conditions", DEPTH, False)
