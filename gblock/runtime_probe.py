@@ -119,6 +119,13 @@ class _Watch:
         self.probe.heed_the_host()
         if self.probe.owns_monitor:
             self.monitor.quieten()
+        self.monitor.is_open = not self.probe.is_starting
+
+    def open(self) -> None:
+        """Take samples from now on."""
+        if self.monitor is not None and not self.monitor.is_open:
+            self.sampler.restart()
+            self.monitor.is_open = True
 
     def is_over(self) -> bool:
         """Return whether the hub was collected or destroyed; gevent itself keeps most of them."""
@@ -190,7 +197,7 @@ class _Probe:
         self.dump: Any = None
         self.started: Any = None
         self._start_of_gevent: Any = None
-        self._is_starting = False
+        self.is_starting = False
 
     def begin(self) -> None:
         from gevent import events, hub
@@ -228,7 +235,7 @@ class _Probe:
 
     def heed_the_host(self) -> None:
         """Hand gevent's monitoring back if the host has turned it on; runs in a hub's thread."""
-        if self._is_starting or not (self.owns_monitor and self.config.monitor_thread):
+        if self.is_starting or not (self.owns_monitor and self.config.monitor_thread):
             return
         from gevent._monitor import get_thread_ident
 
@@ -308,13 +315,18 @@ class _Probe:
         # gevent's thread sleeps this long before its first check; without a number it fails.
         for setting, value in zip(settings, (True, float(self.settings.period)), strict=True):
             setting.value = value
-        self._is_starting = True
+        self.is_starting = True
         try:
-            return self._start_of_gevent(hub)
+            monitor = self._start_of_gevent(hub)
         finally:
-            self._is_starting = False
+            self.is_starting = False
             for setting, value in zip(settings, before, strict=True):
                 setting.value = value
+        watch = self.watches.get(id(hub))
+        if watch is not None:
+            # gevent has looked for plug-ins since, for which old versions take half a second.
+            watch.open()
+        return monitor
 
     def _spare_the_warning(self) -> None:
         """Silence gevent's warning about a missing psutil: memory is not monitored."""

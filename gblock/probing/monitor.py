@@ -25,8 +25,11 @@ class Monitor:
 
     def __init__(self, thread: Any, look: Callable[[Any], None], period: float) -> None:
         self.thread = thread
+        self.is_open = True
+        """False while no samples are taken."""
+        self._look = look
         self._is_quiet = False
-        self._entry = _monitor._MonitorEntry(look, period)  # noqa: SLF001 - there is no public way
+        self._entry = _monitor._MonitorEntry(self._sample, period)  # noqa: SLF001 - no public way
         self._functions = thread.monitoring_functions
         self._sleep_time = thread.calculate_sleep_time
         thread.monitoring_functions = self._all_functions
@@ -58,6 +61,10 @@ class Monitor:
         if entry.function is _nothing:
             self.thread._greenlet_tracer = _monitor.GreenletTracer()  # noqa: SLF001
             entry.function = self.thread.monitor_blocking
+
+    def _sample(self, hub: Any) -> None:
+        if self.is_open:
+            self._look(hub)
 
     @property
     def _own_check(self) -> Any:
