@@ -77,7 +77,7 @@ ValueKind: TypeAlias = Literal[
 
 
 Detail: TypeAlias = "tuple[int, ...] | int | str | Expr"
-"""What a binding's value alone does not say."""
+"""The detail of a binding that its value alone does not say."""
 _INDEXED: Final = (UNPACKED, LOOPED, ENTERED)
 
 
