@@ -44,6 +44,7 @@ class Score:
         self.immediate = Counter()
         self.gil = Counter()
         self.misses = []
+        self.overclaimed = []
 
     def add(self, other):
         for name in ("native", "python", "immediate", "gil"):
@@ -78,6 +79,8 @@ def score(code, blockers, immediate, types):
             (found.native if is_native else found.python)[tier] += 1
             if is_native and tier in ("waits", "leaves") and blocker.releases_gil is not None:
                 found.gil[blocker.releases_gil] += 1
+                if not blocker.releases_gil:
+                    found.overclaimed.append(f"{symbol} ({tier})")
             if tier not in NAMED:
                 found.misses.append(f"{symbol} ({tier or 'nothing'})")
     known = {named.key(symbol) for blocker in blockers for symbol in blocker.symbols}
@@ -224,6 +227,8 @@ def show(rows, alarms, seconds, options):
         )
         if options.misses and found.misses:
             print("    not found: " + ", ".join(found.misses))
+        if options.misses and found.overclaimed:
+            print("    measured to hold the GIL: " + ", ".join(found.overclaimed))
     for title, wanted in (("looked at", [False]), ("set aside", [True]), ("all", [False, True])):
         total = Score()
         for _, aside, found, _ in rows:

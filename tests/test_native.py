@@ -104,6 +104,66 @@ def test_all_ways_through_a_function_of_aarch64_count(tmp_path):
     assert "held" == one_method(tmp_path, RELEASE, TAKE, "recv", machine=AARCH64).tier
 
 
+@pytest.mark.parametrize("machine", [X86_64, AARCH64])
+@pytest.mark.parametrize(
+    ("work", "other", "tier"),
+    [
+        (("recv",), 0, "held"),  # a setting decides
+        (("recv",), 1, "waits"),  # two functions, one of them beside the release
+        (("memcpy",), 0, "leaves"),
+        (("pthread_mutex_lock",), 0, "leaves"),
+        ((CALL_RAX,), 0, "leaves"),
+    ],
+)
+def test_a_release_around_one_of_two_same_calls_is_optional(tmp_path, machine, work, other, tier):
+    if machine == X86_64:
+        chosen, over = b"\x74\x13", b"\xeb\x05"  # je over the release, jmp over the other call
+    else:
+        work = [b"\x00\x00\x3f\xd6" if part == CALL_RAX else part for part in work]
+        chosen, over = struct.pack("<I", 0x54000120), struct.pack("<I", 0x14000002)
+    module = Module(machine)
+    module.function("work", *work)
+    module.function("prepare", *work)
+    parts = (chosen, RELEASE, 0, TAKE, over, other)
+    module.methods(("read", module.function("shop_read", *parts)), owner="shop.Reader")
+
+    one = told(module, tmp_path)["shop.Reader.read"]
+
+    assert (tier, tier != "held") == (one.tier, one.releases)
+
+
+def test_a_lock_that_is_taken_in_both_states_explains_a_release(tmp_path):
+    lock = "pthread_mutex_lock"
+    one = one_method(
+        tmp_path,
+        lock,
+        RELEASE,
+        lock,
+        TAKE,
+        setup=lambda module: module.function("make", "pthread_mutexattr_setpshared"),
+    )
+    assert "waits" == one.tier
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_ZN4pyo33err9err_state10PyErrState15make_normalized17h0123456789abcdefE",
+        "_RNvMNtNtCs7MpWdNTwp7n_4pyo33err9err_stateNtB2_10PyErrState15make_normalized",
+        "_ZN4pyo34sync9once_lock26init_once_cell_py_attached17h0123456789abcdefE",
+    ],
+)
+def test_what_pyo3_releases_for_errors_and_cells_explains_nothing(tmp_path, name):
+    module = Module()
+    module.function(name, RELEASE, CALL_RAX, TAKE)
+    module.methods(("size", module.function("size", 0)), owner="shop.Reader")
+    module.methods(("read", module.function("read", 0, "recv")), owner="shop.Reader")
+
+    found = told(module, tmp_path)
+
+    assert ("", "held") == tuple(found[f"shop.Reader.{name}"].tier for name in ("size", "read"))
+
+
 def test_what_callees_do_to_the_gil_holds_in_the_caller(tmp_path):
     module = Module()
     begin = module.function("begin", RELEASE)

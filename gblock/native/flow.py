@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from gblock.native import scanning
 from gblock.native.code import BRANCH, END, JUMP, SWITCH, BasicBlock, Turn
 
@@ -25,6 +27,33 @@ def blocks(image: Image, start: int) -> dict[int, BasicBlock]:
         if len(turns) > _MOST_TURNS:  # no compiler emits that; its calls are taken in order
             turns = []
         found = image.blocks[start] = _blocks(start, start + len(image.body(start)), turns)
+    return found
+
+
+def are_alternatives(blocks: dict[int, BasicBlock], one: int, other: int) -> bool:
+    """Return whether two instructions are on branches of which either runs, in a loop or not.
+
+    Args:
+        blocks: The function's blocks, by their start.
+        one: The address of an instruction.
+        other: The address of another one.
+    """
+    starts = sorted(blocks)
+    first, second = (starts[bisect_right(starts, at) - 1] for at in (one, other))
+    return first != second and (
+        (second in _reachable(blocks, first)) == (first in _reachable(blocks, second))
+    )
+
+
+def _reachable(blocks: dict[int, BasicBlock], start: int) -> set[int]:
+    """Return the blocks that may run after a block."""
+    found: set[int] = set()
+    todo = [start]
+    while todo:
+        for following in blocks[todo.pop()].following:
+            if following not in found:
+                found.add(following)
+                todo.append(following)
     return found
 
 

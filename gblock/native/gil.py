@@ -169,11 +169,15 @@ class Gil:
         found: dict[str, int] = {}
         releases = False
         leaves: set[str] = set()
-        for step, before in self._states(node, state, depth):
+        states = self._states(node, state, depth)
+        optional = self._optional(node, states)
+        for step, before in states:
             for target in step.targets:
                 for now in before:
                     one = self._called(node, target, now, depth)
                     releases = releases or one.releases
+                    if now == RELEASED and target in optional:
+                        continue
                     for where, mask in one.waits.items():
                         found[where] = found.get(where, 0) | mask
                         for inner in self._handed(node, step, where, mask, depth):
@@ -188,6 +192,31 @@ class Gil:
         effect = Effect(frozenset(leaves or {state}), found, releases)
         self._effects[key] = effect
         return effect
+
+    def _optional(
+        self, node: Node, states: list[tuple[Invocation, frozenset[str]]]
+    ) -> set[Target]:
+        """Return what a function calls with the GIL released on one branch and held on another.
+
+        A setting decides: ``if release: with nogil: work()``, ``else: work()``. That it is held
+        is possible; that it is released is not certain.
+        """
+        places: dict[str, dict[Target, list[int]]] = {HELD: {}, RELEASED: {}, TAKEN: {}}
+        for step, before in states:
+            if len(before) == 1:
+                for target in step.targets:
+                    places[next(iter(before))].setdefault(target, []).append(step.at)
+        return {
+            target
+            for target, held in places[HELD].items()
+            if target in places[RELEASED]
+            and (isinstance(target, Node) or target in waits.CLASSES)
+            and any(
+                self._program.are_alternatives(node, one, other)
+                for one in held
+                for other in places[RELEASED][target]
+            )
+        }
 
     def _states(
         self, node: Node, state: str, depth: int

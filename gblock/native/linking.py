@@ -278,6 +278,10 @@ class LinkedModule:
         """Return the control-flow graph of a function."""
         return flow.blocks(self.images[node.image], node.address)
 
+    def are_alternatives(self, node: Node, one: int, other: int) -> bool:
+        """Return whether two places of a function are on branches of which either runs."""
+        return flow.are_alternatives(self.blocks(node), one, other)
+
     def steps(self, node: Node) -> tuple[Invocation, ...]:
         """Return the calls of a function, in the order of its code."""
         found = self._steps.get(node)

@@ -64,7 +64,7 @@ ENTROPY = frozenset({"poll", "select"})
 RANDOM = frozenset({"getrandom", "getentropy"})
 _ONCE = re.compile(
     r"PyOnceLock|GILOnceCell|OnceLockExt|OnceExt|LazyTypeObject|lazy_type_object|call_once"
-    r"|hashmap_random_keys|\dgetrandom"
+    r"|PyErrState|init_once_cell_py_attached|hashmap_random_keys|\dgetrandom"
     r"|std.*sync.*[oO]nce|panicking|begin_unwind|rust_panic|_ZSt9terminatev|^abort$|^__assert_fail$"
 )
 
