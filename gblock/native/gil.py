@@ -51,7 +51,19 @@ class Effect(NamedTuple):
     """True if it releases the GIL anywhere."""
 
 
-_NOTHING = Reach(0, False)
+class _Met(NamedTuple):
+    """A call of a function that was entered in one state of the GIL."""
+
+    step: Invocation
+    waits: int
+    """The waits of what it calls; -1 if that may change the state of the GIL."""
+    states: frozenset[str]
+    """The possible states at the call."""
+
+
+_NOTHING, _UNKNOWN = Reach(0, False), Reach(waits.UNKNOWN, False)
+_RELEASES = Effect(frozenset({RELEASED}), {}, True)
+_STAYS = {state: Effect(frozenset({state}), {}, False) for state in (HELD, RELEASED, TAKEN)}
 
 
 class Gil:
@@ -64,9 +76,14 @@ class Gil:
     def __init__(self, program: LinkedModule) -> None:
         self._program = program
         self._reaches: dict[Node, Reach] = {}
+        self._alone: dict[Node, tuple[int, bool, list[Node]]] = {}
+        """By function whose component is open: the waits of the imports that it calls, whether one
+        of them changes the GIL's state, and the other functions that it calls."""
+        self._named: dict[tuple[str, int], Reach] = {}
         self._effects: dict[tuple[Node, str], Effect] = {}
         self._exits: dict[tuple[Node, str], set[str]] = {}
-        self._kept: dict[tuple[Node, str], list[tuple[Invocation, frozenset[str]]]] = {}
+        self._kept: dict[tuple[Node, str], list[_Met]] = {}
+        self._known_masks: dict[Node, list[int]] = {}
         self._looks_left = _MOST_LOOKS
         self.is_cut = False
         """True if there was more code than the limits permit."""
@@ -75,13 +92,19 @@ class Gil:
 
     def reach(self, target: Target, image: int) -> Reach:
         """Return the waits that a call of a target reaches."""
+        if isinstance(target, Node):
+            found = self._reaches.get(target)
+            if found is None:
+                self._solve(target)
+                found = self._reaches.get(target, _NOTHING)
+            return found
         if target is None:
-            return Reach(waits.UNKNOWN, False)
-        if isinstance(target, str):
-            return Reach(self._bit(target, image), target in waits.GIL)
-        if target not in self._reaches:
-            self._solve(target)
-        return self._reaches.get(target, _NOTHING)
+            return _UNKNOWN
+        return self._named.get((target, image)) or self._of_name(target, image)
+
+    def _of_name(self, name: str, image: int) -> Reach:
+        found = self._named[name, image] = Reach(self._bit(name, image), name in waits.GIL)
+        return found
 
     def _bit(self, name: str, image: int) -> int:
         if name in waits.CLASSES:
@@ -92,7 +115,7 @@ class Gil:
 
     def _solve(self, root: Node) -> None:
         """Run Tarjan's algorithm, with an explicit stack."""
-        program, done = self._program, self._reaches
+        done = self._reaches
         index: dict[Node, int] = {}
         low: dict[Node, int] = {}
         stack: list[Node] = []
@@ -107,13 +130,7 @@ class Gil:
                 self.is_cut = True
                 work.append((node, []))
                 return
-            inner = {
-                target
-                for step in program.steps(node)
-                for target in (*step.targets, *step.handed)
-                if isinstance(target, Node)
-            }
-            work.append((node, list(inner)))
+            work.append((node, self._followed(node)))
 
         enter(root)
         while work:
@@ -135,6 +152,22 @@ class Gil:
                 if low[node] == index[node]:
                     self._close(node, stack, waiting)
 
+    def _followed(self, node: Node) -> list[Node]:
+        """Return the functions that a function calls, and store what it reaches without them."""
+        inner: set[Node] = set()
+        mask, changes = 0, False
+        for step in self._program.steps(node):
+            for target in (*step.targets, *step.handed) if step.handed else step.targets:
+                if isinstance(target, Node):
+                    inner.add(target)
+                else:
+                    reach = self.reach(target, node.image)
+                    mask |= reach.waits
+                    changes = changes or reach.changes
+        followed = list(inner)
+        self._alone[node] = mask, changes, followed[:]
+        return followed
+
     def _close(self, node: Node, stack: list[Node], waiting: set[Node]) -> None:
         """Give all functions of a component the reach of any of them."""
         members = []
@@ -146,14 +179,15 @@ class Gil:
                 break
         mask, changes = 0, False
         for one in members:
-            for step in self._program.steps(one):
-                for target in (*step.targets, *step.handed):
-                    if isinstance(target, Node):
-                        reach = self._reaches.get(target, _NOTHING)
-                    else:
-                        reach = self.reach(target, one.image)
-                    mask |= reach.waits
-                    changes = changes or reach.changes
+            alone = self._alone.pop(one, None)
+            if alone is None:  # its calls are beyond the limit
+                alone = (self._followed(one), self._alone.pop(one))[1]
+            mask |= alone[0]
+            changes = changes or alone[1]
+            for target in alone[2]:
+                reach = self._reaches.get(target, _NOTHING)
+                mask |= reach.waits
+                changes = changes or reach.changes
         for one in members:
             self._reaches[one] = Reach(mask, changes)
 
@@ -171,16 +205,24 @@ class Gil:
         leaves: set[str] = set()
         states = self._states(node, state, depth)
         optional = self._optional(node, states)
-        for step, before in states:
+        for step, mask, before in states:
+            if mask >= 0 and not (step.handed and mask & waits.UNKNOWN):
+                if mask:
+                    for now in before:
+                        if now != RELEASED or optional.isdisjoint(step.targets):
+                            found[now] = found.get(now, 0) | mask
+                if not step.returns:
+                    leaves |= before
+                continue
             for target in step.targets:
                 for now in before:
                     one = self._called(node, target, now, depth)
                     releases = releases or one.releases
                     if now == RELEASED and target in optional:
                         continue
-                    for where, mask in one.waits.items():
-                        found[where] = found.get(where, 0) | mask
-                        for inner in self._handed(node, step, where, mask, depth):
+                    for where, bits in one.waits.items():
+                        found[where] = found.get(where, 0) | bits
+                        for inner in self._handed(node, step, where, bits, depth):
                             # A trampoline may be handed anything: what names no wait proves none.
                             is_named = any(bits & ~waits.UNKNOWN for bits in inner.waits.values())
                             releases = releases or (inner.releases and is_named)
@@ -193,57 +235,80 @@ class Gil:
         self._effects[key] = effect
         return effect
 
-    def _optional(
-        self, node: Node, states: list[tuple[Invocation, frozenset[str]]]
-    ) -> set[Target]:
+    def _optional(self, node: Node, states: list[_Met]) -> set[Target]:
         """Return what a function calls with the GIL released on one branch and held on another.
 
         A setting decides: ``if release: with nogil: work()``, ``else: work()``. That it is held
         is possible; that it is released is not certain.
         """
-        places: dict[str, dict[Target, list[int]]] = {HELD: {}, RELEASED: {}, TAKEN: {}}
-        for step, before in states:
-            if len(before) == 1:
+        released: dict[Target, list[int]] = {}
+        for step, mask, before in states:
+            if mask and len(before) == 1 and RELEASED in before:
                 for target in step.targets:
-                    places[next(iter(before))].setdefault(target, []).append(step.at)
+                    if isinstance(target, Node) or target in waits.CLASSES:
+                        released.setdefault(target, []).append(step.at)
+        if not released:
+            return set()
+        held: dict[Target, list[int]] = {}
+        for step, _, before in states:
+            if len(before) == 1 and HELD in before:
+                for target in step.targets:
+                    if target in released:
+                        held.setdefault(target, []).append(step.at)
         return {
             target
-            for target, held in places[HELD].items()
-            if target in places[RELEASED]
-            and (isinstance(target, Node) or target in waits.CLASSES)
-            and any(
+            for target, places in held.items()
+            if any(
                 self._program.are_alternatives(node, one, other)
-                for one in held
-                for other in places[RELEASED][target]
+                for one in places
+                for other in released[target]
             )
         }
 
-    def _states(
-        self, node: Node, state: str, depth: int
-    ) -> list[tuple[Invocation, frozenset[str]]]:
+    def _masks(self, node: Node) -> list[int]:
+        """Return, for each call of a function, its waits; -1 if it may change the GIL's state."""
+        found = self._known_masks.get(node)
+        if found is None:
+            found = self._known_masks[node] = []
+            for step in self._program.steps(node):
+                mask = 0
+                for target in step.targets:
+                    reach = self.reach(target, node.image)
+                    if reach.changes:
+                        mask = -1
+                        break
+                    mask |= reach.waits
+                found.append(mask)
+        return found
+
+    def _states(self, node: Node, state: str, depth: int) -> list[_Met]:
         """Return the calls of a function, each with the possible states of the GIL."""
-        steps = self._program.steps(node)
+        steps, masks = self._program.steps(node), self._masks(node)
         changing = {
-            step for step in steps if step.returns and self._changes(node, step, state, depth)
+            number
+            for number, step in enumerate(steps)
+            if masks[number] < 0 and step.returns and self._changes(node, step, state, depth)
         }
         if not changing:
             self._exits[node, state] = {state}
-            return [(step, frozenset({state})) for step in steps]
+            alone = frozenset({state})
+            return [_Met(step, mask, alone) for step, mask in zip(steps, masks, strict=True)]
         graph = self._program.blocks(node)
-        inside: dict[int, list[Invocation]] = {}
+        inside: dict[int, list[int]] = {}
         starts = sorted(graph)
-        for step in steps:
-            inside.setdefault(starts[bisect_right(starts, step.at) - 1], []).append(step)
+        for number, step in enumerate(steps):
+            inside.setdefault(starts[bisect_right(starts, step.at) - 1], []).append(number)
         entered: dict[int, set[str]] = {node.address: {state}}
         todo = [node.address]
-        met: dict[Invocation, set[str]] = {}
+        met: list[set[str]] = [set() for _ in steps]
         exits: set[str] = set()
         while todo:
             block = graph[todo.pop()]
             now = set(entered[block.start])
-            for step in inside.get(block.start, ()):
-                met.setdefault(step, set()).update(now)
-                if step.returns and (step in changing or now != {state}):
+            for number in inside.get(block.start, ()):
+                met[number] |= now
+                step = steps[number]
+                if masks[number] < 0 and step.returns and (number in changing or now != {state}):
                     now = {
                         after
                         for target in step.targets
@@ -258,7 +323,11 @@ class Gil:
                     known |= now
                     todo.append(following)
         self._exits[node, state] = exits
-        return [(step, frozenset(met[step])) for step in steps if step in met]
+        return [
+            _Met(step, mask, frozenset(states))
+            for step, mask, states in zip(steps, masks, met, strict=True)
+            if states
+        ]
 
     def _handed(
         self, node: Node, step: Invocation, state: str, mask: int, depth: int
@@ -287,17 +356,19 @@ class Gil:
     def _called(self, node: Node, target: Target, state: str, depth: int) -> Effect:
         if isinstance(target, str):
             if target in waits.RELEASE:
-                return Effect(frozenset({RELEASED}), {}, True)
+                return _RELEASES
             if target in waits.TAKE:
-                return Effect(frozenset({HELD}), {}, False)
+                return _STAYS[HELD]
             if target == waits.ENSURE:
-                return Effect(frozenset({TAKEN if state == RELEASED else state}), {}, False)
+                return _STAYS[TAKEN if state == RELEASED else state]
             if target == waits.LEAVE:
-                return Effect(frozenset({RELEASED if state == TAKEN else state}), {}, False)
+                return _STAYS[RELEASED if state == TAKEN else state]
         reach = self.reach(target, node.image)
         if isinstance(target, Node) and reach.changes and depth < _DEEPEST:
             return self.effect(target, state, depth + 1)
-        return Effect(frozenset({state}), {state: reach.waits} if reach.waits else {}, False)
+        if not reach.waits:
+            return _STAYS[state]
+        return Effect(frozenset({state}), {state: reach.waits}, False)
 
     # -- chains
 
@@ -332,7 +403,7 @@ class Gil:
         self, node: Node, now: str, state: str, bit: int
     ) -> Iterator[tuple[Target, str, int]]:
         """Yield the calls of a function that lead to a wait, with the GIL's state and the cost."""
-        for step, before in self._calls(node, now):
+        for step, _, before in self._calls(node, now):
             for target in step.targets:
                 for one in sorted(before):
                     inner = self._called(node, target, one, 0).waits
@@ -346,7 +417,7 @@ class Gil:
                             if there.waits.get(state, 0) & bit:
                                 yield taken, where, 1
 
-    def _calls(self, node: Node, now: str) -> list[tuple[Invocation, frozenset[str]]]:
+    def _calls(self, node: Node, now: str) -> list[_Met]:
         """Return the calls of a function by `_states`, kept for the chains of other methods."""
         found = self._kept.get((node, now))
         if found is None:

@@ -35,6 +35,8 @@ _MOST_KEPT = 64 << 20
 _MOST_CANDIDATES = 12
 """The limit of functions in a table for a call through it; above it, the callee is unknown."""
 _PYTHON = re.compile(r"_?Py[A-Z_]")
+_NEW = tuple.__new__
+"""Makes a named tuple without the call of Python code that its class needs."""
 _MOST_NAMESAKES = 4
 _CALLS_BY_NAME = frozenset(
     """PyObject_CallMethod _PyObject_CallMethod_SizeT PyObject_CallMethodObjArgs
@@ -146,7 +148,8 @@ class LinkedModule:
         """The names of the types that have a method at an address."""
         self.constructors: dict[int, tuple[int, ...]] = {}
         """By the address of a type, the addresses of the functions that a call of it runs."""
-        self._targets: dict[tuple[int, int | str], Target] = {}
+        self._targets: list[dict[int | str, Target]] = []
+        """By image, what its calls have as targets."""
         self._taking: dict[tuple[Node, int], bool] = {}
         self._libraries = Libraries(read) if libraries is None else libraries
         try:
@@ -161,6 +164,7 @@ class LinkedModule:
         self.images.append(image)
         self.paths.append(path)
         self._needs.append([])
+        self._targets.append({})
         return len(self.images) - 1
 
     def _link(self, at: int, image: Image) -> None:
@@ -254,10 +258,10 @@ class LinkedModule:
 
     def node(self, image: int, target: int | str) -> Target:
         """Return the target of a call."""
-        key = (image, target)
-        if key not in self._targets:
-            self._targets[key] = self._meant(image, target)
-        return self._targets[key]
+        known = self._targets[image]
+        if target not in known:
+            known[target] = self._meant(image, target)
+        return known[target]
 
     def _meant(self, image: int, target: int | str) -> Target:
         if isinstance(target, str):
@@ -294,29 +298,40 @@ class LinkedModule:
 
     def _scanned(self, node: Node) -> tuple[Invocation, ...]:
         image = self.images[node.image]
+        is_own = node.image == 0
         read = self._code(node)
-        handed = self._handed(node, read) if node.image == 0 else ()
+        handed: tuple[Target, ...] | None = None if is_own else ()
         steps: list[Invocation] = []
         by_name: tuple[Target, ...] | None = None
+        may_be_entropy = False
+        meant = self._targets[node.image]
         for target, returns, at in read.calls:
             if isinstance(target, Pointer):
                 steps.append(Invocation(self._through(node.image, target), returns, at))
                 continue
-            one = self.node(node.image, target)
+            one = meant.get(target)
+            if one is None:
+                one = self.node(node.image, target)
+            takes: tuple[Target, ...] = ()
             if isinstance(one, Node):
-                is_own = one.image == node.image  # other libraries mostly store their arguments
-                takes = handed if handed and is_own and self._calls_what_it_is_handed(one) else ()
-                steps.append(Invocation((one,), returns, at, takes))
-            elif one in _CALLS_BY_NAME and node.image == 0 and self.by_name:
+                # Other libraries mostly store their arguments.
+                if one.image == node.image and handed != () and self._calls_what_it_is_handed(one):
+                    if handed is None:
+                        handed = self._handed(node, read)
+                    takes = handed
+            elif one in waits.ENTROPY:
+                may_be_entropy = True
+            elif one in _CALLS_BY_NAME and is_own and self.by_name:
                 if by_name is None:
                     by_name = self._called_by_name(image, read)
                 steps.append(Invocation((one, *by_name), returns, at))
-            elif one in _CALLS_OF_OBJECTS and node.image == 0 and self.constructors:
+                continue
+            elif one in _CALLS_OF_OBJECTS and is_own and self.constructors:
                 made = [Node(0, f) for a in read.data for f in self.constructors.get(a, ())]
                 steps.append(Invocation((one, *dict.fromkeys(made)), returns, at))
-            else:
-                steps.append(Invocation((one,), returns, at))
-        if any(not waits.ENTROPY.isdisjoint(step.targets) for step in steps):
+                continue
+            steps.append(_NEW(Invocation, ((one,), returns, at, takes)))
+        if may_be_entropy:
             names = {target for step in steps for target in step.targets}
             if waits.RANDOM & (names | {*read.imports}) or any(
                 _is_entropy(image, address) for address in read.data

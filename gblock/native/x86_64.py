@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 _RELATIVE = rb"[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]"
 """ModRM bytes of ``[rip + disp32]``."""
 _MARKS = re.compile(
-    rb"[\xe8\xe9]|\x0f[\x80-\x8f]|\xff[\x10-\x17\x20-\x27\x50-\x57\x60-\x67\x90-\x97\xa0-\xa7"
-    rb"\xd0-\xd7\xe0-\xe7]|[\x48\x4c][\x8b\x8d]" + _RELATIVE,
+    # A set of first bytes lets `re` skip everything else quickly.
+    rb"[\xe8\xe9\x0f\xff\x48\x4c](?:(?<=[\x48\x4c])[\x8b\x8d]" + _RELATIVE + rb"|(?<=[\xe8\xe9])"
+    rb"|(?<=\x0f)[\x80-\x8f]|(?<=\xff)[\x10-\x17\x20-\x27\x50-\x57\x60-\x67\x90-\x97\xa0-\xa7"
+    rb"\xd0-\xd7\xe0-\xe7])",
     re.DOTALL,
 )
 _PACKED = rb"(?:(?<=\x66)\x44?\x0f|(?<=\x44)\x0f|(?<=\x0f))"
 _STORES = re.compile(
-    # A set of first bytes lets `re` skip everything else quickly.
     rb"[\x0f\x44\x48\x4c\x66\xf3](?:(?<=[\x48\x4c])(?:"
     rb"(\x8d" + _RELATIVE + rb"....)"  # lea r64, [rip + d]
     rb"|(\x8b" + _RELATIVE + rb"....)"  # mov r64, [rip + d]
@@ -48,6 +49,9 @@ _FRAME = 5
 _ENTRY = re.compile(rb"(\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5", re.DOTALL)
 """``push rbp; mov rbp, rsp``, after which ``rbp`` holds it."""
 _INT = Struct("<i").unpack_from
+_START = re.Match.start
+_NEW = tuple.__new__
+"""Makes a named tuple without the call of Python code that its class needs."""
 
 
 def scan(image: Image, start: int) -> Code:
@@ -60,15 +64,16 @@ def scan(image: Image, start: int) -> Code:
     imports: list[str] = []
     loaded: dict[int, int] = {}
     last = len(body) - 4
-    for match in _MARKS.finditer(body):
-        at = match.start()
+    for at in map(_START, _MARKS.finditer(body)):
         first = body[at]
         if first == 0xE8 or first == 0xE9:
             if at + 1 > last:
                 break
             target = start + at + 5 + _INT(body, at + 1)[0]
-            if target in stubs or (target in functions and (first == 0xE8 or target != start)):
-                calls.append(MachineCall(stubs.get(target, target), first == 0xE8, start + at))
+            if target in stubs:
+                calls.append(_NEW(MachineCall, (stubs[target], first == 0xE8, start + at)))
+            elif target in functions and (first == 0xE8 or target != start):
+                calls.append(_NEW(MachineCall, (target, first == 0xE8, start + at)))
         elif first == 0x0F:
             if at + 2 <= last:
                 target = start + at + 6 + _INT(body, at + 2)[0]
