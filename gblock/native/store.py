@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 Value = TypeVar("Value")
-FORMAT = 5
+FORMAT = 6
 """Changed whenever the same bytes would give another result."""
 _MOST_BYTES = 64 << 20
 """The limit of all entries in bytes; the least recently used are removed first."""
