@@ -219,8 +219,9 @@ def _rules_above(start: str, found: FileList) -> tuple[Patterns, ...]:
     rules = _with_file((), top, os.path.join(top, ".git", "info", "exclude"), found)
     for above in reversed(chain[1:]):
         rules = _with_file(rules, above, os.path.join(above, ".gitignore"), found)
-    # A named directory is included even if it is ignored.
-    return tuple(patterns for patterns in rules if not patterns.verdict(start))
+    # A named directory is included even if it, or one above it, is ignored.
+    above = [f"{directory}/" for directory in reversed(chain)]
+    return tuple(one for one in rules if not any(one.verdict(path) for path in above))
 
 
 def _with_file(

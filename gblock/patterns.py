@@ -40,8 +40,22 @@ class Patterns:
         """
         name = path[path.rfind("/", 0, -1) + 1 :]
         inner = path[len(self._directory) :] if path.startswith(self._directory) else name
-        if self._by_name.match(name) or self._by_path.match(inner):
+        if self._by_name.search(name) or self._by_path.search(inner):
+            if inner.endswith("/"):
+                return self._of_directory(inner)
             return self._spec.check_file(inner).include
+        return None
+
+    def _of_directory(self, path: str) -> bool | None:
+        """Return the verdict on a directory: that of the last pattern that matches it itself.
+
+        pathspec prefers patterns without a slash at their end, which git does not.
+        """
+        for pattern in reversed(self._spec.patterns):
+            found = pattern.regex.finditer(path) if pattern.regex is not None else ()
+            ends = (one.end("ps_d") if "ps_d" in one.groupdict() else -1 for one in found)
+            if any(end in (-1, len(path)) for end in ends):  # else it matches what is above
+                return pattern.include
         return None
 
 

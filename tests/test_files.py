@@ -164,6 +164,45 @@ def test_without_a_repository_they_count_up_to_the_working_directory(tree, monke
     assert files.find([".."]).files == ["../y/a.py", "../y/b.py"]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "*\n!lib/\n!lib/*\n",
+        "*\n!lib/\n!lib/*\n!lib/*/*\n",
+        "*\n!*/\n!*.py\n",
+        "*\n!lib\n!lib/a.py\n",
+        "/*\n!/lib/\n",
+        "lib/\n!lib/sub/\n",
+        "*/\n!lib/\n",
+        "lib/*\n!lib/sub/\n",
+        "!lib/\n*\n",
+        "**/sub/\n!lib/**\n",
+    ],
+)
+def test_git_gives_back_the_same_directories(tree, lines):
+    root = tree({".gitignore": lines, "lib/a.py": "", "lib/sub/b.py": "", "lib/sub/c/d.py": ""})
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    kept = sorted(one for one in listed.stdout.split() if one.endswith(".py"))
+    assert kept == files.find(["."]).files
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["/out/\n", "out\n", "/out/*\n", "*\n!lib/\n", "out/built/\n", "**/built/\n", "out/*/new\n"],
+)
+@pytest.mark.parametrize("inner", [".", "lib"])
+def test_a_named_directory_below_an_ignored_one_is_searched(tree, lines, inner):
+    tree({".git/HEAD": "", ".gitignore": lines, "out/built/new/a.py": "", "out/built/new/lib/b.py": ""})
+    named = os.path.normpath(f"out/built/new/{inner}")
+    assert f"{named}/{'a.py' if inner == '.' else 'b.py'}" in files.find([named]).files
+
+
 def test_git_ignores_the_same_files(tree):
     root = tree(
         {
