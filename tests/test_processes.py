@@ -1365,6 +1365,56 @@ def test_a_variable_that_one_command_sets_lets_its_program_patch(project, test, 
 
 
 @pytest.mark.parametrize(
+    ("test", "gevent"),
+    [
+        ('"green" in sys.argv', ["yes", "no", "no"]),
+        ('"green" in sys.argv[1:]', ["yes", "no", "no"]),
+        ('sys.argv[1] == "green"', ["yes", "no", "no"]),
+        ('sys.argv[-1] == "green"', ["yes", "no", "no"]),
+        ('len(sys.argv) > 1 and sys.argv[1] == "green"', ["yes", "no", "no"]),
+        ('any("green" in one for one in sys.argv)', ["yes", "no", "no"]),
+        ('"one" in sys.argv[0]', ["yes", "no", "no"]),
+        ('"celery" in sys.argv[0]', ["no", "no", "no"]),
+        ('"green" not in sys.argv', ["yes", "yes", "yes"]),
+        ('"green" in sys.argv or __debug__', ["yes", "yes", "yes"]),
+    ],
+)
+def test_a_word_of_the_command_line_lets_a_program_patch(project, test, gevent):
+    patch = f"import sys\nif {test}:\n    from gevent import monkey\n    monkey.patch_all()\n"
+    found = project(
+        {
+            "hub.py": patch,
+            "one.py": "import hub\n",
+            "two.py": "import hub\n",
+            "three.py": "import hub\nif __name__ == '__main__':\n    print(1)\n",
+            "Procfile": "a: python one.py green\nb: python two.py 80\n",
+        }
+    )
+    names = ("one", "two", "three")
+    assert gevent == [named(found, f"python {one}.py").runs_on_gevent for one in names]
+
+
+@pytest.mark.parametrize(
+    ("files", "gevent"),
+    [
+        ({"Procfile": "a: python one.py\n"}, "no"),
+        ({"Procfile": "a: python one.py $KIND\n"}, "yes"),
+        ({"run.sh": '#!/bin/sh\nexec python one.py "$@"\n'}, "yes"),
+        ({"run.sh": "#!/bin/sh\nsh -c 'cd . && python one.py green'\n"}, "yes"),
+        ({"uwsgi.ini": "[uwsgi]\nmodule = one\npyargv = 80\n"}, "no"),
+        ({}, "yes"),
+    ],
+)
+def test_a_command_line_that_is_not_known_may_have_any_word(project, files, gevent):
+    text = (
+        "import sys\nif 'green' in sys.argv:\n    from gevent import monkey\n"
+        "    monkey.patch_all()\nif __name__ == '__main__':\n    print(1)\n"
+    )
+    (found, *_) = project({"one.py": text, **files}).all()
+    assert gevent == found.runs_on_gevent
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("web.service", "[Service]\nWorkingDirectory=/srv/shop/backend\nExecStart=COMMAND\n"),
@@ -1434,6 +1484,52 @@ def test_the_settings_of_uwsgi_are_read_in_every_form(project, name, text, expec
     (process,) = found.all()
     assert ("yes", expected) == (process.runs_on_gevent, process.patched)
     assert 3 == len(found.modules_of(process))
+
+
+COMMON = "[uwsgi]\nmodule = app.main:app\ngevent-monkey-patch = 1 ; once tested\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {"common.ini": COMMON, "live.ini": "[uwsgi]\ngevent = 9\nini = ./common.ini\n"},
+            {"uwsgi live.ini": ("yes", "by the server")},
+        ),
+        (
+            {"common.ini": COMMON, "conf/live.ini": "[uwsgi]\ngevent = 9\ninclude = /etc/common.ini\n"},
+            {"uwsgi live.ini": ("yes", "by the server")},
+        ),
+        (
+            {
+                "common.ini": COMMON,
+                "middle.ini": "[uwsgi]\nini = common.ini\ngevent = 9\n",
+                "live.ini": "[uwsgi]\nini = middle.ini\n",
+            },
+            {"uwsgi live.ini": ("yes", "by the server")},
+        ),
+        (
+            {
+                "common.ini": COMMON,
+                "live.ini": "[uwsgi]\ngevent = 9\nini = common.ini\n",
+                "Procfile": "web: uwsgi --ini common.ini\n",
+            },
+            {"uwsgi live.ini": ("yes", "by the server"), "uwsgi common.ini": ("no", "none")},
+        ),
+        (
+            {"common.ini": COMMON, "live.ini": "[uwsgi]\ngevent = 9\nini = live.ini\n"},
+            {"uwsgi live.ini": ("yes", "none"), "uwsgi common.ini": ("no", "none")},
+        ),
+    ],
+)
+def test_settings_of_uwsgi_that_include_others_are_one_process(project, files, expected):
+    assert expected == judged(project({**APP, **files}))
+
+
+@pytest.mark.parametrize("value", ["0", "false", "no", "off", "Off"])
+def test_an_option_of_uwsgi_is_off_for_four_values(project, value):
+    settings_ = f"[uwsgi]\nmodule = app.main:app\ngevent = 9\ngevent-monkey-patch = {value}\n"
+    assert {"uwsgi uwsgi.ini": ("yes", "none")} == judged(project({**APP, "uwsgi.ini": settings_}))
 
 
 @pytest.mark.parametrize(

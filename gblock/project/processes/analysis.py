@@ -17,6 +17,7 @@ from gblock.project.processes.process import (
     PARTIAL,
     SERVER,
     Process,
+    may_be_given,
     reaches,
 )
 from gblock.project.processes.production import Production
@@ -122,7 +123,7 @@ class Analysis:
         is_named = bool(start.variables.get(VARIABLE))
         assumed = () if is_named else tuple(one for one in entries if one not in server.entries)
         server = server._replace(entries=entries)
-        patches = self._patches(server, start.variables)
+        patches = self._patches(server, start)
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         server = self._judging.with_worker(server, drivers)
         effective = [p for p in patches if not p.of_driver and (p.at_import or p.path in entries)]
@@ -158,23 +159,26 @@ class Analysis:
             pool=pool,
             served=server.served,
             in_turn=judged.in_turn,
+            words=start.words,
         )
 
     def _runs_tests(self, path: str) -> bool:
         """Return whether a script runs tests, judging by its calls."""
         return self.modules.is_module(path) and bool(_RUNS_TESTS.search(self.modules.data(path)))
 
-    def _patches(self, server: Server, variables: dict[str, str]) -> list[Patch]:
+    def _patches(self, server: Server, start: ServerStart) -> list[Patch]:
         """Return the patches that a server's process can reach.
 
         Args:
             server: The server.
-            variables: The environment of its process, as far as that is known.
+            start: Its start, with the environment and the command line as far as they are known.
         """
         patches = [
             patch
             for patch in self._patching.among(self._loading.of(server))
-            if reaches(server, patch) and self._is_chosen(patch, variables)
+            if reaches(server, patch)
+            and self._is_chosen(patch, start.variables)
+            and may_be_given(patch, server.kind, server.main, start.words)
         ]
         if any(not patch.of_driver for patch in patches):
             sure = self._loading.of(server, data=False)

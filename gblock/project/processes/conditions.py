@@ -23,6 +23,29 @@ _ANY_VALUE = re.compile(
 """Tests that hold for any value of the environment's variable."""
 
 
+_WORD = re.compile(
+    r"""'([^'\\]+)' in (?:sys\.)?argv(?:\[\d*:\d*\])?"""
+    r"""|(?:sys\.)?argv\[-?\d+\] == '([^'\\]+)'"""
+)
+_PART = re.compile(
+    r"""'([^'\\]+)' in (?:sys\.)?argv\[-?\d+\]"""
+    r"""|any\(\('([^'\\]+)' in (\w+) for \3 in (?:sys\.)?argv(?:\[\d*:\d*\])?\)\)"""
+)
+"""Tests that hold for a command line with a given word, or with a word that has a given part."""
+
+
+class Argument(NamedTuple):
+    """What a program's command line must have."""
+
+    text: str
+    is_part: bool
+    """True if a part of a word is enough."""
+
+    def is_given(self, words: tuple[str, ...]) -> bool:
+        """Return whether some words have it."""
+        return any(self.text == word or (self.is_part and self.text in word) for word in words)
+
+
 class CallTest(NamedTuple):
     """A test around a call, and the outcome with which the call runs."""
 
@@ -69,6 +92,25 @@ def variable(tests: list[CallTest]) -> tuple[str, str | None] | None:
         if match is not None:
             return match[1] or match[2], None
     return None
+
+
+def argument(tests: list[CallTest]) -> Argument | None:
+    """Return what a test demands of the program's command line; None without such a test."""
+    for test in tests:
+        for one in _all_of(test) if test.holds else ():
+            if match := _WORD.fullmatch(one):
+                return Argument(match[1] or match[2], is_part=False)
+            if match := _PART.fullmatch(one):
+                return Argument(match[1] or match[2], is_part=True)
+    return None
+
+
+def _all_of(test: CallTest) -> list[str]:
+    """Return the code of all that must hold for a test to hold."""
+    expression = test.expression
+    is_and = isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And)
+    values = expression.values if is_and else [expression]
+    return [CallTest(one, holds=True).text for one in values]
 
 
 def places(tests: list[CallTest]) -> frozenset[tuple[int, int, bool]]:

@@ -268,7 +268,7 @@ class Invocations:
     def _uwsgi(self, program: Program) -> Server | None:
         for name in ("--ini", "--yaml", "--yml", "--xml", "--json"):
             written = option(program.arguments, name)
-            if not written:
+            if not written or program.command.options:
                 continue
             known = self.deployment.tree.find(written.partition(":")[0], self.root)
             if known or any(command.options for command in self.deployment.commands):

@@ -13,7 +13,14 @@ from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
-from gblock.project.processes.conditions import condition, conditions_around, places, variable
+from gblock.project.processes.conditions import (
+    Argument,
+    argument,
+    condition,
+    conditions_around,
+    places,
+    variable,
+)
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
@@ -99,6 +106,8 @@ class Patch(NamedTuple):
     """The condition of a driver's patch; empty if there is none but a test for gevent itself."""
     variable: tuple[str, str | None] | None = None
     """A variable of the environment and the value that it must have, None for any."""
+    argument: Argument | None = None
+    """What the command line of its program must have."""
     tests: frozenset[tuple[int, int, bool]] = frozenset()
     """The rows and columns of the tests around it in its file, each with the required outcome."""
 
@@ -344,6 +353,7 @@ class Patching:
             in_main=self._is_in_main(summary, call),
             condition=condition(tests) if "green_driver" in extra else "",
             variable=variable(tests),
+            argument=argument(tests),
             tests=places(tests),
         )
 

@@ -73,9 +73,12 @@ class Process(NamedTuple):
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
+    words: tuple[str, ...] | None = None
+    """What its program sees as ``sys.argv``; None if nothing says with which arguments it starts."""
+
     def runs(self, patch: Patch) -> bool:
         """Return whether the process can reach a patch in one of its modules."""
-        return reaches(self, patch)
+        return reaches(self, patch) and may_be_given(patch, self.kind, self.main, self.words)
 
     def makes_sure(self, driver: Patch) -> bool:
         """Return whether a driver is patched wherever the process patches the standard library.
@@ -156,6 +159,11 @@ class Process(NamedTuple):
             assumed=tuple(path for path in self.assumed if path in other.assumed),
             served=tuple(dict.fromkeys((*self.served, *other.served))),
             in_turn=self.in_turn and other.in_turn,
+            words=(
+                (*self.words, *other.words)
+                if self.words is not None and other.words is not None
+                else None
+            ),
             queues=self.queues.together(other.queues),
             application=self.application if self.application == other.application else "",
         )
@@ -166,3 +174,21 @@ def reaches(begun: Process | Server, patch: Patch) -> bool:
     if not patch.in_main or patch.path == begun.main:
         return True
     return not patch.at_import and patch.path in begun.entries  # a console script calls a function
+
+
+def may_be_given(patch: Patch, kind: str, main: str, words: tuple[str, ...] | None) -> bool:
+    """Return whether the command line of a program may have what a patch demands of it.
+
+    Arguments that nothing shows are those that the file with the patch expects, if it is the one
+    that is started: another program that imports it has arguments of its own. Celery's name a pool.
+
+    Args:
+        patch: The patch.
+        kind: The kind of the program's process.
+        main: The file that is started and not imported; empty if there is none.
+        words: Its command line; None if nothing shows it.
+    """
+    if patch.argument is None or patch.argument.is_given(words or ()):
+        return True
+    is_known = words is not None and not any("$" in word for word in words)
+    return not is_known and (patch.path == main or kind in ("console script", "celery"))

@@ -25,6 +25,8 @@ class ServerStart(NamedTuple):
     variables: dict[str, str]
     homes: tuple[str, ...] = ()
     """The directories that it starts in and imports from, as far as they are known."""
+    words: tuple[str, ...] | None = None
+    """What its program sees as ``sys.argv``; None if nothing says with which arguments it starts."""
 
 
 class EvidenceReader:

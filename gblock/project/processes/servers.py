@@ -452,7 +452,7 @@ class Servers:
         loop = _uwsgi_option(arguments, "loop")
         patches = any(
             word.partition("=")[0] in _UWSGI_PATCHES
-            and word.partition("=")[2] not in ("0", "false")
+            and word.partition("=")[2].lower() not in ("0", "false", "no", "off")
             for word in arguments
         )
         # Without "early" uWSGI patches when its loop starts, which is after it loaded the modules.

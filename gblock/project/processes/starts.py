@@ -111,7 +111,9 @@ class Starts:
             evidence = ProcessEvidence(command.filename, command.row, command.text)
             key = (server.kind, server.gevent, server.entries, evidence.path, evidence.row)
             homes = self.servers.homes(command, option(program.arguments, *_DIRECTORY))
-            start = ServerStart(server, evidence, command.variables, homes)
+            # uWSGI shows the code that it runs nothing of its own command line.
+            words = () if server.kind == "uwsgi" else (*command.words, *program.arguments)
+            start = ServerStart(server, evidence, command.variables, homes, words)
             found.setdefault(key, start)
             for path, row in server.evidence:
                 more = self._evidence.at(path, row)

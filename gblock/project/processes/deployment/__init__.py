@@ -27,6 +27,7 @@ from gblock.project.processes.deployment.command import (
     UnreadableError,
     Variables,
 )
+from gblock.project.processes.deployment.inclusions import resolved
 from gblock.project.processes.deployment.repository import Repository, Stage, Values
 from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import LARGEST, Tree
@@ -69,7 +70,8 @@ class Deployment(Repository):
                 self._read(path, name)
             except UnreadableError as error:
                 self.notes.append(Note(path, error.message, error.row))
-        self.commands = [self._placed(self._with_maps(one)) for one in self.commands]
+        placed = [self._placed(self._with_maps(one)) for one in self.commands]
+        self.commands = resolved(placed, self.tree)
 
     # -- files
 
