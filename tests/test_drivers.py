@@ -639,6 +639,41 @@ class TestFromElsewhere:
         assert found == ([] if "get(" in call else [("psycopg2-driver", Severity.WARNING)])
 
 
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ('os.environ.get("DATABASE_URL", "sqlite:///x.db")', 1),
+        ('os.environ.get("DATABASE_URL") or "sqlite:///" + os.path.join(HERE, "x.db")', 1),
+        ('os.getenv("DATABASE_URL", f"sqlite:///{HERE}/x.db")', 1),
+        ('config("DATABASE_URL", default="sqlite:///x.db")', 1),
+        ('"sqlite:///x.db"', 0),
+        ('f"sqlite:///{HERE}/x.db"', 0),
+        ('os.environ.get("DATABASE_URL", "postgresql+psycopg://db")', 0),
+    ],
+)
+@pytest.mark.parametrize("server", ["gunicorn -k gevent shop:app", "python shop.py"])
+@pytest.mark.parametrize("name", ["Config", "DevelopmentConfig", "TestConfig"])
+def test_a_local_default_beside_the_environment(tree, value, count, server, name):
+    root = tree(
+        {
+            "Procfile": f"web: {server}\n",
+            "requirements.txt": "mysqlclient\nflask-sqlalchemy\n",
+            "shop.py": "from gevent import monkey; monkey.patch_all()\n"
+            "import settings\nfrom flask import Flask\nfrom flask_sqlalchemy import SQLAlchemy\n"
+            f"app = Flask('shop')\napp.config.from_object(settings.{name})\n"
+            "db = SQLAlchemy(app)\n@app.route('/')\ndef shop():\n"
+            "    db.session.execute('select 1')\n    return ''\n",
+            "settings.py": "import os\nfrom decouple import config\nHERE = '/srv'\n"
+            f"class {name}:\n    SQLALCHEMY_DATABASE_URI = {value}\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [d for d in check([str(root)], config).diagnostics if d.code == "blocking-driver"]
+    wanted = count if server.startswith("gunicorn") and name == "Config" else 0
+    assert ["mysqlclient-driver"] * wanted == [one.blocker for one in found]
+    assert ["settings.py"] * wanted == [os.path.basename(one.filename) for one in found]
+
+
 def test_a_driver_and_its_calls_without_one_recipe_are_one_cause(tree):
     root = tree(
         {

@@ -127,3 +127,16 @@ def test_a_version_that_is_open_excludes_nothing(tree, text):
     requirements = Requirements(Tree(str(tree({"requirements.txt": text}))))
 
     assert not requirements.excludes("a-b", ">=5")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["requirements.txt", "setup.cfg", "pyproject.toml"])
+def test_a_list_of_windows_is_in_another_encoding(tmp_path, encoding, name):
+    mark = {"utf-16-le": "\ufeff", "utf-16-be": "\ufeff"}.get(encoding, "")
+    lists = {
+        "requirements.txt": "flask\r\npsycopg2==2.9\r\n",
+        "setup.cfg": "[options]\r\ninstall_requires =\r\n  psycopg2\r\n",
+        "pyproject.toml": '[project]\r\ndependencies = ["psycopg2"]\r\n',
+    }
+    (tmp_path / name).write_bytes((mark + lists[name]).encode(encoding))
+    assert "psycopg2" in Requirements(Tree(str(tmp_path)))

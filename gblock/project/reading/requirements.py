@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from functools import cached_property
 from itertools import chain
 
@@ -108,7 +109,10 @@ class Requirements:
 
 
 def _text(path: str) -> str:
-    text = content(path, _LARGEST).decode("utf-8-sig", errors="replace")
+    data = content(path, _LARGEST)
+    # A shell of Windows writes UTF-16, and pip reads it by its first bytes.
+    encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    text = data.decode(encoding, errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

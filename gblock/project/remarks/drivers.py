@@ -24,7 +24,16 @@ from gblock.project.remarks.idle import LANGUAGES, is_idle
 from gblock.project.remarks.purpose import DEVELOPMENT, purpose
 from gblock.project.remarks.readers import Read, Readers
 from gblock.project.remarks.remark import Remark, Span
-from gblock.project.remarks.strings import Strings, end_of, environment, statements
+from gblock.project.remarks.strings import (
+    Strings,
+    end_of,
+    environment,
+    reads_environment,
+    statements,
+)
+
+_LOCAL = "sqlite"
+"""The start of a string that names a local file: beside a name of the environment, a stand-in."""
 
 
 class Facts(NamedTuple):
@@ -57,6 +66,16 @@ class Facts(NamedTuple):
     """True if no code of the processes queries the database."""
 
 
+class Unseen(NamedTuple):
+    """A place that reads a string which the code does not show, or shows as a default alone."""
+
+    path: str
+    rows: tuple[int, int]
+    language: str
+    has_default: bool
+    """True if it is a local file's without the environment: ``getenv("URL", "sqlite:///x")``."""
+
+
 class Drivers:
     """Finds the strings that choose a driver.
 
@@ -75,7 +94,7 @@ class Drivers:
         queries: Queries,
     ) -> None:
         self.queries = queries
-        self._unknown: list[Read] = []
+        self._unknown: list[Unseen] = []
         """The readers of strings that the code does not show."""
         self.processes = processes
         self.inference = processes.inference
@@ -166,23 +185,29 @@ class Drivers:
             return
         languages = {choice.language for choice in driver.chosen_by}
         for read in self._unknown:
-            remark = self._unseen(read, driver) if read.chooser.language in languages else None
+            remark = self._unseen(read, driver) if read.language in languages else None
             if remark is not None:
                 yield remark
 
-    def _unseen(self, read: Read, driver: Driver) -> Remark | None:
+    def _unseen(self, read: Unseen, driver: Driver) -> Remark | None:
         """Return the remark on a reader of a string that the code does not show."""
-        path, rows = read.part.place.path, read.part.rows
+        path, rows = read.path, read.rows
         if path not in self.paths or is_stand_in(path, self.modules.root):
             return None
         running = self._running(driver, path, path)
         tree = self.strings.tree(path)
-        if running is None or not any(p.runs_on_gevent == YES for p in running[0]) or not tree:
+        if running is None or not tree:
+            return None
+        green = [process for process in running[0] if process.runs_on_gevent == YES]
+        # A script may well use the local file that is the default; what is deployed has a database.
+        if not any(process.is_server or not read.has_default for process in green):
             return None
         statement = next(iter(sorted(statements(tree, rows), key=lambda s: -s.lineno)), None)
         if statement is None or purpose(tree, path, rows):
             return None
         node = environment(statement)
+        if read.has_default and not reads_environment(node):
+            return None
         blocked, free, doubt = running
         facts = Facts(
             driver,
@@ -192,7 +217,7 @@ class Drivers:
             tuple(dict.fromkeys(process.name for process in free)),
             None,
             doubt,
-            read.chooser.language,
+            read.language,
             self._recipe(driver),
             is_shown=False,
         )
@@ -240,10 +265,14 @@ class Drivers:
             for read in self.readers.of(chooser):
                 texts = self._texts(read)
                 # Where a prefix marks a database, a string that is not shown names something else.
-                if not chooser.prefixes and not any(_chooses(text, read.form) for text in texts):
-                    self._unknown.append(read)
+                chosen = [text for text in texts if _chooses(text, read.form)]
+                if not chooser.prefixes and all(text.start.startswith(_LOCAL) for text in chosen):
+                    place = (read.part.place.path, read.part.rows)
+                    for path, rows in {(one.path, one.rows) for one in chosen} or {place}:
+                        unseen = Unseen(path, rows, chooser.language, has_default=bool(chosen))
+                        self._unknown.append(unseen)
                 source = (read.part.place.path, read.part.expression)
-                if any(_chooses(text, read.form) for text in texts):
+                if chosen:
                     self._shown.add(source)
                 for text in texts:
                     if text.path not in self.paths:

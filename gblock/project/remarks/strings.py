@@ -104,7 +104,7 @@ def environment(statement: ast.stmt) -> ast.expr:
     found = [
         node
         for node in ast.walk(value or statement)
-        if isinstance(node, ast.Call | ast.Subscript) and _READS.search(ast.unparse(node))
+        if isinstance(node, ast.expr) and reads_environment(node)
     ]
     if found:
         return min(found, key=lambda node: len(ast.unparse(node)))
@@ -112,6 +112,11 @@ def environment(statement: ast.stmt) -> ast.expr:
         (node for node in (value, *ast.walk(statement)) if isinstance(node, ast.expr)),
         ast.Constant(value=None, lineno=statement.lineno, col_offset=0),
     )
+
+
+def reads_environment(node: ast.expr) -> bool:
+    """Return whether an expression is a call or a subscript that reads the environment."""
+    return isinstance(node, ast.Call | ast.Subscript) and bool(_READS.search(ast.unparse(node)))
 
 
 def _constant(node: ast.expr) -> object:
