@@ -1486,6 +1486,44 @@ def test_the_settings_of_uwsgi_are_read_in_every_form(project, name, text, expec
     assert 3 == len(found.modules_of(process))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "kinds"),
+    [
+        ("README.md", "```bash\ngunicorn -w4 -k gevent app.main:app\n```\n", {"gunicorn"}),
+        ("README.md", "```\n$ gunicorn -w4 \\\n  -k gevent \\\n  app.main:app\n```\n", {"gunicorn"}),
+        ("README.rst", "Run it::\n\n    $ gunicorn -k gevent app.main:app\n", {"gunicorn"}),
+        ("readme.txt", "Start:\n\tsudo gunicorn -k gevent app.main:app\n", {"gunicorn"}),
+        ("README.md", "```\n(venv) $ python -m gunicorn -k gevent app.main:app\n```\n", {"gunicorn"}),
+        ("README.md", "```\nuwsgi --gevent 9 --module app.main:app\n```\n", {"uwsgi"}),
+        (
+            "README.md",
+            "~~~\ngunicorn -k gevent app.main:app\ncelery -A app.views worker -P gevent\n~~~\n",
+            {"gunicorn", "celery"},
+        ),
+        ("README.md", "gunicorn -k gevent app.main:app\n", set()),
+        ("README.md", "```\ngunicorn app.main:app\n```\n", set()),
+        ("NOTES.md", "```\ngunicorn -k gevent app.main:app\n```\n", set()),
+    ],
+)
+def test_a_readme_says_what_starts_a_server_where_nothing_else_does(project, name, text, kinds):
+    found = project({**APP, name: text}).all()
+    assert kinds == {one.kind for one in found if one.runs_on_gevent == "yes"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"Procfile": "web: gunicorn app.main:app\n"},
+        {"Dockerfile": 'FROM x\nCMD ["uvicorn", "app.main:app"]\n'},
+        {"start.py": "import subprocess\nsubprocess.run(['gunicorn', 'app.main:app'])\n"},
+    ],
+)
+def test_a_readme_says_nothing_beside_a_deployment(project, files):
+    text = "```\ngunicorn -k gevent app.main:app\n```\n"
+    found = project({**APP, **files, "README.md": text}).all()
+    assert all(one.runs_on_gevent != "yes" for one in found)
+
+
 COMMON = "[uwsgi]\nmodule = app.main:app\ngevent-monkey-patch = 1 ; once tested\n"
 
 

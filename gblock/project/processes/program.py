@@ -16,6 +16,10 @@ SERVERS = frozenset(
     "twistd django-admin pytest py.test tox nox nosetests".split()
 )
 """Programs that gblock knows."""
+SERVING = SERVERS.difference(
+    "flask django-admin pytest py.test tox nox nosetests locust twistd".split()
+)
+"""Of these the servers of requests and the workers of tasks."""
 _OTHER_NAMES = {
     "gunicorn3": "gunicorn",
     "pyuwsgi": "uwsgi",

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gblock.config import Config
-from gblock.project.processes.deployment import Command, Deployment, Note
+from gblock.project.processes.deployment import Command, Deployment, Note, readme
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
-from gblock.project.processes.program import Programs, option
+from gblock.project.processes.program import SERVING, Programs, option
 from gblock.project.reading.import_graph import Edge, ImportGraph
 from gblock.project.reading.modules import WORDS, Modules
 
@@ -74,6 +74,8 @@ def read(
     deployment = Deployment(root, exclude, base)
     if declared is not None:
         _declare(deployment, declared)
+    if documented := readme.commands(deployment.tree, deployment.text):
+        deployment.commands += documented if not _starts_server(modules, deployment) else ()
     programs = Programs(deployment)
     # Following every start of a large tree takes seconds, searching for words does not.
     if not _speaks_of_gevent(modules, deployment):
@@ -82,6 +84,14 @@ def read(
     graph = ImportGraph(modules, plugins=plugins(deployment))
     imports = {path: graph.imports(path) for path in modules.serving}
     return Surroundings(programs, True, imports, launches(modules))
+
+
+def _starts_server(modules: Modules, deployment: Deployment) -> bool:
+    """Return whether a command of a repository, or its code, starts a server."""
+    programs = Programs(deployment)
+    started = (launch.command for launch in launches(modules))
+    inner = (one for command in started for one in programs.of(command))
+    return any(one.name in SERVING for one in (*programs.all, *inner))
 
 
 def _declare(deployment: Deployment, declared: Declared) -> None:
