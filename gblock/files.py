@@ -220,8 +220,8 @@ def _rules_above(start: str, found: FileList) -> tuple[Patterns, ...]:
     for above in reversed(chain[1:]):
         rules = _with_file(rules, above, os.path.join(above, ".gitignore"), found)
     # A named directory is included even if it, or one above it, is ignored.
-    above = [f"{directory}/" for directory in reversed(chain)]
-    return tuple(one for one in rules if not any(one.verdict(path) for path in above))
+    named = [f"{path}/" for path in reversed(chain)]
+    return tuple(one for one in rules if not any(one.verdict(path) for path in named))
 
 
 def _with_file(

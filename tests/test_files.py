@@ -198,7 +198,14 @@ def test_git_gives_back_the_same_directories(tree, lines):
 )
 @pytest.mark.parametrize("inner", [".", "lib"])
 def test_a_named_directory_below_an_ignored_one_is_searched(tree, lines, inner):
-    tree({".git/HEAD": "", ".gitignore": lines, "out/built/new/a.py": "", "out/built/new/lib/b.py": ""})
+    tree(
+        {
+            ".git/HEAD": "",
+            ".gitignore": lines,
+            "out/built/new/a.py": "",
+            "out/built/new/lib/b.py": "",
+        }
+    )
     named = os.path.normpath(f"out/built/new/{inner}")
     assert f"{named}/{'a.py' if inner == '.' else 'b.py'}" in files.find([named]).files
 

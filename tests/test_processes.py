@@ -1490,10 +1490,18 @@ def test_the_settings_of_uwsgi_are_read_in_every_form(project, name, text, expec
     ("name", "text", "kinds"),
     [
         ("README.md", "```bash\ngunicorn -w4 -k gevent app.main:app\n```\n", {"gunicorn"}),
-        ("README.md", "```\n$ gunicorn -w4 \\\n  -k gevent \\\n  app.main:app\n```\n", {"gunicorn"}),
+        (
+            "README.md",
+            "```\n$ gunicorn -w4 \\\n  -k gevent \\\n  app.main:app\n```\n",
+            {"gunicorn"},
+        ),
         ("README.rst", "Run it::\n\n    $ gunicorn -k gevent app.main:app\n", {"gunicorn"}),
         ("readme.txt", "Start:\n\tsudo gunicorn -k gevent app.main:app\n", {"gunicorn"}),
-        ("README.md", "```\n(venv) $ python -m gunicorn -k gevent app.main:app\n```\n", {"gunicorn"}),
+        (
+            "README.md",
+            "```\n(venv) $ python -m gunicorn -k gevent app.main:app\n```\n",
+            {"gunicorn"},
+        ),
         ("README.md", "```\nuwsgi --gevent 9 --module app.main:app\n```\n", {"uwsgi"}),
         (
             "README.md",
@@ -1535,7 +1543,10 @@ COMMON = "[uwsgi]\nmodule = app.main:app\ngevent-monkey-patch = 1 ; once tested\
             {"uwsgi live.ini": ("yes", "by the server")},
         ),
         (
-            {"common.ini": COMMON, "conf/live.ini": "[uwsgi]\ngevent = 9\ninclude = /etc/common.ini\n"},
+            {
+                "common.ini": COMMON,
+                "conf/live.ini": "[uwsgi]\ngevent = 9\ninclude = /etc/common.ini\n",
+            },
             {"uwsgi live.ini": ("yes", "by the server")},
         ),
         (

@@ -34,8 +34,8 @@ _PART = re.compile(
 """Tests that hold for a command line with a given word, or with a word that has a given part."""
 
 
-class Argument(NamedTuple):
-    """What a program's command line must have."""
+class GivenWord(NamedTuple):
+    """A word that a program's command line must have, or a part of one."""
 
     text: str
     is_part: bool
@@ -94,23 +94,22 @@ def variable(tests: list[CallTest]) -> tuple[str, str | None] | None:
     return None
 
 
-def argument(tests: list[CallTest]) -> Argument | None:
+def argument(tests: list[CallTest]) -> GivenWord | None:
     """Return what a test demands of the program's command line; None without such a test."""
     for test in tests:
         for one in _all_of(test) if test.holds else ():
             if match := _WORD.fullmatch(one):
-                return Argument(match[1] or match[2], is_part=False)
+                return GivenWord(match[1] or match[2], is_part=False)
             if match := _PART.fullmatch(one):
-                return Argument(match[1] or match[2], is_part=True)
+                return GivenWord(match[1] or match[2], is_part=True)
     return None
 
 
 def _all_of(test: CallTest) -> list[str]:
     """Return the code of all that must hold for a test to hold."""
-    expression = test.expression
-    is_and = isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And)
-    values = expression.values if is_and else [expression]
-    return [CallTest(one, holds=True).text for one in values]
+    one = test.expression
+    values = one.values if isinstance(one, ast.BoolOp) and isinstance(one.op, ast.And) else [one]
+    return [CallTest(value, holds=True).text for value in values]
 
 
 def places(tests: list[CallTest]) -> frozenset[tuple[int, int, bool]]:

@@ -14,7 +14,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import FUNCTION, LITERAL, comes_from
 from gblock.project.processes.conditions import (
-    Argument,
+    GivenWord,
     argument,
     condition,
     conditions_around,
@@ -106,8 +106,8 @@ class Patch(NamedTuple):
     """The condition of a driver's patch; empty if there is none but a test for gevent itself."""
     variable: tuple[str, str | None] | None = None
     """A variable of the environment and the value that it must have, None for any."""
-    argument: Argument | None = None
-    """What the command line of its program must have."""
+    argument: GivenWord | None = None
+    """The word that the command line of its program must have, if any."""
     tests: frozenset[tuple[int, int, bool]] = frozenset()
     """The rows and columns of the tests around it in its file, each with the required outcome."""
 

@@ -74,7 +74,7 @@ class Process(NamedTuple):
     """True if it is on gevent for developers alone: another server deploys the application."""
 
     words: tuple[str, ...] | None = None
-    """What its program sees as ``sys.argv``; None if nothing says with which arguments it starts."""
+    """The words that its program sees as ``sys.argv``; None if nothing shows its arguments."""
 
     def runs(self, patch: Patch) -> bool:
         """Return whether the process can reach a patch in one of its modules."""

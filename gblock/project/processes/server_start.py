@@ -26,7 +26,7 @@ class ServerStart(NamedTuple):
     homes: tuple[str, ...] = ()
     """The directories that it starts in and imports from, as far as they are known."""
     words: tuple[str, ...] | None = None
-    """What its program sees as ``sys.argv``; None if nothing says with which arguments it starts."""
+    """The words that its program sees as ``sys.argv``; None if nothing shows its arguments."""
 
 
 class EvidenceReader:

@@ -10,7 +10,6 @@ from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.reading.tree import Tree
 
-EXAMPLE = ("README.md", "# Shop\n\n```sh\n$ gunicorn -k gevent shop.wsgi\n```\n")
 _NAME = re.compile(r"readme(?:\.(?:md|rst|txt|markdown))?", re.IGNORECASE)
 _MARKED = re.compile(r"^[^\n]*\b(?:gunicorn|celery|uwsgi)\b", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
