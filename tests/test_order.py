@@ -575,3 +575,31 @@ def test_a_captured_name_of_start_up_is_used_by_no_handler(tree):
     (captured,) = (one for one in found if one.code == "captured-before-patch")
 
     assert not [one for one in captured.related if one.context]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("uwsgi.ini", "[uwsgi]\nmodule = shop\ngevent = 9\ngevent-monkey-patch = 1\n"),
+        ("Procfile", "web: gunicorn -k gevent --preload shop:application\n"),
+    ],
+)
+def test_what_a_server_leaves_behind_is_one_cause(tree, name, text):
+    root = tree(
+        {
+            name: text,
+            "shop.py": "from time import sleep\nfrom celery import Celery\nimport log\n"
+            "app = Celery('shop')\n@app.task\ndef later():\n    sleep(1)\n    log.write()\n"
+            "def application(environ, start):\n    later()\n    return []\n",
+            "log.py": "from select import poll\nfrom threading import Lock\nkept = Lock()\n"
+            "def write():\n    kept.acquire()\n    poll()\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    kept = [
+        one
+        for one in found.diagnostics
+        if one.code in ("captured-before-patch", "late-monkey-patch")
+    ]
+    assert len(kept) > 2
+    assert 1 == len({one.cause for one in kept})

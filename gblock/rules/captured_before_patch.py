@@ -175,14 +175,17 @@ class CapturedBeforePatch(ProcessRule):
         facts: Captured = remark.facts
         original = facts.original
         related: tuple[Related, ...] = ()
+        cause = ""
         if facts.patch is None:
             when = f"before {facts.text} patches"
             if facts.started is not None:
                 path, row = facts.started
+                cause = f"late-monkey-patch:{facts.text}:{name_of(path)}"
                 here = f"{facts.text} is started here"
                 related = (Related(name_of(path), Location(row, 1), here),)
         else:
             place = name_of(facts.patch[0])
+            cause = f"late-monkey-patch:{place}:{facts.patch[1]}"
             is_here = facts.patch[0] == remark.path
             when = f"before `{facts.text}`" + ("" if is_here else f" in {place}")
             related = (Related(place, Location(facts.patch[1], 1), "patched here, too late"),)
@@ -207,9 +210,7 @@ class CapturedBeforePatch(ProcessRule):
             "the original.",
             related,
             symbol=original.symbol,
-            cause=f"late-monkey-patch:{name_of(facts.patch[0])}:{facts.patch[1]}"
-            if facts.patch is not None
-            else "",
+            cause=cause,
             repair=Repair(facts.repair, places=((name_of(facts.patch[0]), facts.patch[1]),))
             if facts.patch is not None and facts.repair
             else None,

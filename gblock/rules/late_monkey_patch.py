@@ -60,6 +60,8 @@ class Late(NamedTuple):
     """The patch, if every import before it happens while its own file runs."""
     is_harmless: bool = False
     """True if what is kept hardly makes a greenlet of the service wait."""
+    by: tuple[str, int] | None = None
+    """The place that starts the server, if one patches too late: all that it keeps is one cause."""
 
 
 class Other(NamedTuple):
@@ -241,6 +243,7 @@ class LateMonkeyPatch(ProcessRule):
             "the original.",
             related,
             symbol=original.symbol,
+            cause=f"{cls.name}:{facts.server}:{name_of(facts.by[0])}" if facts.by else "",
             repair=Repair("patch-first", places=((name_of(facts.first[0]), facts.first[1]),))
             if facts.first is not None
             else None,
@@ -335,6 +338,7 @@ def _remark(processes: Processes, place: _PatchPlace, late: list[_Late]) -> Rema
         if place.text and all(one.step.happens_in(place.path, place.row) for one in late)
         else None,
         _is_harmless(processes, late, everyone),
+        everyone[0].started if place.server else None,
     )
     span, statement = pointed_at(processes.modules, place.path, place.row, place.name)
     return Remark(place.path, span, facts, statement)
