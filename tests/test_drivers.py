@@ -674,6 +674,31 @@ def test_a_local_default_beside_the_environment(tree, value, count, server, name
     assert ["settings.py"] * wanted == [os.path.basename(one.filename) for one in found]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'app.config.update(SQLALCHEMY_DATABASE_URI=os.environ["SHOP_DB"], R=os.environ["R"])',
+        'app.config.update({"R": os.getenv("R"), "SQLALCHEMY_DATABASE_URI": '
+        'os.environ["SHOP_DB"]})',
+        'app.config["SQLALCHEMY_DATABASE_URI"] = os.environ["SHOP_DB"]',
+        'app.config.from_mapping(R=os.environ["R"], SQLALCHEMY_DATABASE_URI=os.environ["SHOP_DB"])',
+    ],
+)
+def test_the_variable_of_the_database_is_shown(tree, statement):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop:app\n",
+            "requirements.txt": "psycopg2\n",
+            "shop.py": "import os\nfrom flask import Flask\n"
+            "from flask_sqlalchemy import SQLAlchemy\n"
+            f"app = Flask('shop')\n{statement}\ndb = SQLAlchemy(app)\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    (found,) = [d for d in check([str(root)], config).diagnostics if d.code == "blocking-driver"]
+    assert "os.environ['SHOP_DB']" in found.message
+
+
 def test_a_driver_and_its_calls_without_one_recipe_are_one_cause(tree):
     root = tree(
         {

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from gblock.catalog.drivers import Choice, Driver
+from gblock.catalog.drivers import Choice, Chooser, Driver
 from gblock.project.calls.queries import Queries, Sent
 from gblock.project.names.inferred import Inferred
 from gblock.project.names.partial_texts import Text
@@ -72,6 +72,8 @@ class Unseen(NamedTuple):
     path: str
     rows: tuple[int, int]
     language: str
+    names: frozenset[str]
+    """The names of settings and of calls that such strings are given to."""
     has_default: bool
     """True if it is a local file's without the environment: ``getenv("URL", "sqlite:///x")``."""
 
@@ -205,7 +207,7 @@ class Drivers:
         statement = next(iter(sorted(statements(tree, rows), key=lambda s: -s.lineno)), None)
         if statement is None or purpose(tree, path, rows):
             return None
-        node = environment(statement)
+        node = environment(statement, read.names)
         if read.has_default and not reads_environment(node):
             return None
         blocked, free, doubt = running
@@ -269,7 +271,8 @@ class Drivers:
                 if not chooser.prefixes and all(text.start.startswith(_LOCAL) for text in chosen):
                     place = (read.part.place.path, read.part.rows)
                     for path, rows in {(one.path, one.rows) for one in chosen} or {place}:
-                        unseen = Unseen(path, rows, chooser.language, has_default=bool(chosen))
+                        names = _names(chooser)
+                        unseen = Unseen(path, rows, chooser.language, names, bool(chosen))
                         self._unknown.append(unseen)
                 source = (read.part.place.path, read.part.expression)
                 if chosen:
@@ -433,6 +436,13 @@ class Drivers:
 def _key(remark: Remark) -> tuple[str, Span, str]:
     """Return what distinguishes the string of a remark from others."""
     return remark.path, remark.span, remark.facts.driver.id
+
+
+def _names(chooser: Chooser) -> frozenset[str]:
+    """Return the names of the settings and the calls of a library that read such strings."""
+    return frozenset(one.name for one in chooser.settings) | {
+        one.symbol.rpartition(".")[2] for one in chooser.readings
+    }
 
 
 def _chooses(text: Text, form: str) -> bool:

@@ -98,20 +98,46 @@ def _strings(statement: ast.stmt) -> Iterator[ast.expr]:
             waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
 
 
-def environment(statement: ast.stmt) -> ast.expr:
-    """Return the expression of a statement that reads the environment, else its value."""
+def environment(statement: ast.stmt, names: frozenset[str] = frozenset()) -> ast.expr:
+    """Return the expression of a statement that reads the environment, else its value.
+
+    Args:
+        statement: The statement.
+        names: Names of settings and readers: of several expressions, one that they are given.
+    """
     value = getattr(statement, "value", None)
-    found = [
-        node
-        for node in ast.walk(value or statement)
-        if isinstance(node, ast.expr) and reads_environment(node)
-    ]
-    if found:
-        return min(found, key=lambda node: len(ast.unparse(node)))
+    found = list(_labelled(value or statement, False, names))
+    for named in (True, False):
+        nodes = [node for node, is_named in found if is_named is named]
+        if nodes:
+            return min(nodes, key=lambda node: len(ast.unparse(node)))
     return next(
         (node for node in (value, *ast.walk(statement)) if isinstance(node, ast.expr)),
         ast.Constant(value=None, lineno=statement.lineno, col_offset=0),
     )
+
+
+def _labelled(
+    node: ast.AST, is_named: bool, names: frozenset[str]
+) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield the expressions that read the environment, each with whether one of the names gets it.
+
+    A keyword, a key of a dict and a callee name what is below them.
+    """
+    if isinstance(node, ast.expr) and reads_environment(node):
+        yield node, is_named
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            written = key.value if isinstance(key, ast.Constant) else None
+            yield from _labelled(value, is_named or written in names, names)
+        return
+    inner = is_named
+    if isinstance(node, ast.keyword):
+        inner = inner or node.arg in names
+    elif isinstance(node, ast.Call):
+        inner = inner or ast.unparse(node.func).rpartition(".")[2] in names
+    for child in ast.iter_child_nodes(node):
+        yield from _labelled(child, inner, names)
 
 
 def reads_environment(node: ast.expr) -> bool:
