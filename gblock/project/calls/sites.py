@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
+from gblock.project.calls.absence import Absence
 from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
@@ -104,6 +105,7 @@ class Sites:
         self.offloading = offloading
         self.cooperation = cooperation
         self.readiness = Readiness(inference)
+        self._absence = Absence(inference.modules)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.verbs.update(
@@ -225,6 +227,10 @@ class Sites:
         return _keeps(binding.value, wanted)
 
     def _site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
+        site = self._any_site(call, path, kept)
+        return None if site is not None and self._absence.contains(call, path) else site
+
+    def _any_site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
         if call.node != "call":
             if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
