@@ -1518,6 +1518,17 @@ def test_a_readme_says_what_starts_a_server_where_nothing_else_does(project, nam
     assert kinds == {one.kind for one in found if one.runs_on_gevent == "yes"}
 
 
+@pytest.mark.parametrize(("name", "count"), [("requirements.txt", 1), ("notes.txt", 0)])
+def test_a_readme_may_start_a_server_without_gevent(project, name, count):
+    """The requirements alone do not make the application one on gevent."""
+    text = "```\ncd /srv/shop; /srv/bin/gunicorn --config file:conf.py app.main:app\n```\n"
+    files = {"README.md": text, "conf.py": "worker_class = 'gthread'\n", name: "gevent\n"}
+    found = project({**APP, **files})
+    assert ["no"] * count == [one.runs_on_gevent for one in found.all()]
+    (main,) = (path for path in found.modules.serving if path.endswith("app/main.py"))
+    assert found.only_served_without(main) is bool(count)
+
+
 @pytest.mark.parametrize(
     "files",
     [

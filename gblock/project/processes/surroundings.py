@@ -74,12 +74,17 @@ def read(
     deployment = Deployment(root, exclude, base)
     if declared is not None:
         _declare(deployment, declared)
-    if documented := readme.commands(deployment.tree, deployment.text):
-        deployment.commands += documented if not _starts_server(modules, deployment) else ()
-    programs = Programs(deployment)
     # Following every start of a large tree takes seconds, searching for words does not.
-    if not _speaks_of_gevent(modules, deployment):
-        return Surroundings(programs, False, {})
+    speaks = _speaks_of_gevent(modules, deployment)
+    documented = readme.commands(deployment.tree, deployment.text)
+    named = any("gevent" in command.text for command in documented)
+    may_matter = speaks or named or (documented and "gevent" in deployment.requirements)
+    if documented and may_matter and not _starts_server(modules, deployment):
+        deployment.commands += documented
+        speaks = speaks or named
+    if not speaks:
+        return Surroundings(Programs(deployment), False, {})
+    programs = Programs(deployment)
     _ = programs.all  # cached
     graph = ImportGraph(modules, plugins=plugins(deployment))
     imports = {path: graph.imports(path) for path in modules.serving}

@@ -18,24 +18,23 @@ _SERVER = re.compile(r"(?:\S*/)?(?:gunicorn|celery|uwsgi)")
 
 
 def commands(tree: Tree, text_of: Callable[[str], str | None]) -> list[Command]:
-    """Return the commands of servers in code blocks of the READMEs, where one names gevent.
+    """Return the commands of servers in code blocks of the READMEs.
 
     Args:
         tree: The repository's files.
         text_of: Returns the text of a file, None if it cannot be read.
     """
-    found = [
+    return [
         command
         for path in tree.files
         if _NAME.fullmatch(os.path.basename(path))
         for command in _of(path, text_of(path) or "")
     ]
-    return found if any("gevent" in command.text for command in found) else []
 
 
 def _of(path: str, text: str) -> Iterator[Command]:
     """Yield the commands of servers in the code blocks of one text."""
-    if "gevent" not in text or not _MARKED.search(text):
+    if not _MARKED.search(text):
         return
     for row, line in _code(text):
         for simple in Script(_PROMPT.sub("", line, count=1)).commands():
