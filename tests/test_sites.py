@@ -285,6 +285,7 @@ def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_
             try_to_claim = partial(lock.acquire, no)
             class Tools:
                 refresh = staticmethod(os.system)
+                again = staticmethod(getattr(os, "system"))
             """,
         "app.py": """\
             from gevent import monkey; monkey.patch_all()
@@ -296,6 +297,7 @@ def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_
             def index():
                 tools.refresh("sync")  # expect: blocking-call
                 Tools.refresh("sync")  # expect: blocking-call
+                Tools.again("sync")  # expect: blocking-call
                 claim()  # expect: blocking-call
                 try_to_claim()
                 try_to_claim(timeout=3)
@@ -304,6 +306,31 @@ def test_a_function_is_followed_under_the_name_that_another_module_gives_it(tmp_
     }
     for name, text in files.items():
         (tmp_path / name).write_text(textwrap.dedent(text), encoding="utf-8")
+
+    assert_project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "pause = monkey.get_original('time', 'sleep')",
+        "pause = staticmethod(monkey.get_original('time', 'sleep'))",
+        "pause = staticmethod(partial(monkey.get_original('time', 'sleep'), 1))",
+        "def __init__(self): self.pause = monkey.get_original('time', 'sleep')",
+    ],
+)
+@pytest.mark.parametrize("in_module", [False, True])
+def test_an_original_is_followed_to_the_attribute_that_keeps_it(tmp_path, kept, in_module):
+    start = "from functools import partial\nfrom gevent import monkey, spawn\n"
+    start += "monkey.patch_all()\n"
+    calls = "    def tick(self): self.pause(1)  # expect: original-call\nspawn(Clock().tick)\n"
+    if in_module:
+        kept_there = f"{start}class Kept:\n    {kept}\n"
+        (tmp_path / "kept.py").write_text(kept_there, encoding="utf-8")
+        text = f"{start}from kept import Kept\nclass Clock(Kept):\n{calls}"
+    else:
+        text = f"{start}class Clock:\n    {kept}\n{calls}"
+    (tmp_path / "app.py").write_text(text, encoding="utf-8")
 
     assert_project(tmp_path)
 

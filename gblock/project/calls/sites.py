@@ -27,6 +27,7 @@ from gblock.project.reading.expressions import (
     Expr,
     NameExpr,
     call_of,
+    constant_of,
     last_name,
     with_bound,
 )
@@ -429,12 +430,15 @@ def _span(call: AnyCall) -> tuple[int, int, int, int]:
 def _keeps(value: object, wanted: set[str]) -> bool:
     """Return whether a binding's value is, or contains, a name of the catalog that is not called.
 
-    A call contains its arguments.
+    A call contains its arguments, of which a text may be the name: ``getattr(os, "system")``.
     """
     if isinstance(value, (NameExpr, AttributeExpr)):
         return last_name(value) in wanted
     if isinstance(value, CallExpr):
-        return any(_keeps(one, wanted) for one in value.positional)
+        return any(
+            _keeps(one, wanted) or (one is not None and constant_of(one) in wanted)
+            for one in value.positional
+        )
     if isinstance(value, ElementsExpr) and value.tag in (tags.EITHER, tags.BOTH):
         return any(_keeps(one, wanted) for one in value.elements)
     return False

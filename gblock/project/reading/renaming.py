@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 _ASSIGNED = (
     rb"=[ \t]{0,9}"
-    rb"(?:(?:\w{1,60}\.){0,3}(?:partial(?:method)?|staticmethod)\(\s{0,99})?"
-    rb"(?:\w{1,60}\.){0,6}(\w{1,60})[ \t]{0,9}(?=[,)\n#])"
+    rb"(?:(?:\w{1,60}\.){0,3}(?:partial(?:method)?|staticmethod)\(\s{0,99}){0,2}"
+    rb"(?:(?:\w{1,60}\.){0,6}(\w{1,60})[ \t]{0,9}(?=[,)\n#])"
+    rb"|(?:\w{1,60}\.){0,3}(?:getattr|get_original)\([^()\n]{1,99}[\"'](\w{1,60})[\"'],?\))"
 )
-"""An assignment of a function that is not called, or of a partial of it, from its sign on.
+"""An assignment of a function that is not called, of one that a text names, or of a partial of
+either, from its sign on.
 
 Every repetition has a limit: a search in a file of one endless line must not take long."""
 _NAME = rb"(?<!\w)(\w{1,60})[ \t]{0,9}(?::[^=\n:]{1,80})?\Z"
@@ -33,7 +35,7 @@ def renamed(data: bytes, names: Container[str]) -> Iterator[str]:
     # Few assignments are of a name that is looked for: only for these the left side is read.
     assigning, naming = _compiled()
     for assigned in assigning.finditer(data):
-        old = assigned[1]
+        old = assigned[1] or assigned[2]
         if old.decode(errors="replace") not in names:
             continue
         end = assigned.start()
