@@ -1913,3 +1913,31 @@ def rebuild(request): {call}
     }
     (diagnostic,) = reported(tmp_path, files, all_contexts=True)
     assert diagnostic.context == context
+
+
+@pytest.mark.parametrize(
+    ("registered", "context"),
+    [
+        ("signal.signal(signal.SIGHUP, reload)", "greenlet"),
+        ("gevent.signal_handler(signal.SIGHUP, reload)", "greenlet"),
+        ("USED = signal.SIGUSR2\nsignal.signal(USED, reload)", "greenlet"),
+        ("for one in (signal.SIGHUP, signal.SIGUSR1): signal.signal(one, reload)", "greenlet"),
+        ("signal.signal(signal.SIGTERM, reload)", "shutdown"),
+        ("gevent.signal_handler(signal.SIGINT, reload)", "shutdown"),
+        ("for one in (signal.SIGHUP, signal.SIGTERM): signal.signal(one, reload)", "shutdown"),
+        (
+            "signal.signal(signal.SIGHUP, reload)\nsignal.signal(signal.SIGTERM, reload)",
+            "shutdown",
+        ),
+        ("signal.signal(NUMBER, reload)", "shutdown"),
+    ],
+)
+def test_a_handler_of_a_signal_that_ends_nothing_runs_while_the_service_serves(
+    tmp_path, registered, context
+):
+    text = "from gevent import monkey; monkey.patch_all()\nimport gevent, os, signal\n"
+    text += f"def reload(*_): os.system('make')\n{registered}\n"
+    text += "while True: gevent.sleep(1)\n"
+    files = {"app.py": text, "Procfile": "web: python app.py\n"}
+    (diagnostic,) = reported(tmp_path, files, all_contexts=True)
+    assert diagnostic.context == context

@@ -43,10 +43,12 @@ class NamedBy(Table, frozen=True):
 
 
 class Elsewhere(CallArgument, frozen=True, kw_only=True):
-    """An argument that names the process in which an entry runs, if that is not a worker."""
+    """An argument with which an entry runs in another context, such as in another process."""
 
     values: tuple[str, ...]
-    """The processes that do not run on gevent; ``*`` matches any part of a name."""
+    """Texts, or dotted names of constants; ``*`` matches any part of them."""
+    context: Context = "other-process"
+    """The context if the argument is one of these and nothing else."""
 
 
 class Queue(CallArgument, frozen=True):

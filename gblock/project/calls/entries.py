@@ -472,26 +472,43 @@ class Entries:
                 continue
             if not _is_argument(call, one, position, argument):
                 continue
-            label = of_call(entry, call.expression, name) or f"{entry.context} by {name}()"
-            context = self._context(entry, call.expression, place)
+            context = self._context_of_all(entry, call, place, argument)
+            label = of_call(entry, call.expression, name) or f"{context} by {name}()"
             found.append((one.symbol, Started(context, entry.framework, label, is_certain, entry)))
         exact = [pair for pair in found if not _is_pattern(pair)]
         return [one for _, one in exact or found] or self._by_decorator_called(call, place)
 
     def _context(self, entry: Entry, call: CallExpr | None, place: Place) -> str:
-        """Return the context of an entry; an argument of the call may name another process."""
+        """Return the context of an entry; an argument of the call may say another."""
         elsewhere = entry.elsewhere
         if elsewhere is None or call is None:
             return entry.context
         values = self.inference.infer(passed(call, elsewhere.position, elsewhere.keyword), place)
-        texts = [one.value for one in values if one.kind == v.LITERAL]
+        named = [one.symbol if one.kind == v.EXTERNAL else one for one in values]
+        texts = [one.value if isinstance(one, v.LiteralValue) else one for one in named]
         if texts and all(
             isinstance(text, str)
             and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
             for text in texts
         ):
-            return "other-process"
+            return elsewhere.context
         return entry.context
+
+    def _context_of_all(self, entry: Entry, call: Call, place: Place, argument: Expr) -> str:
+        """Return the context of an entry if all calls that take the function here say the same.
+
+        A handler of SIGHUP that SIGTERM has, too, stops the service.
+        """
+        context = self._context(entry, call.expression, place)
+        if context == entry.context:
+            return context
+        name = last_name(call.expression.callee)
+        for other in self.inference.calling.calls_by_name(place.path).get(name, ()):
+            if argument in other.expression.positional and other is not call:
+                there = Place(place.path, other.scope, other.path)
+                if self._context(entry, other.expression, there) != context:
+                    return entry.context
+        return context
 
     def _by_decorator_called(self, call: Call, place: Place) -> list[Started]:
         """Return the entries of a framework's decorator that is called without the ``@``.
