@@ -1401,6 +1401,35 @@ KEPT = {
         "pipeline = Pipeline([Step(work)])",
         "pipeline.run()",
     ),
+    "what a constructor collects": (
+        "class Chain:\n"
+        "    def __init__(self, name, *steps): self.steps = list(steps)\n"
+        "    def run(self):\n"
+        "        for step in self.steps: step()\n\n"
+        'chain = Chain("orders", print, work)',
+        "chain.run()",
+    ),
+    "what a constructor collects by name": (
+        "class Table:\n"
+        "    def __init__(self, **handlers): self.handlers = handlers\n"
+        "    def run(self, name): self.handlers[name]()\n\n"
+        "table = Table(place=work)",
+        'table.run("place")',
+    ),
+    "what a method collects": (
+        "class Hooks:\n"
+        "    def __init__(self): self.hooks = []\n"
+        "    def add(self, *hooks): self.hooks.extend(hooks)\n"
+        "    def run(self):\n"
+        "        for hook in self.hooks: hook()\n\n"
+        "hooks = Hooks()\n"
+        "hooks.add(work)",
+        "hooks.run()",
+    ),
+    "what a function collects": (
+        "def run_all(*functions):\n    for function in functions: function()\n",
+        "run_all(print, work)",
+    ),
 }
 
 

@@ -30,6 +30,9 @@ FLUSH = "confluent_kafka.Producer.flush"
 
 
 GIVEN = [
+    "def f(ps):\n    xs = []\n    xs.extend(ps)\n    for x in xs: x.flush()\nf([Producer({})])",
+    "def f(ps):\n    xs = []\n    xs.extend(p for p in ps)\n    xs[0].flush()\nf([Producer({})])",
+    "class A:\n    def __init__(self): self.xs = []\n    def add(self, *ps): self.xs.extend(ps)\n    def f(self):\n        for x in self.xs: x.flush()\nA().add(Producer({}))",  # noqa: E501
     "class Base:\n    def __init__(self, client): self.client = client\nclass D(Base):\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
     "class Base:\n    def __init__(self, client): self.client = client\nclass D(Base):\n    def __init__(self, c): super().__init__(c)\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
     "def f(x):\n    if isinstance(x, Producer):\n        x.flush()",

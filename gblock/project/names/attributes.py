@@ -200,9 +200,9 @@ class Attributes:
             return NOTHING
         found: set[Value] = set()
         for binding in bindings:
-            if binding.kind != kinds.ELEMENT:
+            if binding.kind not in kinds.STORES:
                 found |= self.inference.bound(binding, summary.filename)
-        stored = [one for one in bindings if one.kind == kinds.ELEMENT]
+        stored = [one for one in bindings if one.kind in kinds.STORES]
         found |= self.inference.stored(stored, summary.filename)
         return frozenset(found) | self.inference.computed.attribute(named, name, summary.filename)
 

@@ -152,9 +152,9 @@ class Classes:
         bindings = self._attribute_bindings(summary, index).get(name, [])
         bindings = [*bindings, *self._set_from_outside(summary, index, name)]
         for binding in bindings:
-            if binding.kind != kinds.ELEMENT:
+            if binding.kind not in kinds.STORES:
                 found |= self.inference.bound(binding, path, derived)
-        stored = [b for b in bindings if b.kind == kinds.ELEMENT]
+        stored = [b for b in bindings if b.kind in kinds.STORES]
         found |= self.inference.stored(stored, path, derived)
         if not v.informative(frozenset(found)) and not name.startswith("__"):
             named = self._attribute_bindings(summary, index).get(kinds.ANY_NAME, [])

@@ -80,11 +80,11 @@ class ContainerClasses:
         """Yield the stores of a class's methods into their own object."""
         for number, own in self._methods(summary, index):
             for binding in summary.scopes[number].bindings.get(own, ()):
-                if binding.kind == kinds.ELEMENT:
+                if binding.kind in kinds.STORES:
                     yield binding
             for inner in summary.scopes:
                 for stored in inner.attributes.get((own, _INNER), ()):
-                    if stored.kind == kinds.ELEMENT and summary.is_within(stored.scope, number):
+                    if stored.kind in kinds.STORES and summary.is_within(stored.scope, number):
                         yield stored
 
     def _methods(self, summary: ModuleSummary, index: int) -> Iterator[tuple[int, str]]:
@@ -122,7 +122,7 @@ class ContainerClasses:
         for path in keeping.naming_objects(summary, index):
             bindings = self.inference.modules.summary(path).scopes[0].bindings
             for word in sorted(keeping.holders(path, summary.scopes[index].name)):
-                stores = [one for one in bindings[word] if one.kind == kinds.ELEMENT]
+                stores = [one for one in bindings[word] if one.kind in kinds.STORES]
                 found |= self.inference.stored(stores, path)
         return frozenset(found)
 

@@ -29,7 +29,6 @@ _MOST_BASES = 4
 """At most this many levels of base classes are searched."""
 _MOST_CALLS = 16
 """At most this many calls of one function are followed."""
-STORES = (kinds.ELEMENT, kinds.EXTENDED)
 """Kinds of bindings that store something in the container that a name holds."""
 _PROPERTIES = ("property", "cached_property")
 _PACKAGE = f"{os.sep}__init__.py"
@@ -120,7 +119,7 @@ class Declarations:
         reaching = self.definitions.reaching(summary, scope, name, at)
         bindings = sorted(reaching, key=lambda binding: binding.row)
         stored = summary.scopes[scope].bindings[name]
-        stores = [b for b in stored if b.kind == kinds.ELEMENT or b.kind == kinds.EXTENDED]
+        stores = [b for b in stored if b.kind in kinds.STORES]
         return Use(summary, scope, bindings, stores, at, place, name)
 
     def _star_imported(self, summary: ModuleSummary, name: str) -> Use | None:
@@ -429,6 +428,6 @@ def _any_of(
     bindings: Sequence[Binding] = entry.attributes[owner, name] if owner else entry.bindings[name]
     here = place is not None and (place.path, place.scope) == (summary.filename, scope)
     use = place if place is not None else Place(summary.filename, scope, END)
-    defined = [b for b in bindings if b.kind not in STORES]
-    stores = [b for b in bindings if b.kind == kinds.ELEMENT or b.kind == kinds.EXTENDED]
+    defined = [b for b in bindings if b.kind not in kinds.STORES]
+    stores = [b for b in bindings if b.kind in kinds.STORES]
     return Use(summary, scope, defined, stores, use.at if here else END, use, name, owner or ".")

@@ -323,7 +323,7 @@ class Inference:
         if scope == 0:
             receiver = None
         bindings = self.definitions.reaching(summary, scope, name, use)
-        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind == kinds.ELEMENT]
+        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind in kinds.STORES]
         if not bindings and not stored:
             return None
         if len(bindings) > 1 and any(not b.fallback for b in bindings):
@@ -393,6 +393,8 @@ class Inference:
         kind, value = binding.kind, binding.value
         if kind in (kinds.ASSIGNED, kinds.ELEMENT):
             return self.infer(value, place)
+        if kind == kinds.EXTENDED:
+            return self.results.elements(self.infer(value, place))
         if kind == kinds.UNPACKED:
             return self._unpacked(self.infer(value, place), binding.indexes)
         if kind == kinds.LOOPED:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from gblock.project.names import values as v
 from gblock.project.names.classes import PROPERTIES
-from gblock.project.names.declarations import STORES, Declarations, Use
+from gblock.project.names.declarations import Declarations, Use
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import ScopeValue, Value
+from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import AttributeExpr, Expr
 from gblock.project.reading.summary import Call, ModuleSummary
@@ -48,7 +49,7 @@ class Inferred(Declarations):
     def _of_instance(self, value: v.SymbolValue, name: str, place: Place) -> Iterator[Use]:
         for path, binding in self.inference.outside.bindings(value, name):
             summary = self.modules.summary(path)
-            stored = binding.kind in STORES
+            stored = binding.kind in kinds.STORES
             bindings = [] if stored else [binding]
             stores = [binding] if stored else []
             yield Use(summary, binding.scope, bindings, stores, binding.path, place, name, ".")

@@ -22,7 +22,7 @@ from gblock.project.reading.expressions import (
     members,
     without_arguments,
 )
-from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
+from gblock.project.reading.summary import AnyCall, Call, ModuleSummary, Parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
+_Arguments: TypeAlias = dict[str | int, list[tuple[Call, int | str, bool]]]
+"""The arguments of a module's calls by the last name of what is given."""
 _MOST_FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _MOST_GETTERS = 12
@@ -38,6 +40,8 @@ _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
 _HOLDING = (kinds.ASSIGNED, kinds.LOOPED)
 """The bindings that give a name a container, or what is in one: ``for run in [place, pay]``."""
+_FUNCTIONS = (tags.NAME, tags.ATTRIBUTE, tags.LAMBDA)
+"""The arguments that may be a function."""
 _CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
 """The callees that may be an element of a container: ``table[key]()``, ``handler()``."""
 
@@ -61,7 +65,7 @@ class Keeping:
         """By file the calls whose callee no definition and no import names."""
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
-        self._passed: dict[str, dict[str | int, list[tuple[Call, int | str]]]] = {}
+        self._passed: dict[str, _Arguments] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
@@ -126,6 +130,8 @@ class Keeping:
     def stored(self, function: v.FunctionValue, name: str | None) -> set[str]:
         """Return the names of the containers that a function puts one of its parameters into.
 
+        ``*functions`` is one itself.
+
         Args:
             function: The function.
             name: The parameter; None for the first that is no receiver.
@@ -137,7 +143,9 @@ class Keeping:
             if len(parameters) <= of_class:
                 return set()
             name = parameters[int(of_class)].name
-        return self._stored_under(summary, name, function.scope) | self._kept_by_objects(
+        parameters = summary.scopes[function.scope].parameters
+        collecting = {one.name for one in parameters if one.name == name and one.kind == "*"}
+        return collecting | self._stored_under(summary, name, function.scope) | self._kept_by_objects(
             summary, function.scope, name
         )
 
@@ -199,7 +207,7 @@ class Keeping:
         return found
 
     def _taken(self, summary: ModuleSummary, key: str | int) -> set[str]:
-        """Return the parameters that take a display with a function: ``Pipeline([parse])``.
+        """Return the parameters that collect a function: ``Pipeline([parse])``, ``Chain(parse)``.
 
         With them the attributes that keep such a parameter.
 
@@ -208,15 +216,18 @@ class Keeping:
             key: The function's name, or the scope of a lambda.
         """
         found: set[str] = set()
-        for call, position in self._displays(summary).get(key, ()):
+        for call, position, alone in self._arguments(summary).get(key, ()):
             place = Place(summary.filename, call.scope, call.path)
             for value in map(unwrapped, self.inference.infer(call.expression.callee, place)):
                 if value.kind == v.FUNCTION or value.kind == v.CLASS:
-                    found |= self._parameter(value, position)
+                    found |= self._parameter(value, position, collects=alone)
         return found
 
-    def _displays(self, summary: ModuleSummary) -> dict[str | int, list[tuple[Call, int | str]]]:
-        """Return the calls with a display as an argument, by the last names of its members."""
+    def _arguments(self, summary: ModuleSummary) -> _Arguments:
+        """Return the calls that are given something alone or in a display, by its last name.
+
+        With each the position or the name of the argument, and whether it is given alone.
+        """
         found = self._passed.get(summary.filename)
         if found is None:
             found = self._passed[summary.filename] = {}
@@ -226,8 +237,11 @@ class Keeping:
                 given: list[tuple[int | str, Expr]] = [*enumerate(call.expression.positional)]
                 given += [(name, one) for name, one in call.expression.keywords if name]
                 for position, argument in given:
-                    for part in members(argument, makers=_MAKERS) if _is_display(argument) else ():
-                        found.setdefault(_key(part), []).append((call, position))
+                    if _is_display(argument):
+                        for part in members(argument, makers=_MAKERS):
+                            found.setdefault(_key(part), []).append((call, position, False))
+                    elif argument is not None and argument.tag in _FUNCTIONS:
+                        found.setdefault(_key(argument), []).append((call, position, True))
         return found
 
     def attributes(self, call: Call, place: Place, position: int | str) -> set[str]:
@@ -245,8 +259,20 @@ class Keeping:
             for word in self._parameter(value, position)
         }
 
-    def _parameter(self, taker: v.FunctionValue | v.ScopeValue, position: int | str) -> set[str]:
-        """Return the name of a parameter of a function or class, and the attributes it sets."""
+    def _parameter(
+        self,
+        taker: v.FunctionValue | v.ScopeValue,
+        position: int | str,
+        *,
+        collects: bool = False,
+    ) -> set[str]:
+        """Return the name of a parameter of a function or class, and the attributes it sets.
+
+        Args:
+            taker: The function or class.
+            position: The position or the name of the argument.
+            collects: True for ``*args`` and ``**kwargs`` alone.
+        """
         summary = self.modules.summary(taker.path)
         index = taker.scope
         shift = 1
@@ -255,8 +281,11 @@ class Keeping:
         else:
             made = summary.scopes[index].bindings.get("__init__", ())
             index = next((one.value for one in made if one.kind == kinds.DEFINED), index)
-        names = [one.name for one in summary.scopes[index].parameters]
-        if index == taker.scope and taker.kind == v.CLASS:  # its ``__init__`` is generated
+        parameters = summary.scopes[index].parameters
+        names = [one.name for one in parameters]
+        if collects:
+            position = _collecting(parameters, position, shift)
+        elif index == taker.scope and taker.kind == v.CLASS:  # its ``__init__`` is generated
             shift, bound = 0, summary.scopes[index].bindings
             names = [
                 name
@@ -289,7 +318,7 @@ class Keeping:
                         if not isinstance(binding, ValueBinding):
                             continue
                         is_display = binding.kind in _HOLDING and _is_display(binding.value)
-                        if is_display or binding.kind == kinds.ELEMENT:
+                        if is_display or binding.kind in kinds.STORES:
                             for part in members(binding.value, makers=_MAKERS):
                                 for key in _keys(part):
                                     found.setdefault(key, []).append((binding, word))
@@ -526,6 +555,21 @@ def _wraps(value: Expr, name: str) -> bool:
     if value is None or value.tag != tags.CALL or not value.positional:
         return False
     return _key(value.positional[0]) == name
+
+
+def _collecting(parameters: Sequence[Parameter], position: int | str, shift: int) -> str:
+    """Return the name of ``*args`` or ``**kwargs`` if it collects an argument, else an empty text.
+
+    Args:
+        parameters: The parameters.
+        position: The position or the name of the argument.
+        shift: The number of implicit arguments.
+    """
+    if isinstance(position, int):
+        return next((one.name for one in parameters[: position + shift + 1] if one.kind == "*"), "")
+    if any(one.name == position for one in parameters):
+        return ""
+    return next((one.name for one in parameters if one.kind == "**"), "")
 
 
 def _keys(value: Expr) -> set[str | int]:

@@ -153,9 +153,9 @@ class Outside:
         """Return what an assignment gives an attribute, or stores in it."""
         found: set[Value] = set()
         for binding in one.bindings:
-            if binding.kind != kinds.ELEMENT:
+            if binding.kind not in kinds.STORES:
                 found |= self.inference.bound(binding, one.path)
-        stored = [binding for binding in one.bindings if binding.kind == kinds.ELEMENT]
+        stored = [binding for binding in one.bindings if binding.kind in kinds.STORES]
         return frozenset(found) | self.inference.stored(stored, one.path)
 
     def _attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:

@@ -38,6 +38,8 @@ MERGED: Final = "merged"  # ``vars(owner).update(value)``: each entry becomes an
 OPAQUE: Final = "opaque"  # bound to something of unknown type; ADDED if added to
 ADDED: Final = "+"  # ``name += value``
 IN_DISPLAY: Final = "display"  # an option's value in a dict display
+STORES: Final = (ELEMENT, EXTENDED)
+"""The bindings that put something into what a name holds."""
 
 
 ANY_NAME: Final = "*"

@@ -156,6 +156,10 @@ class ScopeRecorder:
             bindings = self.scopes[self.home_of(container.id)].bindings.get(container.id)
             if bindings is not None:
                 bindings.append(ValueBinding(EXTENDED, value, self.scope, self.path, row))
+        elif isinstance(container, ast.Attribute):
+            owner = name_of(container.value)
+            if owner is not None:
+                self._bind_attribute(owner, container.attr, EXTENDED, value, row)
 
     def give(self, name: object, value: Expr, row: int, way: str | None = None) -> None:
         """Record the value that an option is given, if values of this option are kept."""
