@@ -1401,6 +1401,26 @@ KEPT = {
         "pipeline = Pipeline([Step(work)])",
         "pipeline.run()",
     ),
+    "a display that is indexed at once": (
+        "def run(name): {'place': work, 'pay': print}[name]()\n",
+        'run("place")',
+    ),
+    "a lambda in a display that is indexed at once": (
+        "def run(name): {'place': lambda: work(), 'pay': print}[name]()\n",
+        'run("place")',
+    ),
+    "a display that is searched at once": (
+        "def run(name): {'place': work}.get(name, print)()\n",
+        'run("place")',
+    ),
+    "a name for what a display holds": (
+        "def run(name):\n    chosen = {'place': work, 'pay': print}[name]\n    chosen()\n",
+        'run("place")',
+    ),
+    "one of two": (
+        "def run(name): (work if name else print)()\n",
+        'run("place")',
+    ),
     "what a constructor collects": (
         "class Chain:\n"
         "    def __init__(self, name, *steps): self.steps = list(steps)\n"
@@ -1451,6 +1471,27 @@ def view(): {use}
     (one,) = reported(tmp_path, files)
     assert "request" == one.context
     assert "ERROR" == one.severity.name
+
+
+@pytest.mark.parametrize("title", KEPT)
+@pytest.mark.parametrize("used", ["request", "startup"])
+def test_a_class_that_a_container_keeps_is_made_where_an_element_is_called(tmp_path, title, used):
+    kept, use = KEPT[title]
+    uses = {"request": f'@app.route("/")\ndef view(): {use}\n', "startup": f"{use}\n"}
+    text = f"""
+from flask import Flask
+app = Flask(__name__)
+
+class work:
+    def __init__(self): CALL
+
+{kept}
+
+{uses[used]}
+"""
+    files = {"views.py": text, "Procfile": "web: gunicorn -k gevent views:app\n"}
+    (one,) = reported(tmp_path, files, min_severity="note")
+    assert one.context == used
 
 
 @pytest.mark.parametrize("on_class", [False, True])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
-from typing import NamedTuple, TypeAlias
+from itertools import chain, islice
+from typing import Literal, NamedTuple, TypeAlias
 
 from gblock.project.calls.composed import ComposedNames
 from gblock.project.calls.dispatch import Dispatch, Dispatched
@@ -160,11 +160,17 @@ class Callers:
         return [one for one in found if one.is_certain][:_MOST_CALLERS]
 
     def _kept(self, summary: ModuleSummary, index: int) -> list[Caller]:
-        """Return the calls of a function that a container keeps: ``TABLE[name]()``."""
-        words = self.keeping.containers(summary, index)
-        calls = self.keeping.callers(words, summary.filename, index) if words else ()
+        """Return the calls of a function or class that a container keeps: ``TABLE[name]()``."""
+        own = (summary.filename, index)
+        kind: Literal["function", "class"] = v.FUNCTION
+        if summary.scopes[index].kind == "class":
+            kind, words = v.CLASS, self.keeping.of_objects(summary, index)
+        else:
+            words = self.keeping.containers(summary, index)
+        calls = self.keeping.callers(words, *own, kind=kind) if words else ()
+        at_once = self.keeping.taken_at_once(*own, kind)
         found = []
-        for path, call in islice(calls, _MOST_CALLERS):
+        for path, call in islice(chain(at_once, calls), _MOST_CALLERS):
             if path != summary.filename or not summary.is_within(call.scope, index):
                 taken, place = call.expression.callee, Place(path, call.scope, call.path)
                 only = self.dispatch.of((summary.filename, index), taken, place)
@@ -192,6 +198,7 @@ class Callers:
         for _, path, inner in sorted(target, key=lambda one: (one != own, one)):
             made = self.modules.summary(path)
             found += self._calls(made, inner, target, made.scopes[inner].name, index)
+            found += self._kept(made, inner)
         if scope.name in _MAKING:
             return found
         called: list[Caller] = []
@@ -216,7 +223,7 @@ class Callers:
         for _, path, inner in targets[:_MOST_FILES]:
             found += self._sent(self.modules.summary(path), inner)
             words = self.keeping.of_objects(self.modules.summary(path), inner)
-            calls = self.keeping.callers(words, path, inner, objects=True) if words else ()
+            calls = self.keeping.callers(words, path, inner, kind=v.OBJECT) if words else ()
             for file, call in islice(calls, _MOST_CALLERS):
                 if file != summary.filename or not summary.is_within(call.scope, index):
                     found.append(Caller(file, call.scope, call.path, call.row, True))

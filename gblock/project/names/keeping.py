@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
@@ -16,10 +16,12 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import (
     CallExpr,
+    ElementsExpr,
     Expr,
     functions_named,
     last_name,
     members,
+    owner_of,
     without_arguments,
 )
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary, Parameter
@@ -38,6 +40,8 @@ _MOST_GETTERS = 12
 """At most this many functions that return what a container keeps are followed."""
 _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
+_TAKING = (tags.SUBSCRIPT, tags.CALL, tags.EITHER)
+"""The callees that may be taken out of a display."""
 _HOLDING = (kinds.ASSIGNED, kinds.LOOPED)
 """The bindings that give a name a container, or what is in one: ``for run in [place, pay]``."""
 _FUNCTIONS = (tags.NAME, tags.ATTRIBUTE, tags.LAMBDA)
@@ -53,7 +57,9 @@ class Keeping:
         inference: Type inference over the project.
     """
 
-    OF_FILES = ("_stored", "_indirectly", "_returning", "_passed", "_given_names")
+    OF_FILES = (
+        "_stored", "_indirectly", "_returning", "_passed", "_given_names", "_taken_at_once",
+    )  # fmt: skip
     """The tables that the files alone decide."""
 
     def __init__(self, inference: Inference) -> None:
@@ -66,6 +72,7 @@ class Keeping:
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
         self._passed: dict[str, _Arguments] = {}
+        self._taken_at_once: dict[str, dict[str | int, list[Call]]] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
@@ -317,9 +324,10 @@ class Keeping:
                     for binding in bindings if word != kinds.ANY_NAME else ():
                         if not isinstance(binding, ValueBinding):
                             continue
-                        is_display = binding.kind in _HOLDING and _is_display(binding.value)
-                        if is_display or binding.kind in kinds.STORES:
-                            for part in members(binding.value, makers=_MAKERS):
+                        holding = binding.kind in _HOLDING
+                        shown = _shown(binding.value) if holding else binding.value
+                        if shown is not None and (holding or binding.kind in kinds.STORES):
+                            for part in members(shown, makers=_MAKERS):
                                 for key in _keys(part):
                                     found.setdefault(key, []).append((binding, word))
         return found
@@ -469,7 +477,7 @@ class Keeping:
         path: str,
         index: int,
         *,
-        objects: bool = False,
+        kind: Literal["function", "class", "object"] = v.FUNCTION,
         getters: bool = True,
     ) -> Iterator[tuple[str, Call]]:
         """Yield the calls of a function that one of some containers keeps, with their files.
@@ -477,11 +485,10 @@ class Keeping:
         Args:
             words: The names of the containers.
             path: The function's module.
-            index: Its scope.
-            objects: True for the calls of objects of a class, whose scope it is then.
+            index: Its scope, or that of a class.
+            kind: The kind of what is called: the class or its objects.
             getters: Whether to follow functions that return what a container keeps.
         """
-        kind = v.OBJECT if objects else v.FUNCTION
         mentioning = self._mentioning(words)
         getting = self._getting(words) if getters else {}
         for file in sorted({*mentioning, *getting}):
@@ -502,6 +509,43 @@ class Keeping:
                     for one in map(unwrapped, self.inference.infer(callee, place))
                 ):
                     yield file, call
+
+    def taken_at_once(
+        self, path: str, index: int, kind: Literal["function", "class"]
+    ) -> Iterator[tuple[str, Call]]:
+        """Yield the calls that take a function or class out of a display: ``{"a": place}[key]()``.
+
+        Args:
+            path: The function's module.
+            index: Its scope.
+            kind: Whether it is a function or a class.
+        """
+        scope = self.modules.summary(path).scopes[index]
+        is_lambda = scope.kind == "lambda"
+        for file in [path] if is_lambda else self._mentioning({scope.name}):
+            for call in self._taking(file).get(index if is_lambda else scope.name, ()):
+                place = Place(file, call.scope, call.path)
+                if any(
+                    one.kind == kind and v.comes_from(one, path, index)
+                    for one in map(unwrapped, self.inference.infer(call.expression.callee, place))
+                ):
+                    yield file, call
+
+    def _taking(self, file: str) -> dict[str | int, list[Call]]:
+        """Return the calls of a file whose callee is taken out of a display, by its members."""
+        found = self._taken_at_once.get(file)
+        if found is None:
+            found = self._taken_at_once[file] = {}
+            for call in self.modules.summary(file).calls:
+                if call.node != "call" or call.expression.callee is None:
+                    continue
+                callee = call.expression.callee
+                if callee.tag not in _TAKING:
+                    continue
+                for part in members(_shown(callee), makers=_MAKERS):
+                    for key in _keys(part):
+                        found.setdefault(key, []).append(call)
+        return found
 
     def _indirect(self, file: str) -> list[Call]:
         """Return the calls of a file whose callee no definition and no import names."""
@@ -548,6 +592,18 @@ def _is_display(value: Expr) -> bool:
     if value.tag == tags.CALL:
         return last_name(value.callee) in _MAKERS
     return value.tag in (tags.MAPPING, tags.SEQUENCE, tags.TUPLE)
+
+
+def _shown(value: Expr) -> Expr:
+    """Return a display, or the one that a value is taken out of: ``{"a": place}[key]``."""
+    taken = value
+    if value is not None and value.tag == tags.SUBSCRIPT:
+        taken = value.base
+    elif value is not None and value.tag == tags.EITHER:
+        taken = ElementsExpr(tags.SEQUENCE, value.elements)
+    elif value is not None and value.tag == tags.CALL and last_name(value.callee) == "get":
+        taken = owner_of(value.callee)
+    return taken if _is_display(taken) else None
 
 
 def _wraps(value: Expr, name: str) -> bool:
