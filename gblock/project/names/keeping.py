@@ -152,9 +152,8 @@ class Keeping:
             name = parameters[int(of_class)].name
         parameters = summary.scopes[function.scope].parameters
         collecting = {one.name for one in parameters if one.name == name and one.kind == "*"}
-        return collecting | self._stored_under(summary, name, function.scope) | self._kept_by_objects(
-            summary, function.scope, name
-        )
+        found = collecting | self._stored_under(summary, name, function.scope)
+        return found | self._kept_by_objects(summary, function.scope, name)
 
     def _stored_under(self, summary: ModuleSummary, key: str | int, within: int = 0) -> set[str]:
         """Return the names of the containers into which a module puts something.
