@@ -55,10 +55,25 @@ SQLALCHEMY = """\
 
     class Customer(Base):
         orders = relationship("Order", back_populates="customer")
+        archive = relationship("Order", lazy="dynamic")
         def mark(self): ...
 
     class Order(Base):
         customer = relationship(Customer)
+        def mark(self): ...
+
+    """
+FLASK = """\
+    from flask_sqlalchemy import SQLAlchemy
+
+    db = SQLAlchemy()
+
+    class Customer(db.Model):
+        orders = db.relationship("Order", lazy="dynamic")
+        def mark(self): ...
+
+    class Order(db.Model):
+        customer = db.relationship(Customer)
         def mark(self): ...
 
     """
@@ -120,6 +135,17 @@ FORMS = {
         "Order.query.filter_by(a=1).first().mark()",
         "Order.query.get(1).mark()",
         "for order in Customer.query.first().orders: order.mark()",
+        "for order in Customer.query.first().archive: order.mark()",
+        "Customer.query.first().archive.filter_by(a=1).first().mark()",
+    ],
+    FLASK: [
+        "Order.query.filter_by(a=1).first().mark()",
+        "Order.query.first().customer.mark()",
+        "Customer.query.first().orders.filter_by(a=1).first().mark()",
+        "for order in Customer.query.first().orders: order.mark()",
+        "db.get_or_404(Order, 1).mark()",
+        "db.first_or_404(db.select(Order)).mark()",
+        "db.session.scalars(db.select(Order)).first().mark()",
     ],
     PEEWEE: [
         "Order.get(1).mark()",

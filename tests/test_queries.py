@@ -65,6 +65,42 @@ DJANGO = """\
         names = [one.name for one in Order.objects.exclude(name="x")]
         len(names)
     """
+REST = """\
+    from django.db import models
+    from rest_framework import viewsets
+
+    class Order(models.Model):
+        name = models.TextField()
+
+    class Orders(viewsets.ModelViewSet):
+        queryset = Order.objects.all()
+
+        def retrieve(self, request, pk):
+            order = self.get_object()
+            page = self.paginate_queryset(self.queryset)
+            order.save()
+    """
+MANY = """\
+    from flask import Flask
+    from flask_sqlalchemy import SQLAlchemy
+
+    app = Flask(__name__)
+    app.config["SQLALCHEMY_DATABASE_URI"] = "mysql://db/shop"
+    db = SQLAlchemy(app)
+
+    class Order(db.Model): pass
+
+    class Customer(db.Model):
+        orders = db.relationship("Order", lazy="dynamic")
+
+    @app.route("/orders")
+    def orders():
+        customer = db.get_or_404(Customer, 1)
+        some = customer.orders.limit(5)
+        many = customer.orders.count()
+        page = db.paginate(db.select(Order))
+        return [one.id for one in some]
+    """
 PEEWEE = """\
     import peewee
     from playhouse.db_url import connect
@@ -131,6 +167,15 @@ def test_a_driver_lists_the_queries_of_its_handlers(driver):
             },
             [9, 10, 12, 14, 17, 18, 19],
         ),
+        (
+            REST,
+            {
+                "settings.py": 'DATABASES = {"x": {"ENGINE": "django.db.backends.mysql"}}\n',
+                "Procfile": "web: DJANGO_SETTINGS_MODULE=settings gunicorn -k gevent service:app\n",
+            },
+            [11, 12, 13],
+        ),
+        (MANY, {}, [15, 17, 18, 19]),
         (PEEWEE, {}, [14, 15, 16, 17, 19]),
     ],
 )

@@ -136,17 +136,16 @@ class Results:
         special = self.passing.result(symbol, expression, place)
         if special is not None:
             return special
-        holds = self.inference.conditions.holds
+        holds, generics = self.inference.conditions.holds, self.inference.generics
         for variant in self.inference.catalog.variants.get(symbol, ()):
             if holds(variant, expression, place):
-                return frozenset([v.instance(variant.returns)])
+                of = generics.of_call(symbol, expression, place) or of
+                return generics.made(variant.returns, symbol.rpartition(".")[0], of)
         conditions = self.inference.catalog.conditions.get(symbol, ())
         if any(holds(condition, expression, place) for condition in conditions):
             return NOTHING  # the catalog's type does not apply to this call
         chosen = self._chosen(symbol, expression, place)
-        return chosen or self.returned(
-            symbol, self.inference.generics.of_call(symbol, expression, place) or of
-        )
+        return chosen or self.returned(symbol, generics.of_call(symbol, expression, place) or of)
 
     def _chosen(self, symbol: str, expression: CallExpr, place: Place) -> Values:
         """Return the result of a call whose argument names a class or is a factory."""
