@@ -80,6 +80,23 @@ REST = """\
             page = self.paginate_queryset(self.queryset)
             order.save()
     """
+TABLES = """\
+    import pandas
+    import pyodbc
+    from flask import Flask
+    from sqlalchemy import create_engine
+
+    app = Flask(__name__)
+    engine = create_engine("mysql://db/shop")
+
+    @app.route("/orders")
+    def orders():
+        some = pandas.read_sql("select 1", engine)
+        with engine.connect() as connection:
+            more = pandas.read_sql_query("select 1", con=connection)
+        some.to_sql("orders", engine)
+        return pandas.read_sql("select 1", pyodbc.connect("DSN=erp")).to_html()
+    """
 MANY = """\
     from flask import Flask
     from flask_sqlalchemy import SQLAlchemy
@@ -176,6 +193,7 @@ def test_a_driver_lists_the_queries_of_its_handlers(driver):
             [11, 12, 13],
         ),
         (MANY, {}, [15, 17, 18, 19]),
+        (TABLES, {}, [11, 12, 13, 14]),
         (PEEWEE, {}, [14, 15, 16, 17, 19]),
     ],
 )

@@ -105,3 +105,5 @@ class Query(Table, frozen=True):
     """Packages; a project that uses the library imports one of them."""
     symbols: tuple[str, ...]
     """The calls."""
+    sender: CallArgument | None = None
+    """The argument that sends the statement, such as an engine; None for the object of the call."""

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from gblock import catalog
 from gblock.catalog.drivers import Query
+from gblock.catalog.tables import CallArgument
 from gblock.outline import Outlines
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import LOOPED
-from gblock.project.reading.expressions import Expr, last_name, owner_of
+from gblock.project.reading.expressions import Expr, last_name, owner_of, passed
 from gblock.project.reading.summary import AnyCall, ModuleSummary
 
 _MOST_QUERIES = 1000
@@ -36,6 +37,17 @@ class Sent(NamedTuple):
     symbol: str
     receiver: Expr = None
     """The expression of the object that sends it."""
+
+
+class _Known(NamedTuple):
+    """The calls that send statements through drivers of one language."""
+
+    verbs: set[str]
+    """The last names."""
+    symbols: dict[str, CallArgument | None]
+    """The dotted names, each with the argument that sends the statement, if one does."""
+    packages: frozenset[str]
+    """The packages whose objects may be such an argument."""
 
 
 class Queries:
@@ -73,10 +85,15 @@ class Queries:
             return
         inference = self._inference
         if not all(root in self._loaded for root in used):
-            inference = inference.with_catalog(catalog.parse_all(self._outlines, roots))
-        symbols = frozenset(
-            inference.catalog.canonical(symbol) for one in wanted for symbol in one.symbols
-        )
+            inference = inference.with_catalog(
+                catalog.parse_all(self._outlines, roots.union(self._loaded))
+            )
+        symbols = {
+            inference.catalog.canonical(symbol): one.sender
+            for one in wanted
+            for symbol in one.symbols
+        }
+        packages = frozenset(name for one in wanted if one.sender is None for name in one.imports)
         lazy = frozenset(
             symbol.rpartition(".")[0] for symbol in symbols if symbol.endswith(".__iter__")
         )
@@ -102,7 +119,7 @@ class Queries:
                 sent
                 for call in summary.calls
                 for sent in [
-                    self._sent(call, path, verbs, symbols, inference)
+                    self._sent(call, path, _Known(verbs, symbols, packages), inference)
                     or self._iterated(call, path, lazy, inference)
                 ]
                 if sent is not None
@@ -115,18 +132,29 @@ class Queries:
         self,
         call: AnyCall,
         path: str,
-        verbs: set[str],
-        symbols: frozenset[str],
+        known: _Known,
         inference: Inference,
     ) -> Sent | None:
-        callee = call.expression.callee if call.node == "call" else None
+        if call.node != "call":
+            return None
+        callee = call.expression.callee
         name = last_name(callee)
-        if name not in verbs:
+        if name not in known.verbs:
             return None
         place = Place(path, call.scope, call.path)
         for symbol in sorted(inference.callees.called_symbols(callee, place)):
-            if any(f"{base}.{name}" in symbols for base in _owners(symbol, inference)):
-                return Sent(place, call.name_row, call.column, symbol, owner_of(callee))
+            for base in _owners(symbol, inference):
+                one = f"{base}.{name}"
+                if one not in known.symbols:
+                    continue
+                argument, sender = known.symbols[one], owner_of(callee)
+                if argument is not None:
+                    sender = passed(call.expression, argument.position, argument.keyword)
+                    given = inference.infer(sender, place)
+                    made_by = {x.symbol.partition(".")[0] for x in given if x.kind == v.INSTANCE}
+                    if made_by and made_by.isdisjoint(known.packages):
+                        return None
+                return Sent(place, call.name_row, call.column, symbol, sender)
         return None
 
     def _iterated(
