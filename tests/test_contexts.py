@@ -1401,6 +1401,22 @@ KEPT = {
         "pipeline = Pipeline([Step(work)])",
         "pipeline.run()",
     ),
+    "a table that is put into another": (
+        "MORE = {'place': work}\nTABLE = {}\nTABLE.update(MORE)\n",
+        'TABLE["place"]()',
+    ),
+    "a table that is merged into another": (
+        "MORE = {'place': work}\nTABLE = {}\nTABLE |= MORE\n",
+        'TABLE["place"]()',
+    ),
+    "a list that is added to another": (
+        "MORE = [work]\nALL = [print]\nALL += MORE\n",
+        "[one() for one in ALL]",
+    ),
+    "a list that is unpacked into another": (
+        "MORE = [work]\nALL = [print, *MORE]\n",
+        "[one() for one in ALL]",
+    ),
     "a display that is indexed at once": (
         "def run(name): {'place': work, 'pay': print}[name]()\n",
         'run("place")',

@@ -30,6 +30,13 @@ FLUSH = "confluent_kafka.Producer.flush"
 
 
 GIVEN = [
+    "O = {'p': Producer({})}\nD = {}\nD.update(O)\ndef f(): D['p'].flush()",
+    "O = {'p': Producer({})}\nD = {'q': 1}\nD |= O\ndef f(): D['p'].flush()",
+    "L = [Producer({})]\nM = []\nM += L\ndef f():\n    for x in M: x.flush()",
+    "def f(ps):\n    found = set()\n    found |= ps\n    found.pop().flush()\nf({Producer({})})",
+    "O = {'p': Producer({})}\nclass A:\n    def __init__(self):\n        self.d = {}\n        self.d.update(O)\n    def f(self): self.d['p'].flush()",  # noqa: E501
+    "L = [Producer({})]\nclass A:\n    def __init__(self):\n        self.l = []\n        self.l += L\n    def f(self): self.l[0].flush()",  # noqa: E501
+    "class A:\n    def __init__(self, more):\n        self.d = {}\n        self.d |= more\n    def f(self): self.d['p'].flush()\nA({'p': Producer({})})",  # noqa: E501
     "def f(ps):\n    xs = []\n    xs.extend(ps)\n    for x in xs: x.flush()\nf([Producer({})])",
     "def f(ps):\n    xs = []\n    xs.extend(p for p in ps)\n    xs[0].flush()\nf([Producer({})])",
     "class A:\n    def __init__(self): self.xs = []\n    def add(self, *ps): self.xs.extend(ps)\n    def f(self):\n        for x in self.xs: x.flush()\nA().add(Producer({}))",  # noqa: E501

@@ -119,7 +119,7 @@ class Declarations:
         reaching = self.definitions.reaching(summary, scope, name, at)
         bindings = sorted(reaching, key=lambda binding: binding.row)
         stored = summary.scopes[scope].bindings[name]
-        stores = [b for b in stored if b.kind in kinds.STORES]
+        stores = [b for b in stored if b.kind == kinds.ELEMENT or b.kind == kinds.EXTENDED]
         return Use(summary, scope, bindings, stores, at, place, name)
 
     def _star_imported(self, summary: ModuleSummary, name: str) -> Use | None:
@@ -429,5 +429,5 @@ def _any_of(
     here = place is not None and (place.path, place.scope) == (summary.filename, scope)
     use = place if place is not None else Place(summary.filename, scope, END)
     defined = [b for b in bindings if b.kind not in kinds.STORES]
-    stores = [b for b in bindings if b.kind in kinds.STORES]
+    stores = [b for b in bindings if b.kind == kinds.ELEMENT or b.kind == kinds.EXTENDED]
     return Use(summary, scope, defined, stores, use.at if here else END, use, name, owner or ".")

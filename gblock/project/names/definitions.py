@@ -13,9 +13,8 @@ from typing import NamedTuple
 from gblock.project.reading.bindings import (
     ANNOTATED,
     AUGMENTED,
-    ELEMENT,
     ENTERED,
-    EXTENDED,
+    STORES,
     Binding,
     Path,
 )
@@ -98,7 +97,7 @@ def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
     elsewhere: list[Binding] = []
     here: list[Binding] = []
     for binding in scope.bindings.get(name, ()):
-        if binding.kind in (ELEMENT, EXTENDED, AUGMENTED):
+        if binding.kind in STORES or binding.kind == AUGMENTED:
             continue
         if binding.kind == ANNOTATED:
             declared.append(binding)

@@ -356,13 +356,18 @@ class Inference:
             return NOTHING
         held: set[Value] = set()
         by_key: dict[str, Values] = {}
+        found: set[Value] = set()
         for binding in bindings:
             values, key = self.bound(binding, path, receiver), binding.key
+            if binding.kind == kinds.ABSORBED:
+                found |= {x for x in values if x.kind in (v.ELEMENTS, v.MAPPING)}
+                others = frozenset(x for x in values if x.kind in (v.TUPLE, v.OBJECT))
+                held |= self.results.elements(others)
+                continue
             if key is not None and key.tag == tags.CONSTANT and isinstance(key.value, str):
                 by_key[key.value] = by_key.get(key.value, NOTHING) | values
             else:
                 held |= values
-        found: set[Value] = set()
         if held:
             found |= v.holding(frozenset(held))
         if any(by_key.values()):
@@ -391,7 +396,7 @@ class Inference:
         if binding.kind == kinds.STAR_IMPORTED:
             return NOTHING
         kind, value = binding.kind, binding.value
-        if kind in (kinds.ASSIGNED, kinds.ELEMENT):
+        if kind in (kinds.ASSIGNED, kinds.ELEMENT, kinds.ABSORBED):
             return self.infer(value, place)
         if kind == kinds.EXTENDED:
             return self.results.elements(self.infer(value, place))

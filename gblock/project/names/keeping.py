@@ -38,6 +38,10 @@ _MOST_FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _MOST_GETTERS = 12
 """At most this many functions that return what a container keeps are followed."""
+_MOST_ABSORBING = 12
+"""At most about this many containers that take over what others hold are followed."""
+_ABSORBING = rb"(?:\.(?:update|extend)\(\s*|[+|]=\s*|\*)(?:\w+\.){0,3}%s\b"
+"""A pattern of the places where a container takes over what the one of a name holds."""
 _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
 _TAKING = (tags.SUBSCRIPT, tags.CALL, tags.EITHER)
@@ -96,6 +100,20 @@ class Keeping:
             for value in map(unwrapped, self.inference.infer(decorator, place)):
                 if value.kind == v.FUNCTION:
                     found |= self.stored(value, None)
+        return self._absorbing(found)
+
+    def _absorbing(self, words: set[str]) -> set[str]:
+        """Return containers, and those that take over what these hold: ``table.update(more)``."""
+        found, waiting = set(words), sorted(words)
+        for word in waiting:
+            if len(found) >= _MOST_ABSORBING:
+                break
+            written = re.compile(_ABSORBING % re.escape(word.encode()))
+            for path in self._mentioning({word}):
+                if written.search(self.modules.data(path)):
+                    new = self._stored_under(self.modules.summary(path), word) - found
+                    found |= new
+                    waiting += sorted(new)
         return found
 
     def of_objects(self, summary: ModuleSummary, index: int) -> set[str]:
@@ -631,6 +649,8 @@ def _keys(value: Expr) -> set[str | int]:
     """Return the last names of what a container keeps: a partial keeps a function, too."""
     if value is not None and value.tag == tags.CALL:
         return {last_name(value.callee), *functions_named(value)}
+    if value is not None and value.tag == tags.STAR:  # [*handlers, place]
+        return _keys(value.value)
     return {_key(value)}
 
 

@@ -10,7 +10,7 @@ from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, Value, Values
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.bindings import ANNOTATED, ELEMENT, EXTENDED, Binding
+from gblock.project.reading.bindings import ANNOTATED, STORES, Binding
 from gblock.project.reading.expressions import Expr, dotted, last_name
 from gblock.project.reading.summary import Fact, Scope
 
@@ -53,7 +53,7 @@ class Narrowing:
         return any(
             fact.path < binding.path < place.at and binding.path != (*fact.path, -1)
             for binding in (*bindings, *self._bound_here(scope, first, place))
-            if binding.kind not in (ELEMENT, EXTENDED, ANNOTATED)
+            if binding.kind not in (*STORES, ANNOTATED)
             and (depth % 2 == 0 or binding.path[:depth] != fact.path)
         )
 

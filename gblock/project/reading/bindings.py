@@ -34,11 +34,12 @@ ANNOTATED: Final = "annotated"  # value: the annotation
 AUGMENTED: Final = "augmented"  # ``name |= value``, ``owner.name += function``
 ELEMENT: Final = "element"  # ``name.append(value)``, ``name[key] = value`` with its key
 EXTENDED: Final = "extended"  # ``name.extend(values)``: the value is what holds them
+ABSORBED: Final = "absorbed"  # ``name.update(value)``, ``name += value``: its contents are added
 MERGED: Final = "merged"  # ``vars(owner).update(value)``: each entry becomes an attribute
 OPAQUE: Final = "opaque"  # bound to something of unknown type; ADDED if added to
 ADDED: Final = "+"  # ``name += value``
 IN_DISPLAY: Final = "display"  # an option's value in a dict display
-STORES: Final = (ELEMENT, EXTENDED)
+STORES: Final = (ELEMENT, EXTENDED, ABSORBED)
 """The bindings that put something into what a name holds."""
 
 
@@ -72,6 +73,7 @@ ValueKind: TypeAlias = Literal[
     "augmented",
     "element",
     "extended",
+    "absorbed",
     "merged",
     "opaque",
 ]

@@ -10,10 +10,12 @@ from contextlib import suppress
 from typing import Any, ClassVar, Literal, TypeGuard
 
 from gblock.project.reading.bindings import (
+    ABSORBED,
     ANNOTATED,
     ANY_NAME,
     ASSIGNED,
     ELEMENT,
+    EXTENDED,
     IN_DISPLAY,
     LOOPED,
     MERGED,
@@ -369,8 +371,10 @@ class ExpressionReader(ScopeRecorder):
                 for key, value in merged.items:
                     if value is not None and value.tag != STAR:
                         self.store(func.value, value, row, key or ANY_KEY)
-            elif func.attr == "extend" and merged is not None:
-                self.extend(func.value, merged, row)
+            elif merged is not None:
+                self.extend(
+                    func.value, merged, row, EXTENDED if func.attr == "extend" else ABSORBED
+                )
 
     def _await(self, node: ast.Await) -> Expr:
         value = self.expression(node.value)

@@ -6,10 +6,10 @@ import ast
 from typing import Literal
 
 from gblock.project.reading.bindings import (
+    ABSORBED,
     ASSIGNED,
     DEFINED,
     ELEMENT,
-    EXTENDED,
     IMPORTED,
     LOOPED,
     STAR_IMPORTED,
@@ -150,16 +150,22 @@ class ScopeRecorder:
         for value in values:
             self.store(container, UNKNOWN if texts and value is None else value, row)
 
-    def extend(self, container: ast.expr, value: Expr, row: int) -> None:
-        """Record that a named list takes over what another one holds."""
+    def extend(
+        self,
+        container: ast.expr,
+        value: Expr,
+        row: int,
+        kind: Literal["extended", "absorbed"] = ABSORBED,
+    ) -> None:
+        """Record that a named container takes over what another one holds."""
         if isinstance(container, ast.Name):
             bindings = self.scopes[self.home_of(container.id)].bindings.get(container.id)
             if bindings is not None:
-                bindings.append(ValueBinding(EXTENDED, value, self.scope, self.path, row))
+                bindings.append(ValueBinding(kind, value, self.scope, self.path, row))
         elif isinstance(container, ast.Attribute):
             owner = name_of(container.value)
             if owner is not None:
-                self._bind_attribute(owner, container.attr, EXTENDED, value, row)
+                self._bind_attribute(owner, container.attr, kind, value, row)
 
     def give(self, name: object, value: Expr, row: int, way: str | None = None) -> None:
         """Record the value that an option is given, if values of this option are kept."""

@@ -20,10 +20,13 @@ from gblock.project.reading.bindings import (
 )
 from gblock.project.reading.expressions import (
     ATTRIBUTE,
+    CALL,
     LAMBDA,
+    MAPPING,
     NAME,
     SEQUENCE,
     STAR,
+    SUBSCRIPT,
     TUPLE,
     ElementsExpr,
     Expr,
@@ -40,6 +43,10 @@ from gblock.project.reading.summarizing.nodes import (
 from gblock.project.reading.summary import ModuleSummary, Returned
 
 _CALLABLE = (NAME, ATTRIBUTE, LAMBDA)
+_MERGING = (ast.Add, ast.BitOr)
+"""The operators with which a container takes over what another one holds."""
+_CONTAINING = (NAME, ATTRIBUTE, CALL, SUBSCRIPT, MAPPING, SEQUENCE, TUPLE)
+"""The expressions that may be a container."""
 
 
 class StatementReader(FactReader):
@@ -142,7 +149,11 @@ class StatementReader(FactReader):
             kind: ValueKind = AUGMENTED if isinstance(node.op, ast.BitOr) else OPAQUE
             detail = ADDED if isinstance(node.op, ast.Add) else None
             self._bind(node.target.id, kind, value, node.lineno, detail)
+            if isinstance(node.op, _MERGING) and value is not None and value.tag in _CONTAINING:
+                self.extend(node.target, value, node.lineno)
         else:
+            if isinstance(node.op, _MERGING) and value is not None and value.tag in _CONTAINING:
+                self.extend(node.target, value, node.lineno)
             if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Attribute):
                 owner = name_of(node.target.value)
                 if owner is not None and value is not None and value.tag in _CALLABLE:
