@@ -23,7 +23,7 @@ class TaskSendingLoop(CallRule):
 
     ## Use instead
 
-    `gevent.sleep(0)` in every iteration, one task for the whole list, or `group` in a task of its
+    `gevent.sleep(0.001)` in every iteration, one task for the whole list, or `group` in a task of its
     own.
 
     ## Limits
@@ -59,7 +59,7 @@ class TaskSendingLoop(CallRule):
             def notify_all(users):
                 for user in users:
                     notify.delay(user)
-                    gevent.sleep(0)
+                    gevent.sleep(0.001)
             """,
         "a broker that answers": """
             from celery import Celery

@@ -73,7 +73,7 @@ class UuidHeavyPath(CallRule):
                 for number, row in enumerate(rows):
                     row.id = uuid.uuid4()
                     if number % 1000 == 0:
-                        gevent.sleep(0)
+                        gevent.sleep(0.001)
             """,
         "a function defined in a loop": """
             import uuid
