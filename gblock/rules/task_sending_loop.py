@@ -23,8 +23,8 @@ class TaskSendingLoop(CallRule):
 
     ## Use instead
 
-    `gevent.sleep(0.001)` in every iteration, one task for the whole list, or `group` in a task of its
-    own.
+    `gevent.sleep(0.001)` in every iteration, one task for the whole list, or `group` in a task of
+    its own.
 
     ## Limits
 
