@@ -98,7 +98,7 @@ def _block(name: str, symbol: str, sites: list[ObservedSite], found: str) -> str
     instead = (
         f"Call it in the hub's threadpool: `gevent.get_hub().threadpool.apply({short}, ...)`."
         if releases
-        else "Run it in another process, or in smaller pieces with `gevent.sleep(0.001)` between."
+        else "Run it in another process, or in pieces with `gevent.sleep(0.001)` between them."
     )
     times = "once" if count == 1 else f"{count:,} times, {total:.3g} s in all"
     seen = f"seen {times}{places}: median {worst.median:.3g} s, p95 {worst.p95:.3g} s"

@@ -160,8 +160,8 @@ class CpuBoundLoop(ProcessRule):
         """Return the message for one loop."""
         loop = remark.facts
         instead = (
-            "Call gevent.sleep(0.001) every few thousand iterations, or compute in another process; "
-            "a thread does not help, since Python code keeps the GIL."
+            "Call gevent.sleep(0.001) every few thousand iterations, or compute in another "
+            "process; a thread does not help, since Python code keeps the GIL."
         )
         if loop.turns is None:
             return Wording(
