@@ -28,7 +28,6 @@ class Monitor:
         self.is_open = True
         """False while no samples are taken."""
         self._look = look
-        self._is_quiet = False
         self._entry = _monitor._MonitorEntry(self._sample, period)  # noqa: SLF001 - no public way
         self._functions = thread.monitoring_functions
         self._sleep_time = thread.calculate_sleep_time
@@ -47,7 +46,6 @@ class Monitor:
 
     def quieten(self) -> None:
         """Remove gevent's own check of the hub, and its hook if no other hook is on top."""
-        self._is_quiet = True
         # The host may look at the entry, so it stays and does nothing.
         self._own_check.function = _nothing
         tracer = self.thread._greenlet_tracer  # noqa: SLF001
@@ -56,11 +54,9 @@ class Monitor:
 
     def give_back(self) -> None:
         """Undo `quieten`; runs in the hub's thread."""
-        entry = self._own_check
-        self._is_quiet = False
-        if entry.function is _nothing:
+        if self._is_quiet:
             self.thread._greenlet_tracer = _monitor.GreenletTracer()  # noqa: SLF001
-            entry.function = self.thread.monitor_blocking
+            self._own_check.function = self.thread.monitor_blocking
 
     def _sample(self, hub: Any) -> None:
         if self.is_open:
@@ -69,6 +65,10 @@ class Monitor:
     @property
     def _own_check(self) -> Any:
         return self.thread._monitoring_functions[0]  # noqa: SLF001
+
+    @property
+    def _is_quiet(self) -> bool:
+        return self._own_check.function is _nothing
 
     def _all_functions(self) -> list[Any]:
         if _monitor.get_thread_ident() == self.thread.monitor_thread_ident:
