@@ -78,24 +78,25 @@ def read(
     speaks = _speaks_of_gevent(modules, deployment)
     documented = readme.commands(deployment.tree, deployment.text)
     named = any("gevent" in command.text for command in documented)
-    may_matter = speaks or named or (documented and "gevent" in deployment.requirements)
-    if documented and may_matter and not _starts_server(modules, deployment):
+    programs = Programs(deployment)
+    if not (speaks or named or (documented and "gevent" in deployment.requirements)):
+        return Surroundings(programs, False, {})
+    started = launches(modules)
+    if documented and not _starts_server(programs, started):
         deployment.commands += documented
+        programs = Programs(deployment)
         speaks = speaks or named
     if not speaks:
-        return Surroundings(Programs(deployment), False, {})
-    programs = Programs(deployment)
+        return Surroundings(programs, False, {})
     _ = programs.all  # cached
     graph = ImportGraph(modules, plugins=plugins(deployment))
     imports = {path: graph.imports(path) for path in modules.serving}
-    return Surroundings(programs, True, imports, launches(modules))
+    return Surroundings(programs, True, imports, started)
 
 
-def _starts_server(modules: Modules, deployment: Deployment) -> bool:
+def _starts_server(programs: Programs, started: list[Launch]) -> bool:
     """Return whether a command of a repository, or its code, starts a server."""
-    programs = Programs(deployment)
-    started = (launch.command for launch in launches(modules))
-    inner = (one for command in started for one in programs.of(command))
+    inner = (one for launch in started for one in programs.of(launch.command))
     return any(one.name in SERVING for one in (*programs.all, *inner))
 
 
