@@ -117,6 +117,16 @@ class ProcessRule(Rule):
         )
 
 
+def cause_of_late_patch(patching: str, place: str | int) -> str:
+    """Return the cause of all that a late patch leaves behind, whichever rule reports it.
+
+    Args:
+        patching: The server that patches, or the file with the patch.
+        place: The file that starts the server, or the row of the patch.
+    """
+    return f"late-monkey-patch:{patching}:{place}"
+
+
 def name_of(class_name: str) -> str:
     """Return the rule name of a class: ``blocking-call`` for ``BlockingCall``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", class_name).lower()

@@ -8,7 +8,7 @@ from gblock.diagnostics import Location, Related, Repair, Severity
 from gblock.project.reading import bindings as kinds
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
-from gblock.rule import ProcessRule, Wording
+from gblock.rule import ProcessRule, Wording, cause_of_late_patch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,12 +180,12 @@ class CapturedBeforePatch(ProcessRule):
             when = f"before {facts.text} patches"
             if facts.started is not None:
                 path, row = facts.started
-                cause = f"late-monkey-patch:{facts.text}:{name_of(path)}"
+                cause = cause_of_late_patch(facts.text, name_of(path))
                 here = f"{facts.text} is started here"
                 related = (Related(name_of(path), Location(row, 1), here),)
         else:
             place = name_of(facts.patch[0])
-            cause = f"late-monkey-patch:{place}:{facts.patch[1]}"
+            cause = cause_of_late_patch(place, facts.patch[1])
             is_here = facts.patch[0] == remark.path
             when = f"before `{facts.text}`" + ("" if is_here else f" in {place}")
             related = (Related(place, Location(facts.patch[1], 1), "patched here, too late"),)

@@ -7,7 +7,7 @@ import re
 from gblock.diagnostics import Location, Related, Repair, Severity
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
-from gblock.rule import ProcessRule, Wording
+from gblock.rule import ProcessRule, Wording, cause_of_late_patch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class LateMonkeyPatch(ProcessRule):
             "the original.",
             related,
             symbol=original.symbol,
-            cause=f"{cls.name}:{facts.server}:{name_of(facts.by[0])}" if facts.by else "",
+            cause=cause_of_late_patch(facts.server, name_of(facts.by[0])) if facts.by else "",
             repair=Repair("patch-first", places=((name_of(facts.first[0]), facts.first[1]),))
             if facts.first is not None
             else None,
