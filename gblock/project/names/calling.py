@@ -11,7 +11,15 @@ from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrapped
 from gblock.project.reading.bindings import ANY_NAME, ASSIGNED, IMPORTED, originals
-from gblock.project.reading.expressions import CALL, NAME, Expr, functions_named, last_name
+from gblock.project.reading.expressions import (
+    CALL,
+    CONSTANT,
+    NAME,
+    CallExpr,
+    Expr,
+    functions_named,
+    last_name,
+)
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 from gblock.project.reading.word_index import SPACED
 
@@ -258,33 +266,29 @@ class Calling:
         scope = summary.scopes[index]
         outer = summary.scopes[scope.parent]
         if outer.kind == "function" and outer.returns and not outer.name.startswith("__"):
-            files, maker = self._callable_from(summary.filename, outer), outer.name
+            files, makers = self._callable_from(summary.filename, outer), [outer.name]
         elif outer.kind == "class" and scope.kind == "function":
             naming = self.inference.keeping.naming_objects(summary, scope.parent)
             taking = self.inference.modules.mentioning("getattr") if naming else ()
-            files, maker = [one for one in naming if one in taking], "getattr"
+            files = [one for one in naming if one in taking]
+            makers = ["getattr", _taking(scope.name)]
         else:
             return
         for path in files:
-            for call, position, argument in self.results_given(path).get(maker, ()):
+            given = self.results_given(path)
+            for call, position, argument in (one for x in makers for one in given.get(x, ())):
                 yield call, Place(path, call.scope, call.path), position, argument
 
     def results_given(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
         """Return a module's arguments that are results of calls, by the callee's last name.
 
-        A variable that is assigned such a result stands for it.
+        A variable that is assigned such a result stands for it. `_taking` is the key of a
+        ``getattr()`` that spells the name.
         """
         found = self._results.get(path)
         if found is None:
             found = self._results[path] = {}
             summary = self.inference.modules.summary(path)
-            makers: dict[str, set[str]] = {}
-            for scope in summary.scopes:
-                for name, bindings in scope.bindings.items():
-                    for one in bindings:
-                        if one.kind == ASSIGNED and one.value is not None:
-                            if one.value.tag == CALL:
-                                makers.setdefault(name, set()).add(last_name(one.value.callee))
             for call in summary.calls:
                 if call.node != "call":
                     continue
@@ -292,12 +296,12 @@ class Calling:
                 given += [(None, value) for _, value in call.expression.keywords]
                 for position, argument in given:
                     if argument is not None and argument.tag == CALL:
-                        names = {last_name(argument.callee)}
+                        names = {_maker(argument)}
                     elif argument is not None and argument.tag == NAME:
-                        names = makers.get(argument.identifier, set())
+                        names = _makers(summary, call.scope, argument.identifier)
                     else:
                         continue
-                    for name in names:
+                    for name in sorted(names):
                         found.setdefault(name, []).append((call, position, argument))
         return found
 
@@ -410,6 +414,31 @@ class Calling:
                     ]
                     found.setdefault(original, []).extend(plain)
         return found
+
+
+def _makers(summary: ModuleSummary, index: int, name: str) -> set[str]:
+    """Return the keys of the calls whose results the nearest scope assigns to a name."""
+    while index and name not in summary.scopes[index].bindings:
+        index = summary.scopes[index].parent
+    return {
+        _maker(one.value)
+        for one in summary.scopes[index].bindings.get(name, ())
+        if one.kind == ASSIGNED and one.value is not None and one.value.tag == CALL
+    }
+
+
+def _maker(call: CallExpr) -> str:
+    """Return the key under which the results of a call are found."""
+    name = last_name(call.callee)
+    taken = call.positional[1] if name == "getattr" and len(call.positional) > 1 else None
+    if taken is not None and taken.tag == CONSTANT and isinstance(taken.value, str):
+        return _taking(taken.value)
+    return name
+
+
+def _taking(name: str) -> str:
+    """Return the key of calls that take an attribute by a name that they spell."""
+    return f"getattr {name}"
 
 
 def _uses(name: bytes, data: bytes) -> bool:
