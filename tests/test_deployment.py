@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -547,6 +548,23 @@ def test_a_reader_understands_whatever_its_format_lets_through(form):
     module = importlib.import_module(f"{deployment.__name__}.{form.reader}")
 
     assert module.read("", "anything") == []
+
+
+@pytest.mark.parametrize("reader", sorted({one.reader for one in formats.FORMATS}))
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_reader_survives_a_damaged_file(reader, data):
+    module = importlib.import_module(f"{deployment.__name__}.{reader}")
+    name, text = module.EXAMPLE
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 6)))
+        put = data.draw(st.text("{}[]()\"'`\\$%^=:,;#/<\n \tab", max_size=4))
+        text = text[:start] + put + text[end:]
+
+    with suppress(UnreadableError):
+        for fact in module.read(text, name):
+            assert fact.row <= text.count("\n") + 1
 
 
 def test_a_file_that_only_looks_like_a_format_is_not_read(tmp_path):

@@ -320,6 +320,66 @@ WAYS = {
     "railway": {
         "railway.json": '{"deploy":{"startCommand":"gunicorn -k gevent app:app"}}',
     },
+    "Nomad": {
+        "web.nomad": (
+            'job "web" {\n'
+            '  task "web" {\n'
+            "    config {\n"
+            '      command = "gunicorn" # of the image\n'
+            '      args    = ["-b", "${NOMAD_ADDR_http}", "app:app"]\n'
+            "    }\n"
+            "    env {\n"
+            '      GUNICORN_CMD_ARGS = "-k gevent"\n'
+            "    }\n"
+            "  }\n"
+            "}\n"
+        ),
+    },
+    "Terraform, a list": {
+        "ecs.tf": (
+            'resource "aws_ecs_task_definition" "web" {\n'
+            "  container_definitions = jsonencode([\n"
+            '    { name = "web", image = "${var.image}:1",\n'
+            '      command = ["gunicorn", "-k", "gevent", "app:app"] }\n'
+            "  ])\n"
+            "}\n"
+        ),
+    },
+    "Terraform, a text": {
+        "ecs.tf": (
+            'resource "aws_ecs_task_definition" "web" {\n'
+            "  container_definitions = <<EOF\n"
+            '[{"name": "web", "entryPoint": ["sh", "-c"],\n'
+            '  "command": ["gunicorn app:app"],\n'
+            '  "environment": [{"name": "GUNICORN_CMD_ARGS", "value": "-k gevent"}]}]\n'
+            "EOF\n"
+            "}\n"
+        ),
+    },
+    "Azure startup.txt": {
+        "startup.txt": "gunicorn -k gevent app:app\n",
+    },
+    "batch file": {
+        "start.bat": (
+            "@echo off\r\n"
+            "rem the web server's class\r\n"
+            "set KIND=gevent\r\n"
+            'start "web" /b venv\\Scripts\\gunicorn.exe ^\r\n'
+            "  -k %KIND% app:app\r\n"
+        ),
+    },
+    "PowerShell": {
+        "start.ps1": (
+            '$env:GUNICORN_CMD_ARGS = "-k gevent"\n& .\\venv\\Scripts\\gunicorn.exe `\n  app:app\n'
+        ),
+    },
+    "uwsgi by its environment": {
+        "Dockerfile": (
+            "FROM x\n"
+            "ENV UWSGI_WSGI_FILE=app.py UWSGI_CALLABLE=app UWSGI_GEVENT=100\n"
+            'CMD ["uwsgi", "--master"]\n'
+        ),
+    },
     "nixpacks": {
         "nixpacks.toml": '[start]\ncmd = "gunicorn -k gevent app:app"\n',
     },

@@ -57,7 +57,7 @@ FORMATS = (
         largest=200_000,
         most=2000,
     ),
-    DeploymentFormat(SHELL, r".+\.(?:sh|bash)"),
+    DeploymentFormat(SHELL, r"(?:.+\.(?:sh|bash)|startup\.txt)"),
     DeploymentFormat(SHELL, r"[^.]+", rb"\A#![^\n]*\b(?:ba|da|k|z|a)?sh\b"),
     DeploymentFormat(
         "packaging", r"(?:setup\.(?:py|cfg)|(?:pyproject|fly|railway|nixpacks)\.toml|pipfile)"
@@ -70,6 +70,13 @@ FORMATS = (
     ),
     DeploymentFormat("paste", r".+\.ini", rb"^[ \t]*use[ \t]*=[ \t]*egg:gunicorn\b"),
     DeploymentFormat("uwsgi_xml", r".*uwsgi.*\.xml"),
+    DeploymentFormat("windows_script", r".+\.(?:bat|cmd|ps1)"),
+    DeploymentFormat(
+        "hcl",
+        r".+\.(?:hcl|nomad|tf)",
+        rb"""\b(?:command|args|cmd|entrypoint|entryPoint|entry_point)"?[ \t]*[=:]""",
+        largest=200_000,
+    ),
 )
 """Every format. A file is read in the first one that its name and its content fit."""
 

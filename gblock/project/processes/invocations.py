@@ -20,6 +20,7 @@ from gblock.project.processes.servers import (
     Server,
     Servers,
     names_application,
+    uwsgi_arguments,
 )
 
 _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
@@ -266,8 +267,9 @@ class Invocations:
         return path_
 
     def _uwsgi(self, program: Program) -> Server | None:
+        arguments = uwsgi_arguments(program)
         for name in ("--ini", "--yaml", "--yml", "--xml", "--json"):
-            written = option(program.arguments, name)
+            written = option(arguments, name)
             if not written or program.command.options:
                 continue
             known = self.deployment.tree.find(written.partition(":")[0], self.root)
@@ -275,14 +277,14 @@ class Invocations:
                 return None  # `units` reads the file itself
             return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
         server = self.servers.uwsgi(program)
-        files = [option(program.arguments, name) for name in ("--wsgi-file", "--file", "--mount")]
+        files = [option(arguments, name) for name in ("--wsgi-file", "--file", "--mount")]
         entries = [
             path
             for one in files
             if one
             and (path := self._file(one.rpartition("=")[2], program.command.home)) is not None
         ]
-        default = option(program.arguments, "--callable") or "application"
+        default = option(arguments, "--callable") or "application"
         served = (*server.served, *(Served(path, default) for path in entries))
         entries = list(dict.fromkeys((*server.entries, *entries)))
         before = tuple(entries) if server.preload else ()

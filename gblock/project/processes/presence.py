@@ -35,7 +35,7 @@ def presence(modules: Modules, deployment: Deployment) -> str:
     for name in _DISTRIBUTIONS:
         if name in deployment.requirements:
             return f"the project requires {name}"
-    found = formats.mention(deployment.tree, (b"gevent", b"locust"))
+    found = formats.mention(deployment.tree, (b"gevent", b"UWSGI_GEVENT", b"locust"))
     return f"{os.path.relpath(found, modules.root)} names it" if found is not None else ""
 
 

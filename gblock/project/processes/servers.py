@@ -429,12 +429,7 @@ class Servers:
     def uwsgi(self, program: Program) -> Server:
         """Return the server of a ``uwsgi`` command, or of a settings file as its equivalent."""
         command = program.command
-        told = tuple(
-            f"--{name.removeprefix('UWSGI_').lower().replace('_', '-')}={value}"
-            for name, value in command.environment
-            if name.startswith("UWSGI_")
-        )
-        arguments = (*told, *program.arguments)
+        arguments = uwsgi_arguments(program)
         homes = self.homes(command, _uwsgi_option(arguments, "chdir", "pythonpath", "python-path"))
         entries: list[str] = []
         served: list[Served] = []
@@ -519,6 +514,16 @@ def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
     if match is None:
         return None
     return match[1] or (arguments[index + 1] if index + 1 < len(arguments) else None)
+
+
+def uwsgi_arguments(program: Program) -> tuple[str, ...]:
+    """Return the options of uWSGI, those in the environment first."""
+    given = tuple(
+        f"--{name.removeprefix('UWSGI_').lower().replace('_', '-')}={value}"
+        for name, value in program.command.environment
+        if name.startswith("UWSGI_")
+    )
+    return (*given, *program.arguments)
 
 
 def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:
