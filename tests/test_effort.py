@@ -6,11 +6,14 @@ from harness import CATALOG, check, inferring
 
 from gblock.config import Config
 from gblock.project.calls.callers import Callers
+from gblock.project.calls.queries import Sent
 from gblock.project.calls.sites import Sites
 from gblock.project.calls.unpatched import ORIGINALS
+from gblock.project.names.places import Place
 from gblock.project.processes import surroundings
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.modules import Modules
+from gblock.project.remarks.engines import Engines
 
 
 def test_inferences_with_several_catalogs_share_what_the_files_decide(tmp_path):
@@ -100,3 +103,32 @@ def test_only_calls_by_the_name_of_an_original_are_asked_for_originals(tmp_path,
     assert [one.code for one in report.diagnostics if one.code == "original-call"]
     assert "sleep" in asked
     assert "urlopen" not in asked
+
+
+def test_chains_of_queries_in_chains_of_queries_are_followed_once(tmp_path, monkeypatch):
+    filters = "".join(f".filter(q{number}, other=q{number})" for number in range(1, 4))
+    lines = [
+        f"    q{number} = session.query(q{number + 1}, q{number + 1}){filters}"
+        for number in range(12, 0, -1)
+    ]
+    text = "\n".join(["def place(session, q13):", *lines, "    q1.all()", ""])
+    inference = inferring(tmp_path, {"a.py": text})
+    path = str(tmp_path / "a.py")
+    (last,) = [
+        one
+        for one in inference.modules.summary(path).calls
+        if last_name(one.expression.callee) == "all"
+    ]
+    place = Place(path, last.scope, last.path)
+    followed = []
+    symbols = inference.callees.called_symbols
+
+    def counted(callee, where):
+        followed.append(callee)
+        assert len(followed) < 3_000
+        return symbols(callee, where)
+
+    monkeypatch.setattr(inference.callees, "called_symbols", counted)
+    sent = Sent(place, last.row, 0, "sqlalchemy.orm.Query.all", last.expression.callee.base)
+    assert not Engines(inference, ()).of(sent)
+    assert followed

@@ -42,6 +42,9 @@ class Engines:
         self._readings: dict[str, list[DriverArgument]] = {}
         for reading in readings:
             self._readings.setdefault(reading.symbol, []).append(reading)
+        self._known: dict[tuple[Expr, Place, int], frozenset[Source]] = {}
+        """By the part and the number of calls that are followed further: a chain of calls takes
+        chains as arguments, and names stand for several of them."""
 
     def of(self, sent: Sent) -> frozenset[Source]:
         """Return the strings that chose the driver of a statement; none if that is not known."""
@@ -50,11 +53,15 @@ class Engines:
     def _of(self, part: Part, depth: int) -> frozenset[Source]:
         if part.expression is None or not depth:
             return frozenset()
-        found: set[Source] = set()
-        for one in self._objects.parts(part):
-            if one.expression is not None and one.expression.tag == tags.CALL:
-                found |= self._called(one.expression, one, depth - 1)
-        return frozenset(found)
+        key = (part.expression, part.place, depth)
+        known = self._known.get(key)
+        if known is None:
+            found: set[Source] = set()
+            for one in self._objects.parts(part):
+                if one.expression is not None and one.expression.tag == tags.CALL:
+                    found |= self._called(one.expression, one, depth - 1)
+            known = self._known[key] = frozenset(found)
+        return known
 
     def _called(self, call: CallExpr, part: Part, depth: int) -> frozenset[Source]:
         """Return the strings behind what a call returns: those of its object, or its arguments."""
