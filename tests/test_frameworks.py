@@ -1836,6 +1836,83 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "dash": (
+        "request",
+        "",
+        """
+        import dash
+        from dash import Input, Output
+        page = dash.Dash(__name__)
+        @page.callback(Output("total", "children"), Input("day", "value"))
+        def total(day): CALL
+        """,
+        {},
+    ),
+    "dash in the background": (
+        "other-process",
+        "",
+        """
+        from dash import Input, Output, callback
+        @callback(Output("total", "children"), Input("day", "value"), background=True)
+        def total(day): CALL
+        """,
+        {},
+    ),
+    "cornice resource": (
+        "request",
+        "",
+        """
+        from cornice.resource import resource
+        @resource(path="/orders")
+        class Orders:
+            def collection_get(self): CALL
+        """,
+        {},
+    ),
+    "a form of flask_wtf alone": (
+        "request",
+        "",
+        """
+        from flask_wtf import FlaskForm
+        class Order(FlaskForm):
+            def validate_amount(self, field): CALL
+        """,
+        {},
+    ),
+    "flask_restful argument": (
+        "request",
+        "",
+        """
+        from flask_restful import reqparse
+        def amount(text): CALL
+        parser = reqparse.RequestParser()
+        parser.add_argument("amount", type=amount)
+        """,
+        {},
+    ),
+    "webapp2": (
+        "request",
+        "",
+        """
+        import webapp2
+        class Orders(webapp2.RequestHandler):
+            def get(self): CALL
+        app = webapp2.WSGIApplication([("/orders", Orders)])
+        """,
+        {},
+    ),
+    "line": (
+        "request",
+        "",
+        """
+        from linebot.v3 import WebhookHandler
+        from linebot.v3.webhooks import MessageEvent
+        handler = WebhookHandler("secret")
+        @handler.add(MessageEvent)
+        def answer(event): CALL
+        """,
+        {},
+    ),
     "hug": (
         "request",
         "",

@@ -46,7 +46,7 @@ class Elsewhere(CallArgument, frozen=True, kw_only=True):
     """An argument with which an entry runs in another context, such as in another process."""
 
     values: tuple[str, ...]
-    """Texts, or dotted names of constants; ``*`` matches any part of them."""
+    """Texts, ``True`` or ``False``, or dotted names of constants; ``*`` matches any part."""
     context: Context = "other-process"
     """The context if the argument is one of these and nothing else."""
 
@@ -120,7 +120,8 @@ class Entry(Table, frozen=True):
     """The distribution that starts it; ``python`` if no framework is needed."""
     context: Context
     imports: tuple[str, ...] = ()
-    """Packages; a project that uses it mentions one. The default is the distribution's name."""
+    """Packages; a project that uses it mentions one of them, or one that its symbols name. The
+    default is the distribution's name."""
     decorators: tuple[str, ...] = ()
     """Dotted names; ``*`` matches any part of a name."""
     arguments: tuple[Argument, ...] = ()
@@ -161,6 +162,15 @@ class Entry(Table, frozen=True):
     label: str = ""
     """The word before the first argument of a decorator, such as ``event``; by default the HTTP
     method."""
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """The packages of which a project that uses it mentions one."""
+        taking = (one.symbol for one in (*self.arguments, *self.objects))
+        symbols = (*self.decorators, *self.bases, *self.assigned, *taking)
+        roots = {symbol.partition(".")[0] for symbol in symbols}
+        own = self.imports or (self.framework.replace("-", "_"),)
+        return frozenset(own).union(root for root in roots if "*" not in root)
 
     def has_file(self, path: str) -> bool:
         """Return whether a path below the project's directory is one of the `files`."""

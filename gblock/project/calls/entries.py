@@ -88,7 +88,7 @@ class Entries:
         """Return whether the project mentions the package of a framework."""
         if entry.framework == "python" or entry.files:  # a hook's file need not import anything
             return True
-        names = entry.imports or (entry.framework.replace("-", "_"),)
+        names = entry.packages
         for name in names:
             if name not in self._mentioned:
                 self._mentioned[name] = bool(self.modules.mentioning(name, tests=True, whole=True))
@@ -484,11 +484,9 @@ class Entries:
         if elsewhere is None or call is None:
             return entry.context
         values = self.inference.infer(passed(call, elsewhere.position, elsewhere.keyword), place)
-        named = [one.symbol if one.kind == v.EXTERNAL else one for one in values]
-        texts = [one.value if isinstance(one, v.LiteralValue) else one for one in named]
+        texts = [_spelled(one) for one in values]
         if texts and all(
-            isinstance(text, str)
-            and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
+            text is not None and any(fnmatch.fnmatchcase(text, one) for one in elsewhere.values)
             for text in texts
         ):
             return elsewhere.context
@@ -591,3 +589,10 @@ def _is_argument(call: Call, wanted: Argument, position: int | None, argument: E
         return position == wanted.position
     given = passed(call.expression, wanted.position, wanted.keyword)
     return given is not None and given is argument
+
+
+def _spelled(value: v.Value) -> str | None:
+    """Return a constant as a text: ``True`` as it is written; None for other values."""
+    if value.kind == v.EXTERNAL:
+        return value.symbol
+    return str(value.value) if value.kind == v.LITERAL else None

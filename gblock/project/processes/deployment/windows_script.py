@@ -32,7 +32,7 @@ _POWERSHELL = tuple(
         (r"^[ \t]*&[ \t]*", ""),
     )
 )
-"""What a shell writes otherwise, and how."""
+"""Statements of PowerShell, and what a shell writes for them."""
 _PATH = re.compile(r"\\(?=[\w.])")
 _EXE = re.compile(r"\.exe\b", re.IGNORECASE)
 
