@@ -1954,3 +1954,26 @@ def test_a_server_under_another_name(project, command, kind, gevent):
 
     assert (kind, gevent) == (process.kind, process.runs_on_gevent)
     assert any(path.endswith("app/main.py") for path in process.entries)
+
+
+@pytest.mark.parametrize(
+    ("start", "gevent"),
+    [
+        ("", "no"),
+        ("EventPool(5).map(print, [1])\n", "yes"),
+        ("gevent.spawn(print)\n", "yes"),
+        ('print("gevent.spawn() starts one")  # not a Pool\n', "no"),
+    ],
+)
+def test_a_program_of_a_large_project_that_only_sleeps_with_gevent_has_no_greenlets(
+    tmp_path, blockers, start, gevent
+):
+    (tmp_path / "Procfile").write_text("job: python job.py\n")
+    (tmp_path / "job.py").write_text(
+        "import gevent\nimport gevent.pool\nimport signal\n\n"
+        "class EventPool(gevent.pool.Pool):\n    pass\n\n"
+        f"for _ in range(3):\n    gevent.sleep(1)\n{start}"
+    )
+    for number in range(20):
+        (tmp_path / f"part{number}.py").write_text("")
+    assert named(processes_of(tmp_path, blockers), "python job.py").runs_on_gevent == gevent

@@ -25,6 +25,8 @@ from gblock.project.reading.requirements import Requirements
 
 _STAYS = re.compile(SERVES.pattern + rb"|\bwhile\b")
 """Words in a management command that may run for long."""
+_SEVERAL = 20
+"""Modules: a project of as many is no sketch."""
 _WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
 """The modules whose patch lets greenlets run while others wait."""
 
@@ -277,7 +279,12 @@ class Judging:
 
     @cached_property
     def _starts_greenlets(self) -> bool:
-        """True if the project starts greenlets; what only sleeps with gevent may be a sketch."""
+        """True if the project starts greenlets; what only sleeps with gevent may be a sketch.
+
+        A project of many modules is none.
+        """
+        if len(self.modules.serving) >= _SEVERAL:
+            return True
         importing = [path for path in self.modules.serving if self._mentions.of(path).imports]
         return self._mentions.may_start_greenlets(importing)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gblock.project.names.declarations import Declarations
@@ -39,10 +39,23 @@ _WEBSOCKET_SERVER = "GeventWebSocketServer"
 """A server of Bottle on gevent, in several packages."""
 _ASYNC_MODE = re.compile(rb"""async_mode["']?\s*[=:]\s*([^,)\n]+)""")
 _STARTS_GREENLETS = re.compile(
-    rb"spawn|[Gg]reenlet|\bGroup\b|Pool|[Ss]erver|\bserve|patch_|\bhub|get_hub|signal|\bloop\b|\bwsgi"
+    rb"spawn|[Gg]reenlet|\b(?:Group|Pool)\b(?!\.)|[Ss]erver|\bserve|patch_|\bhub|get_hub|\bloop\b|\bwsgi"
+    rb"|gevent[.\w]*\.signal|gevent[ \t]+import[ \t][^\n]*\bsignal"
     rb"|\b(?:gevent\.i?wait|joinall)\b|gevent[ \t]+import[ \t]*\*"
 )
 """Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^):]*)\)", re.MULTILINE)
+_NO_CODE = re.compile(
+    rb"""#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+    rb"|^[ \t]*import[ \t][^\n;]*",
+    re.MULTILINE | re.DOTALL,
+)
+"""Comments, texts, and imports of whole modules."""
+_STARTS_BY_OTHERS = re.compile(
+    rb"\bspawn|\bjoinall\b|\bserve_forever\b|\b(?:WSGI|Stream)Server\b|(?i:socketio|websocket)"
+    rb"|\b(?:zerorpc|grequests|locust|psycogreen|huey|apscheduler)\b"
+)
+"""Names in a file that does not import gevent and starts greenlets nevertheless."""
 _SOCKETIO = ("flask_socketio.SocketIO", "flask.ext.socketio.SocketIO")
 """The class that takes gevent where it is installed."""
 _STARTS_OTHERS = re.compile(
@@ -101,6 +114,7 @@ class Mentions:
         """By name of a library: a word of each import of it, and a pattern of the imports."""
         self._known: dict[str, Mention] = {}
         self._searched: dict[tuple[re.Pattern[bytes], str], bool] = {}
+        self._starting: dict[str, bool] = {}
         self._declarations = Declarations(modules)
         self._texts = Texts(self._declarations)
 
@@ -177,7 +191,34 @@ class Mentions:
 
         A process that only sleeps or waits with gevent has one greenlet, and no other to block.
         """
-        return any(self._is_in(_STARTS_GREENLETS, path) for path in paths)
+        known = list(paths)
+        if any(self._names_start(path) for path in known):
+            return True
+        derived = {name for path in known for name in self._derived(path)}
+        if not derived:
+            return False
+        called = re.compile(rb"(?<!class )\b(?:%s)[ \t]*\(" % b"|".join(sorted(derived)))
+        return any(self._is_in(called, path) for path in known)
+
+    def _names_start(self, path: str) -> bool:
+        """Return whether the code of a file names what starts greenlets, other than as a base."""
+        mention = self.of(path)
+        is_importing = mention.imports or mention.imports_later or mention.patched_by
+        pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
+        if not self._is_in(pattern, path):
+            return False
+        found = self._starting.get(path)
+        if found is None:
+            code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
+            found = self._starting[path] = pattern.search(code) is not None
+        return found
+
+    def _derived(self, path: str) -> Iterator[bytes]:
+        """Yield the classes that a file derives from those that start greenlets."""
+        if self._is_in(_STARTS_GREENLETS, path):
+            for match in _CLASS.finditer(self.modules.data(path)):
+                if _STARTS_GREENLETS.search(match[2]):
+                    yield match[1]
 
     def _is_in(self, pattern: re.Pattern[bytes], path: str) -> bool:
         """Return whether a pattern matches in a file, which many processes may load."""
