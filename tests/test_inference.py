@@ -209,6 +209,29 @@ def test_an_object_is_followed_through_classes_tests_and_containers(tmp_path, te
     assert FLUSH in found
 
 
+@pytest.mark.parametrize(
+    ("after", "is_found"),
+    [
+        ("", True),
+        ("C, self", True),
+        ("B, self", False),
+        ("A, self", False),
+        ("redis.Redis, self", False),
+    ],
+)
+def test_super_begins_after_the_class_that_it_is_given(tmp_path, after, is_found):
+    text = (
+        f"{HEAD}import redis\n"
+        "class A:\n    def make(self): return 1\n"
+        "class B(A, redis.Redis):\n    def make(self): return Producer({})\n"
+        f"class C(B):\n    def go(self): super({after}).make().flush()\n"
+    )
+    inference = inferring(tmp_path, {"main.py": text})
+    found = [name for _, names in symbols(inference, tmp_path / "main.py") for name in names]
+
+    assert (FLUSH in found) is is_found
+
+
 BASE = """
 class Base:
     def __init__(self, client, name=""):

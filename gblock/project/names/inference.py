@@ -61,6 +61,7 @@ from gblock.project.reading.expressions import (
     SubscriptExpr,
     TextExpr,
     constant_of,
+    last_name,
 )
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import ModuleSummary
@@ -449,7 +450,7 @@ class Inference:
     def _call_expression(self, expression: CallExpr, place: Place) -> Values:
         callee = expression.callee
         if callee == _SUPER:
-            return self._parent(place)
+            return self._parent(expression, place)
         found: set[Value] = set()
         for value in self.infer(callee, place):
             found |= self.results.called(value, expression, place)
@@ -489,14 +490,21 @@ class Inference:
                 return NOTHING
         return frozenset(v.literal(one) for one in found if one)
 
-    def _parent(self, place: Place) -> Values:
+    def _parent(self, call: CallExpr, place: Place) -> Values:
+        """Return the result of ``super()``; ``super(Base, self)`` begins after another class."""
         summary = self.modules.summary(place.path)
         scope = place.scope
-        while scope > 0:
-            if summary.scopes[scope].kind == "class":
-                return frozenset([v.ScopeValue(v.PARENT, place.path, scope)])
+        while scope > 0 and summary.scopes[scope].kind != "class":
             scope = summary.scopes[scope].parent
-        return NOTHING
+        if scope <= 0:
+            return NOTHING
+        own = frozenset([v.ScopeValue(v.PARENT, place.path, scope)])
+        after = call.positional[0] if call.positional else None
+        if after is None or last_name(after) == summary.scopes[scope].name:
+            return own
+        classes = [x for x in self.infer(after, place) if x.kind in (v.CLASS, v.EXTERNAL)]
+        found = (x._replace(kind=v.PARENT) for x in classes if x.kind == v.CLASS)
+        return frozenset(found) if classes else own
 
 
 def _precedes(path: Path, use: Path) -> bool:
