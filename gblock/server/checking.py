@@ -17,7 +17,7 @@ from gblock.engine import Check, Request
 from gblock.engine.again import Again
 from gblock.errors import UserError
 from gblock.patterns import Patterns
-from gblock.project.reading.parsing import UNPARSABLE, Quiet
+from gblock.project.reading.parsing import UNPARSABLE, verify
 from gblock.rules import OF_FILES, OF_PROCESSES
 from gblock.server.documents import read
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gblock.project.reading.modules import Kept
     from gblock.server.options import ServerOptions
 
-_ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _SETTLED = 2_000_000_000
 """Nanoseconds: a file that changed later than this before a check is read again by the next one."""
 
@@ -202,8 +201,7 @@ def changed(whole: Whole, path: str, data: bytes, last: Checked | None) -> Check
 def parses(data: bytes) -> bool:
     """Return whether some bytes are Python."""
     try:
-        with Quiet():
-            compile(data, "<unsaved>", "exec", _ONLY_PARSE, dont_inherit=True)
+        verify(data)
     except UNPARSABLE:
         return False
     return True

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from gblock import opened
 from gblock.decoding import decode
-from gblock.project.reading.parsing import UNPARSABLE, Quiet
+from gblock.project.reading.parsing import UNPARSABLE, verify
 from gblock.project.reading.testcode import is_test
 from gblock.project.reading.word_index import WordSearch
 
@@ -48,7 +48,6 @@ _HUGE = 10_000_000
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes to read of a file of unknown size."""
-_ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _NULL = Trouble("holds null bytes, so it is not Python source")
 TOO_DEEP = Trouble("nests too deep to be checked", kind="limit")
 _SEARCHES = ("_served", "_tested")
@@ -307,8 +306,7 @@ class Modules:
         if b"\0" in data:
             return _NULL
         try:
-            with Quiet():
-                compile(data, path, "exec", _ONLY_PARSE, dont_inherit=True)
+            verify(data, path)
         except UNPARSABLE as error:
             return _explained(error)
         return None

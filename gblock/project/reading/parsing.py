@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from tokenize import TokenInfo
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""The errors that Python raises for code that this interpreter cannot parse."""
+"""The errors that Python raises for code that it cannot parse."""
+
+
+_ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 
 
 class Quiet(warnings.catch_warnings):
@@ -23,10 +26,10 @@ class Quiet(warnings.catch_warnings):
 
 
 def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
-    """Return the tree of a file.
+    """Return the tree of a file, whose syntax may be of a newer Python.
 
     Raises:
-        SyntaxError: if this interpreter cannot parse it.
+        SyntaxError: if it cannot be parsed, also after newer syntax is replaced.
         ValueError: if it contains null bytes.
         RecursionError: if it nests deeper than the interpreter allows.
         MemoryError: if the parser's own stack overflows.
@@ -34,11 +37,35 @@ def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
     import ast  # a run without anything to report parses nothing
 
     with Quiet():
-        return ast.parse(text, filename)
+        try:
+            return ast.parse(text, filename)
+        except SyntaxError as error:
+            from gblock.project.reading.newer_syntax import older  # it imports libcst
+
+            replaced = older(text)
+            if replaced is None:
+                raise
+            try:
+                return ast.parse(replaced, filename)
+            except UNPARSABLE:
+                raise error from None
+
+
+def verify(text: str | bytes, filename: str = "<unknown>") -> None:
+    """Raise the error of `parse` for a file that cannot be parsed; make no tree of Python objects.
+
+    Raises:
+        SyntaxError: as `parse`, and so the other errors.
+    """
+    try:
+        with Quiet():
+            compile(text, filename, "exec", _ONLY_PARSE, dont_inherit=True)
+    except SyntaxError:
+        parse(text, filename)
 
 
 def parsed(text: str | bytes) -> ast.Module | None:
-    """Return the tree of a file, None if this interpreter cannot parse it."""
+    """Return the tree of a file, None if it cannot be parsed."""
     try:
         return parse(text)
     except UNPARSABLE:
