@@ -275,7 +275,7 @@ class Judging:
             return False
         if path not in process.entries or not process.main:
             return not self._mentions.starts_greenlets(path)
-        return path != process.main and not _STAYS.search(self.modules.data(path))
+        return path != process.main and not self._mentions.is_in(_STAYS, path)
 
     @cached_property
     def _starts_greenlets(self) -> bool:

@@ -198,14 +198,14 @@ class Mentions:
         if not derived:
             return False
         called = re.compile(rb"(?<!class )\b(?:%s)[ \t]*\(" % b"|".join(sorted(derived)))
-        return any(self._is_in(called, path) for path in known)
+        return any(self.is_in(called, path) for path in known)
 
     def _names_start(self, path: str) -> bool:
         """Return whether the code of a file names what starts greenlets, other than as a base."""
         mention = self.of(path)
         is_importing = mention.imports or mention.imports_later or mention.patched_by
         pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
-        if not self._is_in(pattern, path):
+        if not self.is_in(pattern, path):
             return False
         found = self._starting.get(path)
         if found is None:
@@ -215,12 +215,12 @@ class Mentions:
 
     def _derived(self, path: str) -> Iterator[bytes]:
         """Yield the classes that a file derives from those that start greenlets."""
-        if self._is_in(_STARTS_GREENLETS, path):
+        if self.is_in(_STARTS_GREENLETS, path):
             for match in _CLASS.finditer(self.modules.data(path)):
                 if _STARTS_GREENLETS.search(match[2]):
                     yield match[1]
 
-    def _is_in(self, pattern: re.Pattern[bytes], path: str) -> bool:
+    def is_in(self, pattern: re.Pattern[bytes], path: str) -> bool:
         """Return whether a pattern matches in a file, which many processes may load."""
         found = self._searched.get((pattern, path))
         if found is None:
@@ -236,13 +236,13 @@ class Mentions:
 
     def may_start_others(self, paths: Iterable[str]) -> bool:
         """Return whether files may start greenlets beside what runs them, or patched threads."""
-        return any(self._is_in(_STARTS_OTHERS, path) for path in paths)
+        return any(self.is_in(_STARTS_OTHERS, path) for path in paths)
 
     def starts_greenlets(self, path: str) -> bool:
         """Return whether a file that mentions gevent itself starts greenlets with it, or serves."""
         mention = self.of(path)
         pattern = _STARTS_GREENLETS if mention.imports or mention.imports_later else _RUNS
-        return pattern.search(self.modules.data(path)) is not None
+        return self.is_in(pattern, path)
 
     def _worker(self, path: str) -> WorkerOption | None:
         """Return the worker class that options in a file that mentions gunicorn name."""

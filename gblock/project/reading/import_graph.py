@@ -133,7 +133,10 @@ class ImportGraph:
     ) -> None:
         self.modules = modules
         self._plugins = {
-            re.compile(rb"""["'](?:[^"'\n]*/)?%s["']""" % re.escape(group.encode())): tuple(names)
+            group.encode(): (
+                re.compile(rb"""["'](?:[^"'\n]*/)?%s["']""" % re.escape(group.encode())),
+                tuple(names),
+            )
             for group, names in (plugins or {}).items()
         }
         self._imports = {} if known is None else known
@@ -405,8 +408,8 @@ class ImportGraph:
                 directory = os.path.dirname(directory)
             for one in self._application(directory) if directory is not None else ():
                 found.setdefault(one, place)
-        for group, names in self._plugins.items():
-            named = group.search(data)
+        for group, (naming, names) in self._plugins.items():
+            named = naming.search(data) if group in data else None
             if named is None:
                 continue
             for written in names:
