@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 
 from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.word_index import SPACED
 
 _DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
 _FOREIGN = (
@@ -31,6 +33,7 @@ class Usage:
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
         self._named: dict[str, tuple[str, ...]] = {}
+        self._repeated: dict[str, frozenset[bytes]] = {}
 
     def is_named(self, name: str, path: str) -> bool:
         """Return whether something names a function, apart from its definition and its package.
@@ -41,15 +44,23 @@ class Usage:
             name: The function's name.
             path: The file that defines it.
         """
-        # Most names are unique: counting is far cheaper than compiling patterns of each name.
-        data = self.modules.data(path)
-        if data.count(name.encode()) > 1:
-            word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
-            if len(word.findall(_COMMENT.sub(b"", data))) > 1:
-                return True
+        # Most names are unique: counting is far cheaper than a table of all words.
+        word = name.encode()
+        if self.modules.data(path).count(word) > 1 and word in self._repeated_in(path):
+            return True
         if self.modules.mentioning(name, whole=True) == [path]:
             return False
         return any(other != path for other in self._naming(name))
+
+    def _repeated_in(self, path: str) -> frozenset[bytes]:
+        """Return the words that a file contains more than once outside of comments."""
+        found = self._repeated.get(path)
+        if found is None:
+            code = _COMMENT.sub(b"", self.modules.data(path))
+            counts = Counter(code.translate(SPACED).split())
+            found = frozenset(word for word, number in counts.items() if number > 1)
+            self._repeated[path] = found
+        return found
 
     def _naming(self, name: str) -> tuple[str, ...]:
         """Return two files at most that name another file's function: enough for any path."""

@@ -8,7 +8,6 @@ from gblock.project.calls.receivers import Receivers
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.names.values import unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, Expr
@@ -72,7 +71,4 @@ class Wrappings:
 
     def _is(self, argument: Expr, place: Place, function: _Function) -> bool:
         """Return whether an expression is a function, or a partial of it."""
-        return any(
-            value.kind == v.FUNCTION and (value.path, value.scope) == function
-            for value in map(unwrapped, self.inference.infer(argument, place))
-        )
+        return v.includes(self.inference.infer(argument, place), v.FUNCTION, *function)

@@ -9,7 +9,7 @@ from itertools import islice
 
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
-from gblock.project.names.values import FunctionValue, ScopeValue, Value, unwrapped
+from gblock.project.names.values import FunctionValue, ScopeValue, Value, Values, unwrapped
 from gblock.project.reading.bindings import ANY_NAME, ASSIGNED, IMPORTED, originals
 from gblock.project.reading.expressions import (
     CALL,
@@ -59,6 +59,7 @@ class Calling:
         "_bases",
         "_based",
         "_handovers",
+        "_derived_classes",
     )
     """The tables that the files alone decide."""
 
@@ -75,23 +76,34 @@ class Calling:
         self._results: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._bases: dict[str, list[str]] = {}
         self._based: dict[str, frozenset[bytes]] = {}
+        self._subclasses: dict[tuple[str, int], list[ScopeValue]] = {}
+        self._derived_classes: dict[str, list[int]] = {}
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> list[ScopeValue]:
         """Return the classes of the project that name this class as a base."""
+        return self.inference.remembered(
+            self._subclasses, (path, index), lambda: self._find_subclasses(path, index)
+        )
+
+    def _find_subclasses(self, path: str, index: int) -> list[ScopeValue]:
         summary = self.inference.modules.summary(path)
         target = v.ScopeValue(v.CLASS, path, index)
         derived = self._deriving(summary.scopes[index].name)
-        found = []
-        for other in derived if len(derived) <= _MOST_FILES else ():
-            candidate = self.inference.modules.summary(other)
-            for number, scope in enumerate(candidate.scopes):
-                if (
-                    scope.kind == "class"
-                    and scope.bases
-                    and target in self.inference.classes.bases(other, number)
-                ):
-                    found.append(v.ScopeValue(v.CLASS, other, number))
+        return [
+            v.ScopeValue(v.CLASS, other, number)
+            for other in (derived if len(derived) <= _MOST_FILES else ())
+            for number in self._with_bases(other)
+            if target in self.inference.classes.bases(other, number)
+        ]
+
+    def _with_bases(self, path: str) -> list[int]:
+        """Return the classes of a module that have bases."""
+        found = self._derived_classes.get(path)
+        if found is None:
+            scopes = enumerate(self.inference.modules.summary(path).scopes)
+            found = [index for index, one in scopes if one.kind == "class" and one.bases]
+            self._derived_classes[path] = found
         return found
 
     def _deriving(self, name: str) -> list[str]:
@@ -182,13 +194,11 @@ class Calling:
         """Return the names of a module's classes that inherit the constructor of a class."""
         if target.kind != v.CLASS:
             return set()
-        summary = self.inference.modules.summary(path)
+        scopes = self.inference.modules.summary(path).scopes
         return {
-            scope.name
-            for index, scope in enumerate(summary.scopes)
-            if scope.kind == "class"
-            and scope.bases
-            and "__init__" not in scope.bindings
+            scopes[index].name
+            for index in self._with_bases(path)
+            if "__init__" not in scopes[index].bindings
             and target in self.inference.classes.bases(path, index)
         }
 
@@ -230,8 +240,7 @@ class Calling:
         """Yield the positions of the possible handovers that take the function."""
         through = {(path, index), *self.inference.protocols.overridden(path, index)}
         for number, (_, place, _, argument) in enumerate(self.possible_handovers(path, index)):
-            values = map(unwrapped, self.inference.infer(argument, place))
-            if any(x.kind == v.FUNCTION and (x.path, x.scope) in through for x in values):
+            if _are_among(self.inference.infer(argument, place), through):
                 yield number
 
     def possible_handovers(
@@ -439,6 +448,15 @@ def _maker(call: CallExpr) -> str:
 def _taking(name: str) -> str:
     """Return the key of calls that take an attribute by a name that they spell."""
     return f"getattr {name}"
+
+
+def _are_among(values: Values, functions: set[tuple[str, int]]) -> bool:
+    """Return whether one of some functions is among values, or in a partial."""
+    for value in values:
+        inner = unwrapped(value)
+        if inner.kind == v.FUNCTION and (inner.path, inner.scope) in functions:
+            return True
+    return False
 
 
 def _uses(name: bytes, data: bytes) -> bool:

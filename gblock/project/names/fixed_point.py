@@ -30,7 +30,11 @@ _MOST_LOSSES = 16
 """The number of times that an answer may lose a value; negations may keep one from settling."""
 _NEVER = 1 << 30
 
+_NO_ASKERS: Collection[_Question] = frozenset()
+
 Answer = TypeVar("Answer", bound="Collection[Any]")
+Key = TypeVar("Key", bound=Hashable)
+Result = TypeVar("Result")
 
 
 class _Question:
@@ -61,8 +65,8 @@ class _Question:
         being answered. Questions must not refer to themselves: during a check nothing looks for
         such garbage."""
         self.found: Any = NOTHING  # empty, whatever the answer's type
-        self.askers: set[_Question] = set()
-        """The questions that were given what is found so far."""
+        self.askers = _NO_ASKERS
+        """The questions that were given what is found so far; most questions have none."""
         self.is_stale = False
         """An answer that it was given has changed since."""
         self.is_wide = False
@@ -102,11 +106,10 @@ class FixedPoint:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}
-        """Answers that are final."""
+        """Answers that are final, and the other questions: a key is a deep tuple, whose hash takes
+        long."""
         self._answers: dict[Any, Any] = {}
-        """Each of them once."""
-        self._open: dict[Hashable, _Question] = {}
-        """The other questions."""
+        """Each set among the final answers once."""
         self._chain: list[_Question] = []
         """The questions that are being answered, each asked by the one before it."""
         self._trail: list[_Question] = []
@@ -124,32 +127,53 @@ class FixedPoint:
             key: The question.
             solve: Computes the answer; what it asks in turn must be asked here, too.
         """
-        found: Answer | None = self._known.get(key)
-        if found is not None:
-            return found
-        question = self._open.get(key)
-        if question is None:
+        found: Any = self._known.get(key)
+        if found is None:
             found = self._solved(key, solve)
-        else:
-            found = self._given(question, question.first().position)
-        return found
+        elif type(found) is _Question:
+            found = self._given(found, found.first().position)
+        answer: Answer = found
+        return answer
 
     def is_final(self, key: Hashable) -> bool:
         """Return whether the answer to a question can no longer change."""
-        return key in self._known
+        found = self._known.get(key)
+        return found is not None and type(found) is not _Question
+
+    def remembered(self, table: dict[Key, Result], key: Key, find: Callable[[], Result]) -> Result:
+        """Return what a table has under a key; if nothing, find it, and keep it if it is final.
+
+        It is final if all answers that it follows from are. Unlike `solved`, what is found is no
+        question of its own: answers are the same as if it were always found again.
+
+        Args:
+            table: What is known so far.
+            key: The key.
+            find: Finds it; not `None`.
+        """
+        found = table.get(key)
+        if found is None:
+            outer, self._outermost = self._outermost, _NEVER
+            try:
+                found = find()
+                if self._outermost == _NEVER:
+                    table[key] = found
+            finally:
+                self._outermost = min(outer, self._outermost)
+        return found
 
     def _solved(self, key: Hashable, solve: Callable[[], Any]) -> Any:
         """Return the answer to a new question."""
         depth = len(self._chain)
         if depth > self._longest_chain:
-            question = self._open[key] = _Question(key, solve, -1)
+            question = self._known[key] = _Question(key, solve, -1)
             question.head = self._chain[0]
             question.is_stale = True
             self._leave(question)
             return self._given(question, 0)
         outer, self._outermost = self._outermost, _NEVER
         start = len(self._trail)
-        question = self._open[key] = _Question(key, solve, depth)
+        question = self._known[key] = _Question(key, solve, depth)
         self._chain.append(question)
         try:
             found = solve()
@@ -158,7 +182,10 @@ class FixedPoint:
                 self._settle(question, start)
                 found = question.found
         except BaseException:
-            self._drop([*self._trail[start:], question])
+            dropped = [*self._trail[start:], question]
+            self._drop(dropped)
+            for one in dropped:
+                del self._known[one.key]
             self._outermost = outer
             raise
         finally:
@@ -171,8 +198,7 @@ class FixedPoint:
             return self._given(question, outermost)
         found = self._known[key] = self._shared(_bounded(found))
         if len(self._trail) == start:  # no other question led back to it, as to most
-            question.askers.clear()
-            del self._open[key]
+            question.askers = _NO_ASKERS
             return found
         members = self._trail[start:]
         for member in members:
@@ -181,7 +207,9 @@ class FixedPoint:
         return found
 
     def _shared(self, found: Any) -> Any:
-        """Return an equal answer that is kept already, if there is one: most answers are alike."""
+        """Return an equal answer that is kept already, if there is one: most sets are alike."""
+        if isinstance(found, tuple):
+            return found
         return self._answers.setdefault(found, found)
 
     def _leave(self, question: _Question) -> None:
@@ -193,8 +221,12 @@ class FixedPoint:
 
     def _given(self, question: _Question, outermost: int) -> Any:
         """Return the answer found so far, and keep who asked for it."""
-        self._outermost = min(self._outermost, outermost)
-        question.askers.add(self._chain[-1])
+        if outermost < self._outermost:
+            self._outermost = outermost
+        if isinstance(question.askers, set):
+            question.askers.add(self._chain[-1])
+        else:
+            question.askers = {self._chain[-1]}
         return question.found
 
     def _settle(self, question: _Question, start: int) -> None:
@@ -241,7 +273,7 @@ class FixedPoint:
                 asker.is_stale = True
                 if asker.index >= 0:
                     insort(self._waiting, asker.index)
-        question.askers = set()
+        question.askers = _NO_ASKERS
 
     def _drop(self, questions: list[_Question]) -> None:
         """Remove the last questions of the trail and the one that is being answered."""
@@ -251,8 +283,7 @@ class FixedPoint:
         for question in questions:
             question.index = -1
             question.head = None
-            question.askers.clear()  # they refer to one another
-            del self._open[question.key]
+            question.askers = _NO_ASKERS  # they refer to one another
 
 
 def _bounded(found: Any) -> Any:

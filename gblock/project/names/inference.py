@@ -88,6 +88,7 @@ class Inference:
         answers = FixedPoint()
         self.solved = answers.solved
         self.is_final = answers.is_final
+        self.remembered = answers.remembered
         self.annotations = Annotations(self)
         self.attributes = Attributes(self)
         self.callees = Callees(self)
@@ -389,13 +390,13 @@ class Inference:
 
     def bound(self, binding: Binding, path: str, receiver: ScopeValue | None = None) -> Values:
         """Return the values of one binding, for a receiver of a derived class if one is given."""
-        place = Place(path, binding.scope, binding.path, receiver)
         if binding.kind == kinds.IMPORTED:
             return self.imports.bound(*binding.value, path)
         if binding.kind == kinds.DEFINED:
             return self._defined(path, binding.value)
         if binding.kind == kinds.STAR_IMPORTED:
             return NOTHING
+        place = Place(path, binding.scope, binding.path, receiver)
         kind, value = binding.kind, binding.value
         if kind in (kinds.ASSIGNED, kinds.ELEMENT, kinds.ABSORBED):
             return self.infer(value, place)

@@ -40,8 +40,10 @@ _MOST_GETTERS = 12
 """At most this many functions that return what a container keeps are followed."""
 _MOST_ABSORBING = 12
 """At most about this many containers that take over what others hold are followed."""
-_ABSORBING = rb"(?:\.(?:update|extend)\(\s*|[+|]=\s*|\*)(?:\w+\.){0,3}%s\b"
-"""A pattern of the places where a container takes over what the one of a name holds."""
+_ABSORBED = re.compile(
+    rb"(?:\.(?:update|extend)\(\s*|[+|]=\s*|\*)(?=((?:[\w\x80-\xff]+\.){0,3}[\w\x80-\xff]+))"
+)
+"""The places where a container takes over what another one holds, with the name of that one."""
 _MAKERS = ("dict", "OrderedDict", "MappingProxyType")
 """The functions that make a mapping of their arguments."""
 _TAKING = (tags.SUBSCRIPT, tags.CALL, tags.EITHER)
@@ -63,6 +65,7 @@ class Keeping:
 
     OF_FILES = (
         "_stored", "_indirectly", "_returning", "_passed", "_given_names", "_taken_at_once",
+        "_absorbed_names",
     )  # fmt: skip
     """The tables that the files alone decide."""
 
@@ -78,12 +81,22 @@ class Keeping:
         self._passed: dict[str, _Arguments] = {}
         self._taken_at_once: dict[str, dict[str | int, list[Call]]] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
+        self._containers: dict[tuple[str, int], frozenset[str]] = {}
+        self._absorbed_names: dict[str, frozenset[str]] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of the containers that a function is put into.
 
         A display names it, a statement stores it, or a decorator does.
         """
+        found = self.inference.remembered(
+            self._containers,
+            (summary.filename, index),
+            lambda: frozenset(self._find_containers(summary, index)),
+        )
+        return set(found)
+
+    def _find_containers(self, summary: ModuleSummary, index: int) -> set[str]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
             return self._stored_under(summary, index) | self._taken(summary, index)
@@ -108,12 +121,20 @@ class Keeping:
         for word in waiting:
             if len(found) >= _MOST_ABSORBING:
                 break
-            written = re.compile(_ABSORBING % re.escape(word.encode()))
             for path in self._mentioning({word}):
-                if written.search(self.modules.data(path)):
+                if word in self._absorbed(path):
                     new = self._stored_under(self.modules.summary(path), word) - found
                     found |= new
                     waiting += sorted(new)
+        return found
+
+    def _absorbed(self, path: str) -> frozenset[str]:
+        """Return the names, and the parts of dotted names, of what containers take over."""
+        found = self._absorbed_names.get(path)
+        if found is None:
+            names = set(_ABSORBED.findall(self.modules.data(path)))
+            words = b".".join(names).decode(errors="replace").split(".")
+            found = self._absorbed_names[path] = frozenset(words)
         return found
 
     def of_objects(self, summary: ModuleSummary, index: int) -> set[str]:
@@ -422,9 +443,8 @@ class Keeping:
                 given: list[tuple[int | None, Expr]] = [*enumerate(call.expression.positional)]
                 given += [(None, value) for _, value in call.expression.keywords]
                 for position, argument in given:
-                    if _may_be_kept(argument, words) and any(
-                        one.kind == v.FUNCTION and v.comes_from(one, path, index)
-                        for one in map(unwrapped, self.inference.infer(argument, place))
+                    if _may_be_kept(argument, words) and v.includes(
+                        self.inference.infer(argument, place), v.FUNCTION, path, index
                     ):
                         yield call, place, position, argument
 
@@ -521,10 +541,7 @@ class Keeping:
                 if not (_may_be_kept(callee, words) if is_near else _may_get(callee, names)):
                     continue
                 place = Place(file, call.scope, call.path)
-                if any(
-                    one.kind == kind and v.comes_from(one, path, index)
-                    for one in map(unwrapped, self.inference.infer(callee, place))
-                ):
+                if v.includes(self.inference.infer(callee, place), kind, path, index):
                     yield file, call
 
     def taken_at_once(
@@ -542,10 +559,8 @@ class Keeping:
         for file in [path] if is_lambda else self._mentioning({scope.name}):
             for call in self._taking(file).get(index if is_lambda else scope.name, ()):
                 place = Place(file, call.scope, call.path)
-                if any(
-                    one.kind == kind and v.comes_from(one, path, index)
-                    for one in map(unwrapped, self.inference.infer(call.expression.callee, place))
-                ):
+                values = self.inference.infer(call.expression.callee, place)
+                if v.includes(values, kind, path, index):
                     yield file, call
 
     def _taking(self, file: str) -> dict[str | int, list[Call]]:

@@ -38,6 +38,12 @@ _REQUEST = re.compile(
     r"(?:self\.)?(?:req(?:uest)?|info\.context)((?:\.(?:context|ctx|state))?)|[\w.]+(\.registry)"
 )
 """The names of a request, of its context, and of the registry that all requests share."""
+_ASSIGNED = re.compile(
+    rb"\.([\w\x80-\xff]+)(?=[ \t]*(?::[^=\n]+)?=(?!=)|\[[^\]\n]*\][ \t]*=(?!=)|\.\w+\()"
+)
+"""An attribute that is set, stored into, or changed by a method."""
+_GIVEN = re.compile(rb"[\"']([\w\x80-\xff]+)(?=[\"'][ \t]*[,\]])")
+"""An attribute's name in quotes that a function is given, or a subscript."""
 _SETTINGS = frozenset(("settings", "config", "conf", "configs", "environments", "envs"))
 """The names of settings modules, or of the directories with them."""
 _MOST_ADDING = 12
@@ -61,12 +67,13 @@ class Outside:
         inference: Type inference over the project.
     """
 
-    OF_FILES = ("_known",)
+    OF_FILES = ("_known", "_named")
     """The tables that the files alone decide."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._known: dict[str, list[_Set]] = {}
+        self._named: dict[str, frozenset[bytes]] = {}
 
     def attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:
         """Return the values that the project assigns to an attribute of objects like this one.
@@ -187,17 +194,20 @@ class Outside:
             known = self._known[name] = list(self._find(name))
         return known
 
+    def _set_in(self, path: str) -> frozenset[bytes]:
+        """Return the names of the attributes that a file may set."""
+        found = self._named.get(path)
+        if found is None:
+            data = self.inference.modules.data(path)
+            found = frozenset((*_ASSIGNED.findall(data), *_GIVEN.findall(data)))
+            self._named[path] = found
+        return found
+
     def _find(self, name: str) -> list[_Set]:
         modules = self.inference.modules
-        word = re.escape(name.encode())
-        written = re.compile(
-            rb"%s(?:(?<=\.%s)(?:[ \t]*(?::[^=\n]+)?=(?!=)|\[[^\]\n]*\][ \t]*=(?!=)|\.\w+\()"
-            rb"|(?<=[\"']%s)[\"'][ \t]*[,\]])" % ((word,) * 3)
-        )
+        word = name.encode()
         setting = (
-            path
-            for path in modules.mentioning(name, whole=True)
-            if written.search(modules.data(path))
+            path for path in modules.mentioning(name, whole=True) if word in self._set_in(path)
         )
         paths = list(islice(setting, _MOST_FILES + 1))
         found: list[_Set] = []

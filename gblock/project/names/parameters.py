@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 12
 """A decorator that more files mention is not followed to what it decorates."""
+_DECORATOR = re.compile(rb"@([\w.\x80-\xff]+)")
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"}
 """Functions and methods that call a function with each element of an iterable."""
 
@@ -48,6 +49,9 @@ class Parameters:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
+        self._handovers: dict[tuple[str, int], list[tuple[CallExpr, Place]]] = {}
+        self._decorators: dict[str, frozenset[bytes]] = {}
+        """The words in the decorators of files."""
 
     def parameter(
         self, path: str, index: int, position: int, receiver: ScopeValue | None = None
@@ -296,8 +300,16 @@ class Parameters:
             naming = modules.mentioning(name, whole=True)
             if len(naming) <= _MOST_FILES:
                 found.update(naming)
-        applied = re.compile(rb"@[\w.]*\b(?:%s)\b" % "|".join(sorted(names)).encode())
-        return [path for path in sorted(found) if applied.search(modules.data(path))]
+        words = {name.encode() for name in names}
+        return [path for path in sorted(found) if not words.isdisjoint(self._words_of(path))]
+
+    def _words_of(self, path: str) -> frozenset[bytes]:
+        """Return the words in a file's decorators."""
+        found = self._decorators.get(path)
+        if found is None:
+            decorators = _DECORATOR.findall(self.inference.modules.data(path))
+            found = self._decorators[path] = frozenset(b".".join(decorators).split(b"."))
+        return found
 
     def _bound(self, summary: ModuleSummary, index: int) -> Values:
         """Return the object that a decorator makes of a function and passes to the function."""
@@ -457,6 +469,11 @@ class Parameters:
 
     def _handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:
         """Return the arguments beside the function itself: ``x`` in ``spawn(f, x)``."""
+        return self.inference.remembered(
+            self._handovers, (path, index), lambda: self._find_handed(path, index)
+        )
+
+    def _find_handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:
         found: list[tuple[CallExpr, Place]] = []
         for call, place, position in self.inference.calling.handovers(path, index):
             _, _, positional, keywords = call.expression

@@ -30,6 +30,7 @@ class Protocols:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
+        self._overridden: dict[tuple[str, int], list[tuple[str, int]]] = {}
         self._protocols: dict[str, list[tuple[int, dict[str, int]]]] = {}
 
     def overridden(self, path: str, index: int) -> list[tuple[str, int]]:
@@ -42,6 +43,11 @@ class Protocols:
         Returns:
             The modules and the scopes of the methods.
         """
+        return self.inference.remembered(
+            self._overridden, (path, index), lambda: self._find_overridden(path, index)
+        )
+
+    def _find_overridden(self, path: str, index: int) -> list[tuple[str, int]]:
         summary = self.inference.modules.summary(path)
         if summary.scopes[summary.scopes[index].parent].kind != "class":
             return []

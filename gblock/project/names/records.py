@@ -52,6 +52,7 @@ class RecordClasses:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
+        self._fields: dict[tuple[str, int], list[str]] = {}
 
     # -- classes of the project
 
@@ -60,6 +61,11 @@ class RecordClasses:
 
         Those of its bases are first.
         """
+        return self.inference.remembered(
+            self._fields, (path, index), lambda: self._find_fields(path, index)
+        )
+
+    def _find_fields(self, path: str, index: int) -> list[str]:
         found: dict[str, None] = {}
         classes = self.inference.classes
         for base in reversed(classes.ancestry(path, index)):

@@ -284,6 +284,15 @@ def unwrapped(value: Value) -> Value:
     return value
 
 
+def includes(values: Values, kind: str, path: str, scope: int) -> bool:
+    """Return whether a function, a class or an object of one is among values, or in a partial."""
+    for value in values:
+        inner = unwrapped(value)
+        if inner.kind == kind and comes_from(inner, path, scope):
+            return True
+    return False
+
+
 def flags_of(value: Value) -> frozenset[str]:
     """Return the dotted names of the flags that a value surely has."""
     if value.kind == EXTERNAL:
