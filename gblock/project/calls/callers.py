@@ -92,6 +92,7 @@ class Callers:
         self._composed = ComposedNames(inference)
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
+        self._computed: dict[str, list[tuple[Call, Place, CallExpr]]] = {}
         self._callees: dict[tuple[Place, Expr], tuple[bool, frozenset[_Target | None]]] = {}
         """The meanings of callees, by their places."""
 
@@ -397,11 +398,8 @@ class Callers:
         for path in self.keeping.naming_objects(summary, scope.parent):
             if path not in self.modules.mentioning("getattr"):
                 continue
-            reader = self.modules.summary(path)
-            for call in reader.calls:
-                place = Place(path, call.scope, call.path)
-                taken = self._taken_by_name(call, place)
-                if taken is None or not any(
+            for call, place, taken in self._taking_by_name(path):
+                if not any(
                     value.kind == v.OBJECT
                     and any(
                         v.comes_from(base, *owner)
@@ -421,9 +419,22 @@ class Callers:
                     found.append(Caller(path, call.scope, call.path, call.row, is_named))
         return found[:_MOST_CALLERS]
 
-    def _taken_by_name(self, call: AnyCall, place: Place) -> CallExpr | None:
+    def _taking_by_name(self, path: str) -> list[tuple[Call, Place, CallExpr]]:
+        """Return the calls in a file of what a ``getattr`` of a computed name gives, with it."""
+        found = self._computed.get(path)
+        if found is None:
+            found = self._computed[path] = []
+            for call in self.modules.summary(path).calls:
+                if call.node == "call":
+                    place = Place(path, call.scope, call.path)
+                    taken = self._taken_by_name(call, place)
+                    if taken is not None:
+                        found.append((call, place, taken))
+        return found
+
+    def _taken_by_name(self, call: Call, place: Place) -> CallExpr | None:
         """Return the ``getattr`` of a computed name whose result is called."""
-        callee = call.expression.callee if call.node == "call" else None
+        callee = call.expression.callee
         if callee is not None and callee.tag == tags.NAME:
             found = self.inference.scope_of(callee.identifier, place)
             bound = found[0].scopes[found[1]].bindings[callee.identifier] if found else ()

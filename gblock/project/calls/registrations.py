@@ -84,6 +84,7 @@ class Registrations:
                 self._arguments.setdefault(name, []).append((argument, entry))
         self._keeping = inference.keeping
         self._known: dict[tuple[str, int], list[Registered]] = {}
+        self._wanted: dict[str, list[tuple[str, Entry]]] = {}
 
     def of(self, summary: ModuleSummary, index: int) -> list[Registered]:
         """Return the registrations of a function, or of a class.
@@ -138,11 +139,7 @@ class Registrations:
         """Yield the assignments of a function, or of an object of a class, in one module."""
         for scope in other.scopes:
             for (owner, attribute), bindings in scope.attributes.items():
-                wanted = [
-                    (symbol, entry)
-                    for symbol, pattern, entry in self._assigned
-                    if fnmatch.fnmatchcase(attribute, pattern)
-                ]
+                wanted = self._assigned_as(attribute)
                 for binding in bindings if wanted else ():
                     if self._holds(binding, other.filename, path, index, name):
                         place = Place(other.filename, binding.scope, binding.path)
@@ -150,6 +147,17 @@ class Registrations:
         for number, scope in enumerate(other.scopes):
             if scope.kind == "class" and scope.bases:
                 yield from self._in_class(other, number, (path, index, name))
+
+    def _assigned_as(self, attribute: str) -> list[tuple[str, Entry]]:
+        """Return the classes whose attribute of this name starts what it is assigned."""
+        found = self._wanted.get(attribute)
+        if found is None:
+            found = self._wanted[attribute] = [
+                (symbol, entry)
+                for symbol, pattern, entry in self._assigned
+                if fnmatch.fnmatchcase(attribute, pattern)
+            ]
+        return found
 
     def _in_class(
         self, other: ModuleSummary, number: int, what: tuple[str, int, str]

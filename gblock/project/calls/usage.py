@@ -11,7 +11,7 @@ from itertools import islice
 
 from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.word_index import SPACED
+from gblock.project.reading.word_index import SPACED, is_listed, listed
 
 _DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
 _FOREIGN = (
@@ -33,7 +33,7 @@ class Usage:
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
         self._named: dict[str, tuple[str, ...]] = {}
-        self._repeated: dict[str, frozenset[bytes]] = {}
+        self._repeated: dict[str, bytes] = {}
 
     def is_named(self, name: str, path: str) -> bool:
         """Return whether something names a function, apart from its definition and its package.
@@ -45,20 +45,20 @@ class Usage:
             path: The file that defines it.
         """
         # Most names are unique: counting is far cheaper than a table of all words.
-        word = name.encode()
-        if self.modules.data(path).count(word) > 1 and word in self._repeated_in(path):
-            return True
+        if self.modules.data(path).count(name.encode()) > 1:
+            if is_listed(name, self._repeated_in(path)):
+                return True
         if self.modules.mentioning(name, whole=True) == [path]:
             return False
         return any(other != path for other in self._naming(name))
 
-    def _repeated_in(self, path: str) -> frozenset[bytes]:
+    def _repeated_in(self, path: str) -> bytes:
         """Return the words that a file contains more than once outside of comments."""
         found = self._repeated.get(path)
         if found is None:
             code = _COMMENT.sub(b"", self.modules.data(path))
             counts = Counter(code.translate(SPACED).split())
-            found = frozenset(word for word, number in counts.items() if number > 1)
+            found = listed(word for word, number in counts.items() if number > 1)
             self._repeated[path] = found
         return found
 

@@ -76,14 +76,14 @@ class Calling:
         self._results: dict[str, dict[str, list[tuple[Call, int | None, Expr]]]] = {}
         self._bases: dict[str, list[str]] = {}
         self._based: dict[str, frozenset[bytes]] = {}
-        self._subclasses: dict[tuple[str, int], list[ScopeValue]] = {}
+        self._subclasses: dict[tuple[str, int], tuple[ScopeValue, ...]] = {}
         self._derived_classes: dict[str, list[int]] = {}
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
-    def subclasses(self, path: str, index: int) -> list[ScopeValue]:
+    def subclasses(self, path: str, index: int) -> tuple[ScopeValue, ...]:
         """Return the classes of the project that name this class as a base."""
         return self.inference.remembered(
-            self._subclasses, (path, index), lambda: self._find_subclasses(path, index)
+            self._subclasses, (path, index), lambda: tuple(self._find_subclasses(path, index))
         )
 
     def _find_subclasses(self, path: str, index: int) -> list[ScopeValue]:

@@ -108,8 +108,10 @@ class FixedPoint:
         self._known: dict[Hashable, Any] = {}
         """Answers that are final, and the other questions: a key is a deep tuple, whose hash takes
         long."""
+        self.answered: Callable[[Hashable], Any] = self._known.get
+        """Returns the final answer to a question; something else if there is none yet."""
         self._answers: dict[Any, Any] = {}
-        """Each set among the final answers once."""
+        """Each of the final answers once."""
         self._chain: list[_Question] = []
         """The questions that are being answered, each asked by the one before it."""
         self._trail: list[_Question] = []
@@ -207,9 +209,7 @@ class FixedPoint:
         return found
 
     def _shared(self, found: Any) -> Any:
-        """Return an equal answer that is kept already, if there is one: most sets are alike."""
-        if isinstance(found, tuple):
-            return found
+        """Return an equal answer that is kept already, if there is one: most answers are alike."""
         return self._answers.setdefault(found, found)
 
     def _leave(self, question: _Question) -> None:

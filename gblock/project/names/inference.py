@@ -87,6 +87,7 @@ class Inference:
         self.catalog = catalog
         answers = FixedPoint()
         self.solved = answers.solved
+        self._answered = answers.answered
         self.is_final = answers.is_final
         self.remembered = answers.remembered
         self.annotations = Annotations(self)
@@ -134,7 +135,11 @@ class Inference:
             return NOTHING
         if expression.tag == tags.CONSTANT:
             return frozenset([v.LiteralValue(v.LITERAL, expression.type, expression.value)])
-        return self.solved((expression, place), lambda: self._expression(expression, place))
+        key = (expression, place)
+        found = self._answered(key)
+        if type(found) is frozenset:  # most expressions have a final answer when they are inferred
+            return found
+        return self.solved(key, lambda: self._expression(expression, place))
 
     def _expression(self, expression: Expr, place: Place) -> Values:
         if expression is None:

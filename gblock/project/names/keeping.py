@@ -24,7 +24,8 @@ from gblock.project.reading.expressions import (
     owner_of,
     without_arguments,
 )
-from gblock.project.reading.summary import AnyCall, Call, ModuleSummary, Parameter
+from gblock.project.reading.summary import Call, ModuleSummary, Parameter
+from gblock.project.reading.word_index import is_listed, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
 _Arguments: TypeAlias = dict[str | int, list[tuple[Call, int | str, bool]]]
 """The arguments of a module's calls by the last name of what is given."""
+_Called: TypeAlias = tuple[Call, Expr, Place]
+"""A call, its callee and its place."""
 _MOST_FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _MOST_GETTERS = 12
@@ -64,8 +67,8 @@ class Keeping:
     """
 
     OF_FILES = (
-        "_stored", "_indirectly", "_returning", "_passed", "_given_names", "_taken_at_once",
-        "_absorbed_names",
+        "_stored", "_calls", "_indirectly", "_returning", "_passed", "_given_names",
+        "_taken_at_once", "_absorbed_names",
     )  # fmt: skip
     """The tables that the files alone decide."""
 
@@ -74,7 +77,8 @@ class Keeping:
         self.modules = inference.modules
         self._stored: dict[str, _Stores] = {}
         self._objects_named: dict[tuple[str, int], list[str]] = {}
-        self._indirectly: dict[str, list[Call]] = {}
+        self._calls: dict[str, list[_Called]] = {}
+        self._indirectly: dict[str, list[_Called]] = {}
         """By file the calls whose callee no definition and no import names."""
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
@@ -82,7 +86,7 @@ class Keeping:
         self._taken_at_once: dict[str, dict[str | int, list[Call]]] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
         self._containers: dict[tuple[str, int], frozenset[str]] = {}
-        self._absorbed_names: dict[str, frozenset[str]] = {}
+        self._absorbed_names: dict[str, bytes] = {}
 
     def containers(self, summary: ModuleSummary, index: int) -> set[str]:
         """Return the names of the containers that a function is put into.
@@ -122,19 +126,18 @@ class Keeping:
             if len(found) >= _MOST_ABSORBING:
                 break
             for path in self._mentioning({word}):
-                if word in self._absorbed(path):
+                if is_listed(word, self._absorbed(path)):
                     new = self._stored_under(self.modules.summary(path), word) - found
                     found |= new
                     waiting += sorted(new)
         return found
 
-    def _absorbed(self, path: str) -> frozenset[str]:
+    def _absorbed(self, path: str) -> bytes:
         """Return the names, and the parts of dotted names, of what containers take over."""
         found = self._absorbed_names.get(path)
         if found is None:
             names = set(_ABSORBED.findall(self.modules.data(path)))
-            words = b".".join(names).decode(errors="replace").split(".")
-            found = self._absorbed_names[path] = frozenset(words)
+            found = self._absorbed_names[path] = listed({*b".".join(names).split(b".")})
         return found
 
     def of_objects(self, summary: ModuleSummary, index: int) -> set[str]:
@@ -531,16 +534,9 @@ class Keeping:
         for file in sorted({*mentioning, *getting}):
             names = getting.get(file, ())
             is_near = file in mentioning
-            calls: Sequence[AnyCall] = (
-                self.modules.summary(file).calls if is_near else self._indirect(file)
-            )
-            for call in calls:
-                if call.node != "call" or call.expression.callee is None:
-                    continue
-                callee = call.expression.callee
+            for call, callee, place in self._called(file) if is_near else self._indirect(file):
                 if not (_may_be_kept(callee, words) if is_near else _may_get(callee, names)):
                     continue
-                place = Place(file, call.scope, call.path)
                 if v.includes(self.inference.infer(callee, place), kind, path, index):
                     yield file, call
 
@@ -579,7 +575,18 @@ class Keeping:
                         found.setdefault(key, []).append(call)
         return found
 
-    def _indirect(self, file: str) -> list[Call]:
+    def _called(self, file: str) -> list[_Called]:
+        """Return the calls of a file."""
+        found = self._calls.get(file)
+        if found is None:
+            found = self._calls[file] = [
+                (call, callee, Place(file, call.scope, call.path))
+                for call in self.modules.summary(file).calls
+                if call.node == "call" and (callee := call.expression.callee) is not None
+            ]
+        return found
+
+    def _indirect(self, file: str) -> list[_Called]:
         """Return the calls of a file whose callee no definition and no import names."""
         found = self._indirectly.get(file)
         if found is None:
@@ -591,10 +598,9 @@ class Keeping:
                 if any(one.kind not in (kinds.DEFINED, kinds.IMPORTED) for one in bindings)
             }
             found = self._indirectly[file] = [
-                call
-                for call in summary.calls
-                if call.node == "call"
-                and (callee := call.expression.callee) is not None
+                one
+                for one in self._called(file)
+                if (callee := one[1]) is not None
                 and callee.tag in _CALLEES
                 and (callee.tag != tags.NAME or callee.identifier in bound)
             ]

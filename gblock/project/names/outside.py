@@ -21,6 +21,7 @@ from gblock.project.reading.expressions import (
     read_dotted,
 )
 from gblock.project.reading.summary import Call
+from gblock.project.reading.word_index import is_listed, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Outside:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._known: dict[str, list[_Set]] = {}
-        self._named: dict[str, frozenset[bytes]] = {}
+        self._named: dict[str, bytes] = {}
 
     def attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:
         """Return the values that the project assigns to an attribute of objects like this one.
@@ -194,20 +195,21 @@ class Outside:
             known = self._known[name] = list(self._find(name))
         return known
 
-    def _set_in(self, path: str) -> frozenset[bytes]:
+    def _set_in(self, path: str) -> bytes:
         """Return the names of the attributes that a file may set."""
         found = self._named.get(path)
         if found is None:
             data = self.inference.modules.data(path)
-            found = frozenset((*_ASSIGNED.findall(data), *_GIVEN.findall(data)))
+            found = listed({*_ASSIGNED.findall(data), *_GIVEN.findall(data)})
             self._named[path] = found
         return found
 
     def _find(self, name: str) -> list[_Set]:
         modules = self.inference.modules
-        word = name.encode()
         setting = (
-            path for path in modules.mentioning(name, whole=True) if word in self._set_in(path)
+            path
+            for path in modules.mentioning(name, whole=True)
+            if is_listed(name, self._set_in(path))
         )
         paths = list(islice(setting, _MOST_FILES + 1))
         found: list[_Set] = []

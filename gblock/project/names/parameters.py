@@ -49,7 +49,7 @@ class Parameters:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._handovers: dict[tuple[str, int], list[tuple[CallExpr, Place]]] = {}
+        self._handovers: dict[tuple[str, int], tuple[tuple[CallExpr, Place], ...]] = {}
         self._decorators: dict[str, frozenset[bytes]] = {}
         """The words in the decorators of files."""
 
@@ -467,10 +467,10 @@ class Parameters:
                 shifts.append(0 if on_class and not of_class else 1)
         return min(shifts)
 
-    def _handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:
+    def _handed(self, path: str, index: int) -> tuple[tuple[CallExpr, Place], ...]:
         """Return the arguments beside the function itself: ``x`` in ``spawn(f, x)``."""
         return self.inference.remembered(
-            self._handovers, (path, index), lambda: self._find_handed(path, index)
+            self._handovers, (path, index), lambda: tuple(self._find_handed(path, index))
         )
 
     def _find_handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:

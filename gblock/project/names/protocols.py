@@ -30,10 +30,10 @@ class Protocols:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._overridden: dict[tuple[str, int], list[tuple[str, int]]] = {}
+        self._overridden: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
         self._protocols: dict[str, list[tuple[int, dict[str, int]]]] = {}
 
-    def overridden(self, path: str, index: int) -> list[tuple[str, int]]:
+    def overridden(self, path: str, index: int) -> tuple[tuple[str, int], ...]:
         """Return the methods of bases and protocols through which a method may be called.
 
         Args:
@@ -44,7 +44,7 @@ class Protocols:
             The modules and the scopes of the methods.
         """
         return self.inference.remembered(
-            self._overridden, (path, index), lambda: self._find_overridden(path, index)
+            self._overridden, (path, index), lambda: tuple(self._find_overridden(path, index))
         )
 
     def _find_overridden(self, path: str, index: int) -> list[tuple[str, int]]:

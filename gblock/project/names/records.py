@@ -52,17 +52,17 @@ class RecordClasses:
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
-        self._fields: dict[tuple[str, int], list[str]] = {}
+        self._fields: dict[tuple[str, int], tuple[str, ...]] = {}
 
     # -- classes of the project
 
-    def fields(self, path: str, index: int) -> list[str]:
+    def fields(self, path: str, index: int) -> tuple[str, ...]:
         """Return the fields of a class whose ``__init__`` is generated, in their order.
 
         Those of its bases are first.
         """
         return self.inference.remembered(
-            self._fields, (path, index), lambda: self._find_fields(path, index)
+            self._fields, (path, index), lambda: tuple(self._find_fields(path, index))
         )
 
     def _find_fields(self, path: str, index: int) -> list[str]:
