@@ -35,8 +35,8 @@ _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
 _Arguments: TypeAlias = dict[str | int, list[tuple[Call, int | str, bool]]]
 """The arguments of a module's calls by the last name of what is given."""
-_Called: TypeAlias = tuple[Call, Expr, Place]
-"""A call, its callee and its place."""
+_Called: TypeAlias = tuple[Call, Expr, Place | None]
+"""A call, its callee, and its place if the callee may be an element of a container."""
 _MOST_FILES = 12
 """A container, or a function, that more files mention is not followed."""
 _MOST_GETTERS = 12
@@ -537,7 +537,8 @@ class Keeping:
             for call, callee, place in self._called(file) if is_near else self._indirect(file):
                 if not (_may_be_kept(callee, words) if is_near else _may_get(callee, names)):
                     continue
-                if v.includes(self.inference.infer(callee, place), kind, path, index):
+                where = place or Place(file, call.scope, call.path)
+                if v.includes(self.inference.infer(callee, where), kind, path, index):
                     yield file, call
 
     def taken_at_once(
@@ -580,7 +581,11 @@ class Keeping:
         found = self._calls.get(file)
         if found is None:
             found = self._calls[file] = [
-                (call, callee, Place(file, call.scope, call.path))
+                (
+                    call,
+                    callee,
+                    Place(file, call.scope, call.path) if callee.tag in _CALLEES else None,
+                )
                 for call in self.modules.summary(file).calls
                 if call.node == "call" and (callee := call.expression.callee) is not None
             ]
