@@ -124,6 +124,29 @@ def test_an_answer_that_never_settles_ends():
     assert solver.solved("liar", liar) in (frozenset(), {value(0)})
 
 
+def test_what_follows_from_open_answers_is_found_again():
+    solver, found = FixedPoint(), {}
+
+    def remembered():
+        return solver.remembered(found, "key", lambda: frozenset([len(solver.solved("b", b))]))
+
+    def a():
+        remembered()
+        open_then.append("key" in found)
+        return solver.solved("b", b) | {value(1)}
+
+    def b():
+        return solver.solved("a", a) | {value(2)}
+
+    open_then = []
+    solver.solved("a", a)
+
+    assert True not in open_then
+    assert remembered() == {2}
+    assert found == {"key": frozenset([2])}
+    assert solver.remembered(found, "key", pytest.fail) == {2}
+
+
 def test_after_an_error_the_question_can_be_asked_again():
     solver, fails = FixedPoint(), [True]
 
