@@ -508,9 +508,8 @@ class Inference:
         after = call.positional[0] if call.positional else None
         if after is None or last_name(after) == summary.scopes[scope].name:
             return own
-        classes = [x for x in self.infer(after, place) if x.kind in (v.CLASS, v.EXTERNAL)]
-        found = (x._replace(kind=v.PARENT) for x in classes if x.kind == v.CLASS)
-        return frozenset(found) if classes else own
+        classes = (x for x in self.infer(after, place) if x.kind == v.CLASS)
+        return frozenset(x._replace(kind=v.PARENT) for x in classes) or own
 
 
 def _precedes(path: Path, use: Path) -> bool:
