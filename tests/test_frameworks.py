@@ -603,6 +603,159 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "pyramid add_view of a class by name, and its method": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        class Orders:
+            def __init__(self, request): self.request = request
+            def place(self): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_view(".orders.Orders", attr="place", route_name="orders")
+        """,
+        {},
+    ),
+    "pyramid add_view of a class, and its method": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        class Orders:
+            def __init__(self, request): self.request = request
+            def place(self): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_view(Orders, attr="place", route_name="orders")
+        """,
+        {},
+    ),
+    "pyramid add_view relative": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        def place(request): CALL
+        def main(settings):
+            config = Configurator(settings=settings)
+            config.add_view(".orders.place", route_name="orders")
+        """,
+        {},
+    ),
+    "a class of views with decorators": (
+        "request",
+        "",
+        """
+        from flask.views import MethodView
+        def audited(view):
+            def inner(*given):
+                CALL
+                return view(*given)
+            return inner
+        class Orders(MethodView):
+            decorators = [audited]
+            def get(self): pass
+        """,
+        {},
+    ),
+    "a validator of a form's field": (
+        "request",
+        "",
+        """
+        from wtforms import Form, StringField
+        from wtforms.validators import DataRequired
+        def known(form, field): CALL
+        class Order(Form):
+            place = StringField("place", [DataRequired(), known])
+        """,
+        {},
+    ),
+    "a validator of a model's field": (
+        "request",
+        "",
+        """
+        from django.db import models
+        def known(value): CALL
+        class Order(models.Model):
+            place = models.CharField(max_length=9, validators=[known])
+        """,
+        {},
+    ),
+    "a validator of a serializer's field": (
+        "request",
+        "",
+        """
+        from rest_framework import serializers
+        def known(value): CALL
+        class Order(serializers.Serializer):
+            place = serializers.CharField(validators=[known])
+        """,
+        {},
+    ),
+    "a field of a model": (
+        "request",
+        "",
+        """
+        from django.db import models
+        class Sealed(models.TextField):
+            def get_prep_value(self, value): CALL
+        """,
+        {},
+    ),
+    "a node of a template": (
+        "request",
+        "",
+        """
+        from django import template
+        class Places(template.Node):
+            def render(self, context): CALL
+        """,
+        {},
+    ),
+    "a field of a schema": (
+        "request",
+        "",
+        """
+        from marshmallow import fields
+        class Place(fields.Field):
+            def _deserialize(self, value, attr, data): CALL
+        """,
+        {},
+    ),
+    "a function of a schema": (
+        "request",
+        "",
+        """
+        from marshmallow import Schema, fields
+        def place(order): CALL
+        class Order(Schema):
+            town = fields.Function(place)
+        """,
+        {},
+    ),
+    "the type of an argument": (
+        "request",
+        "",
+        """
+        from flask_restx import reqparse
+        def place(text): CALL
+        parser = reqparse.RequestParser()
+        parser.add_argument("place", type=place)
+        """,
+        {},
+    ),
+    "the key of a limit": (
+        "request",
+        "",
+        """
+        from flask import Flask
+        from flask_limiter import Limiter
+        def customer(): CALL
+        limiter = Limiter(customer, app=Flask("orders"))
+        """,
+        {},
+    ),
     "pyramid view_config on class attr": (
         "request",
         "",

@@ -29,6 +29,9 @@ class Argument(CallArgument, frozen=True, kw_only=True):
     """A function that takes an entry point as an argument."""
 
     symbol: str
+    method: str = ""
+    """The keyword that names the method which runs, if a class is given; without it ``__call__``
+    runs."""
 
 
 class NamedBy(Table, frozen=True):

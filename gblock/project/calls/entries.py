@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
+from gblock.project.calls.last_names import ByLastName
 from gblock.project.calls.registrations import Registrations, is_module, suits
 from gblock.project.calls.workers import Application
 from gblock.project.names import values as v
@@ -95,12 +96,14 @@ class Entries:
         return any(self._mentioned[name] for name in names)
 
     @cached_property
-    def _by_decorator(self) -> _ByName[tuple[str, Entry]]:
-        return _ByName((s, (s, entry)) for entry in self._all for s in entry.decorators)
+    def _by_decorator(self) -> ByLastName[tuple[str, Entry]]:
+        return ByLastName((s, (s, entry)) for entry in self._all for s in entry.decorators)
 
     @cached_property
-    def _by_argument(self) -> _ByName[tuple[Argument, Entry]]:
-        return _ByName((one.symbol, (one, entry)) for entry in self._all for one in entry.arguments)
+    def _by_argument(self) -> ByLastName[tuple[Argument, Entry]]:
+        return ByLastName(
+            (one.symbol, (one, entry)) for entry in self._all for one in entry.arguments
+        )
 
     @cached_property
     def taking(self) -> frozenset[str]:
@@ -154,7 +157,9 @@ class Entries:
         if scope.kind != "function" or not scope.decorators:
             return False
         return any(
-            one.entry is not None and one.entry.context == "task" and one.entry.queue is not None
+            one.entry is not None
+            and one.entry.context == "task"
+            and (one.entry.queue is not None or one.entry.sends)
             for one in self._decorated(summary, scope)
         )
 
@@ -186,7 +191,7 @@ class Entries:
                     yield Started(context, entry.framework, label, is_certain, entry)
                     break
 
-    def _of_callee(self, index: _ByName[_T], callee: Expr, path: str) -> list[_T]:
+    def _of_callee(self, index: ByLastName[_T], callee: Expr, path: str) -> list[_T]:
         """Return what is known by a callee's name, or by the one under which it is imported."""
         name = last_name(callee)
         if callee is None or callee.tag != tags.NAME:
@@ -248,7 +253,7 @@ class Entries:
         if owner.kind != "class" or not (scope.name == "__call__" or scope.name[:1] != "_"):
             return
         for one in self._registrations.of(summary, scope.parent):
-            if scope.name == "__call__" or one.is_by_name:
+            if scope.name == one.method or one.is_by_name:
                 label = self._labels.of_method(one.entry, summary, scope)
                 yield Started(
                     one.entry.context, one.entry.framework, label, one.is_certain, one.entry
@@ -528,30 +533,6 @@ class Entries:
             if any(fits(one, symbol) for one in symbols)
             for label in [of_call(entry, called, last_name(callee)) or f"{entry.context} {by}"]
         ][:1]
-
-
-class _ByName(Generic[_T]):
-    """Entries by the last part of a dotted name, which may be a pattern."""
-
-    def __init__(self, known: Iterable[tuple[str, _T]]) -> None:
-        self._exact: dict[str, list[_T]] = {}
-        self._patterns: list[tuple[str, _T]] = []
-        for symbol, one in known:
-            name = symbol.rpartition(".")[2]
-            if "*" in name:
-                self._patterns.append((name, one))
-            else:
-                self._exact.setdefault(name, []).append(one)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names that are no patterns."""
-        return frozenset(self._exact)
-
-    def of(self, name: str) -> list[_T]:
-        """Return the entries that a name matches."""
-        matching = [one for key, one in self._patterns if fnmatch.fnmatchcase(name, key)]
-        return [*self._exact.get(name, ()), *matching]
 
 
 def _is_pattern(known: tuple[str, object]) -> bool:

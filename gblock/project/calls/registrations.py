@@ -10,10 +10,11 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gblock.catalog.entries import Argument, Entry, fits
+from gblock.project.calls.last_names import ByLastName
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -24,6 +25,7 @@ from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import (
     Expr,
     constant,
+    constant_of,
     functions_named,
     last_name,
     members,
@@ -55,6 +57,8 @@ class Registered(NamedTuple):
     """True if inferred; if not, only the names match."""
     is_by_name: bool = False
     """True if a setting names it: a framework then calls all public methods of a class."""
+    method: str = "__call__"
+    """The method that runs, of a class."""
 
 
 class Registrations:
@@ -65,23 +69,23 @@ class Registrations:
         entries: The entries of the frameworks that the project uses.
     """
 
-    def __init__(self, inference: Inference, entries: Iterable[Entry]) -> None:
+    def __init__(self, inference: Inference, entries: Sequence[Entry]) -> None:
         self.inference = inference
         self.modules = inference.modules
         self._assigned: list[tuple[str, str, Entry]] = []
         """The owner's dotted name, a pattern of attributes, and the entry."""
         self._settings: dict[str, Entry] = {}
         self._marks: list[tuple[str, Entry]] = []
-        self._arguments: dict[str, list[tuple[Argument, Entry]]] = {}
         for entry in entries:
             for symbol in entry.assigned:
                 owner, _, attribute = symbol.rpartition(".")
                 self._assigned.append((owner, attribute, entry))
             self._marks += [(mark, entry) for mark in entry.marks]
             self._settings.update(dict.fromkeys(entry.settings, entry))
-            for argument in entry.arguments:
-                name = argument.symbol.rpartition(".")[2]
-                self._arguments.setdefault(name, []).append((argument, entry))
+        arguments = [(one, entry) for entry in entries for one in entry.arguments]
+        self._arguments = ByLastName((pair[0].symbol, pair) for pair in arguments)
+        self._names_methods = any(argument.method for argument, _ in arguments)
+        """True if a framework of the project takes a class together with the name of a method."""
         self._keeping = inference.keeping
         self._known: dict[tuple[str, int], list[Registered]] = {}
         self._wanted: dict[str, list[tuple[str, Entry]]] = {}
@@ -124,7 +128,7 @@ class Registrations:
                 for match in in_strings.finditer(data)
             ):
                 yield from self._named_in(path, summary.filename, scope.name)
-        if scope.kind == "class" and "__call__" in scope.bindings:
+        if scope.kind == "class" and ("__call__" in scope.bindings or self._names_methods):
             yield from self._objects_of(summary, index)
         for mark, entry in self._marks:
             for around in summary.scopes:
@@ -207,7 +211,7 @@ class Registrations:
     def _in_displays(self, path: str, what: tuple[str, int], name: str) -> Iterator[Registered]:
         """Yield the arguments of one module that are a list or dict with a function in it."""
         for called, calls in self.inference.calling.calls_by_original_name(path).items():
-            for argument, entry in self._arguments.get(called, ()):
+            for argument, entry in self._arguments.of(called):
                 for call in calls:
                     expression = call.expression
                     given = passed(expression, argument.position, argument.keyword)
@@ -236,7 +240,7 @@ class Registrations:
         """Yield the arguments and settings of one module that name a function in a string."""
         other = self.modules.summary(path)
         for called, calls in self.inference.calling.calls_by_original_name(path).items():
-            for argument, entry in self._arguments.get(called, ()):
+            for argument, entry in self._arguments.of(called):
                 for call in calls:
                     expression = call.expression
                     given = passed(expression, argument.position, argument.keyword)
@@ -246,7 +250,8 @@ class Registrations:
                     symbols = self.inference.callees.called_symbols(expression.callee, place)
                     is_certain = suits(symbols, argument, entry)
                     if is_certain is not None:
-                        yield Registered(entry, call, is_certain=is_certain)
+                        method = _method(call, argument)
+                        yield Registered(entry, call, is_certain=is_certain, method=method)
         for scope in other.scopes if self._settings else ():
             yield from self._settings_in(scope, defined, name)
 
@@ -265,7 +270,7 @@ class Registrations:
         return any(
             is_module(defined, module)
             for text in _texts(expression)
-            for module, _, last in (text.replace(":", ".").rpartition("."),)
+            for module, _, last in (text.lstrip(".").replace(":", ".").rpartition("."),)
             if last == name
         )
 
@@ -275,7 +280,7 @@ class Registrations:
         """Yield the calls that take an object of a class, or the class, for a callable."""
         for path in self._keeping.naming_objects(summary, index):
             for called, calls in self.inference.calling.calls_by_original_name(path).items():
-                for call in calls if called in self._arguments else ():
+                for call in calls if self._arguments.of(called) else ():
                     yield from self._taking(call, path, called, (summary.filename, index))
 
     def _taking(
@@ -283,7 +288,7 @@ class Registrations:
     ) -> Iterator[Registered]:
         place = Place(path, call.scope, call.path)
         symbols: set[str] | None = None
-        for argument, entry in self._arguments[called]:
+        for argument, entry in self._arguments.of(called):
             given = passed(call.expression, argument.position, argument.keyword)
             if given is None or given.tag not in (tags.NAME, tags.ATTRIBUTE, tags.CALL):
                 continue
@@ -296,7 +301,7 @@ class Registrations:
             if symbols is None:
                 symbols = self.inference.callees.called_symbols(call.expression.callee, place)
             if any(fits(symbol, argument.symbol) for symbol in symbols):
-                yield Registered(entry, call)
+                yield Registered(entry, call, method=_method(call, argument))
 
 
 def is_module(path: str, name: str) -> bool:
@@ -326,9 +331,18 @@ def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:
     return False if is_likely and entry.framework != "python" and is_enough else None
 
 
+def _method(call: Call, argument: Argument) -> str:
+    """Return the method of a class that a call registers, by its name."""
+    named = passed(call.expression, None, argument.method) if argument.method else None
+    return str(constant_of(named) or "__call__")
+
+
 def _written(name: str) -> re.Pattern[bytes]:
-    """Return a pattern of strings that name a function, with its module as the first group."""
-    return re.compile(rb"""["']([A-Za-z_][\w.]*)[.:]%s["']""" % re.escape(name.encode()))
+    """Return a pattern of strings that name a function, with its module as the first group.
+
+    A leading dot stands for the package of the code that names it.
+    """
+    return re.compile(rb"""["']\.*([A-Za-z_][\w.]*)[.:]%s["']""" % re.escape(name.encode()))
 
 
 def _named(expression: Expr) -> set[str]:
