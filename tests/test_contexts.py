@@ -2027,3 +2027,52 @@ def test_a_handler_of_a_signal_that_ends_nothing_runs_while_the_service_serves(
     files = {"app.py": text, "Procfile": "web: python app.py\n"}
     (diagnostic,) = reported(tmp_path, files, all_contexts=True)
     assert diagnostic.context == context
+
+
+VALIDATED = """
+    from attr import attrs, attrib
+    from pydantic import BaseModel, field_validator, model_validator, validator
+
+    class Order(BaseModel):
+        place: str
+
+        {decorator}
+        def check(self, *given): CALL
+
+    class Urgent(Order):
+        pass
+
+    @attrs
+    class Parcel:
+        place = attrib()
+
+        @place.validator
+        def check_place(self, attribute, value): CALL
+    """
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    ["@field_validator('place')", "@model_validator(mode='after')", "@validator('place')"],
+)
+@pytest.mark.parametrize(
+    ("made", "checked"),
+    [
+        ("Order(place='a')", {"check"}),
+        ("Urgent(place='a')", {"check"}),
+        ("Order.model_validate({})", {"check"}),
+        ("Urgent.parse_obj({})", {"check"}),
+        ("Parcel('a')", {"check_place"}),
+        ("Order.model_json_schema()", set()),
+    ],
+)
+def test_a_validator_runs_where_an_object_is_made(tmp_path, decorator, made, checked):
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:application\n",
+        "orders.py": VALIDATED.format(decorator=decorator),
+        "app.py": "from orders import Order, Parcel, Urgent\n\n"
+        f"def application(environ, start_response):\n    {made}\n",
+    }
+    found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    run = [ways(one)[-2] for one in found if one.context == "request"]
+    assert checked == {way.rpartition(".")[2].removesuffix("()") for way in run}

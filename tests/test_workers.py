@@ -367,6 +367,29 @@ def test_a_task_runs_where_one_of_four_calls_names_it(tmp_path, call, is_run):
     assert [is_run] == [one != OTHER for one in found]
 
 
+@pytest.mark.parametrize(
+    ("made", "call", "is_run"),
+    [
+        ("@dramatiq.actor", "place.fn()", True),
+        ("@dramatiq.actor", "place.send()", False),
+        ("@queue.task()", "place.call_local()", True),
+        ("@queue.task()", "place()", False),
+        ("@queue.periodic_task(crontab())", "place.call_local()", True),
+    ],
+)
+def test_a_task_that_a_call_sends_runs_where_its_function_is_called(tmp_path, made, call, is_run):
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:application\n"
+        "worker: dramatiq jobs\nother: huey_consumer jobs.queue\n",
+        "jobs.py": "import dramatiq\nfrom huey import RedisHuey, crontab\nqueue = RedisHuey()\n\n"
+        f"{made}\ndef place(): CALL\n",
+        "app.py": "from jobs import place\n\n"
+        f"def application(environ, start_response):\n    {call}\n",
+    }
+    found = [one.context for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert [is_run] == [one != OTHER for one in found]
+
+
 EVENTS = {
     "init": "startup",
     "init_command_line_parser": "startup",

@@ -38,6 +38,12 @@ _MAKING = frozenset(
     "__set_name__ __class_getitem__".split()
 )
 """Methods that run where an object or a class is made, and at no other time."""
+_VALIDATING = frozenset(
+    "validator root_validator field_validator model_validator".split()  # pydantic, attrs
+)
+"""Last names of decorators that make a method run where an object is made."""
+_PARSING = ("model_validate", "model_validate_json", "parse_obj", "parse_raw")
+"""Methods of a class with validators that make an object of data."""
 _STATEMENTS = {
     "__enter__": "with",
     "__exit__": "with",
@@ -143,6 +149,9 @@ class Callers:
             found += self._naming_attribute(summary, index, _READ)
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
+        if any(last_name(without_arguments(d)) in _VALIDATING for d in scope.decorators):
+            found += self._making(summary, index)
+            found += self._parsing(summary, index)
         return found
 
     def _of_lambda(self, summary: ModuleSummary, index: int) -> list[Caller]:
@@ -192,14 +201,8 @@ class Callers:
         object. Not every use is seen, so the place that makes the object counts, too.
         """
         scope = summary.scopes[index]
-        own = (v.CLASS, summary.filename, scope.parent)
-        target: set[_Target] = {own}
-        target |= set(self.inference.calling.subclasses(summary.filename, scope.parent))
-        found: list[Caller] = []
-        for _, path, inner in sorted(target, key=lambda one: (one != own, one)):
-            made = self.modules.summary(path)
-            found += self._calls(made, inner, target, made.scopes[inner].name, index)
-            found += self._kept(made, inner)
+        target = self._classes(summary, index)
+        found = self._making(summary, index)
         if scope.name in _MAKING:
             return found
         called: list[Caller] = []
@@ -209,6 +212,44 @@ class Callers:
         target |= {(base.kind, base.path, base.scope) for base in bases if base.kind == v.CLASS}
         used = [*called, *self._uses(summary, index, target)]
         return [*used, *(caller._replace(is_lasting=True) for caller in found)]
+
+    def _classes(self, summary: ModuleSummary, index: int) -> set[_Target]:
+        """Return the class of a method, and the classes based on it."""
+        parent = summary.scopes[index].parent
+        based = self.inference.calling.subclasses(summary.filename, parent)
+        return {(v.CLASS, summary.filename, parent), *based}
+
+    def _making(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls that make an object of a method's class."""
+        own = (v.CLASS, summary.filename, summary.scopes[index].parent)
+        target = self._classes(summary, index)
+        found: list[Caller] = []
+        for _, path, inner in sorted(target, key=lambda one: (one != own, one)):
+            made = self.modules.summary(path)
+            found += self._calls(made, inner, target, made.scopes[inner].name, index)
+            found += self._kept(made, inner)
+        return found
+
+    def _parsing(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls that make an object of data: ``Order.model_validate(data)``."""
+        target = self._classes(summary, index)
+        naming = {
+            path
+            for _, defined, inner in sorted(target)
+            for path in self._naming(defined, self.modules.summary(defined).scopes[inner].name)
+        }
+        return [
+            Caller(path, call.scope, call.path, call.row, True, expression=call.expression)
+            for path in sorted(naming)
+            for name in _PARSING
+            for call in self.inference.calling.calls_by_name(path).get(name, ())
+            if (callee := call.expression.callee) is not None and callee.tag == tags.ATTRIBUTE
+            if any(
+                (value.kind, value.path, value.scope) in target
+                for value in self.inference.infer(callee.base, Place(path, call.scope, call.path))
+                if value.kind == v.CLASS
+            )
+        ][:_MOST_CALLERS]
 
     def _out_of_containers(
         self, summary: ModuleSummary, index: int, targets: list[_Target]

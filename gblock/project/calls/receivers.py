@@ -20,7 +20,7 @@ from gblock.project.reading.expressions import CallExpr, Expr, dotted, last_name
 _MOST_FILES = 12
 """At most this many files are read in search of the calls of a function that an object keeps."""
 
-RUNNING = frozenset({"run", "apply", "__call__"})
+RUNNING = frozenset({"run", "apply", "__call__", "call_local", "fn"})
 """Methods of a task that run it in the caller's process; the others send it to a worker."""
 
 
