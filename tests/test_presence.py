@@ -149,6 +149,21 @@ def test_code_of_a_deployed_process_without_gevent_is_not_reported_whatever_is_u
     assert "1 in processes without gevent" in err
 
 
+@pytest.mark.parametrize("option", ["--paste", "--paster"])
+def test_settings_that_a_command_names_show_that_its_process_runs_on_gevent(run, option):
+    files = {
+        "Procfile": f"web: gunicorn {option} shop.ini\n",
+        "shop.ini": "[app:main]\nuse = call:app:main\n"
+        "[server:main]\nuse = egg:gunicorn\nworker_class = gevent\n",
+        "app.py": "import os\ndef main(global_config):\n    return view\n"
+        "def view(environ, start_response):\n    os.system('sync')\n",
+    }
+    code, names, err = run(files)
+
+    assert (1, ["app.py"]) == (code, names)
+    assert UNKNOWN not in err
+
+
 def test_a_library_whose_server_has_a_thread_of_its_own_gets_one_line(run):
     server = (
         "import threading\nfrom gevent.pywsgi import WSGIServer\n"

@@ -143,7 +143,8 @@ def _settings(deployment: Deployment) -> Iterator[str]:
         if not any("gunicorn" in word for word in command.words):
             continue
         for program in programs.of(command):
-            written = option(program.arguments, "-c", "--config") or ""
-            path = deployment.tree.find(written.removeprefix("file:"), program.command.home)
-            if path is not None and not path.endswith(".py"):
-                yield deployment.text(path) or ""
+            for names in (("-c", "--config"), ("--paste", "--paster")):
+                written = option(program.arguments, *names) or ""
+                path = deployment.tree.find(written.removeprefix("file:"), program.command.home)
+                if path is not None and not path.endswith(".py"):
+                    yield deployment.text(path) or ""
