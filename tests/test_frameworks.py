@@ -643,6 +643,93 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "the check of a password": (
+        "request",
+        "",
+        """
+        import bottle
+        def known(user, password): CALL
+        @bottle.auth_basic(known)
+        def place(): pass
+        """,
+        {},
+    ),
+    "a handler of a type of media": (
+        "request",
+        "",
+        """
+        import falcon
+        class Orders(falcon.media.BaseHandler):
+            def deserialize(self, stream, content_type, content_length): CALL
+        """,
+        {},
+    ),
+    "a watch of a node": (
+        "greenlet",
+        "",
+        """
+        from gevent import monkey
+        monkey.patch_all()
+        from kazoo.client import KazooClient
+        client = KazooClient()
+        @client.DataWatch("/orders")
+        def changed(data, stat): CALL
+        """,
+        {},
+    ),
+    "a collector of metrics": (
+        "request",
+        "",
+        """
+        from prometheus_client import REGISTRY
+        class Orders:
+            def collect(self): CALL
+        REGISTRY.register(Orders())
+        """,
+        {},
+    ),
+    "a gauge of a function": (
+        "request",
+        "",
+        """
+        from prometheus_client import Gauge
+        def count(): CALL
+        Gauge("orders", "Open orders").set_function(count)
+        """,
+        {},
+    ),
+    "a type of a column": (
+        "request",
+        "",
+        """
+        from sqlalchemy import String, TypeDecorator
+        class Sealed(TypeDecorator):
+            impl = String
+            def process_bind_param(self, value, dialect): CALL
+        """,
+        {},
+    ),
+    "a handler of requests of gevent": (
+        "request",
+        "",
+        """
+        from gevent.pywsgi import WSGIHandler
+        class Audited(WSGIHandler):
+            def log_request(self): CALL
+        """,
+        {},
+    ),
+    "a formatter of a column": (
+        "request",
+        "",
+        """
+        from flask_admin.contrib.sqla import ModelView
+        def place(view, context, model, name): CALL
+        class Orders(ModelView):
+            column_formatters = {"place": place}
+        """,
+        {},
+    ),
     "a class of views with decorators": (
         "request",
         "",
