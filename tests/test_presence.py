@@ -164,6 +164,35 @@ def test_settings_that_a_command_names_show_that_its_process_runs_on_gevent(run,
     assert UNKNOWN not in err
 
 
+@pytest.mark.parametrize(
+    ("options", "required", "code"),
+    [
+        ("-c /etc/shop/gunicorn.conf.py", "gevent", 1),
+        ("-c /etc/shop/gunicorn.conf.py", "redis", 0),
+        ("-c /etc/shop/gunicorn.conf.py -k sync", "gevent", 0),
+        ("--workers 2", "gevent", 0),
+    ],
+)
+def test_settings_of_gunicorn_from_elsewhere_may_choose_gevent(run, options, required, code):
+    files = {
+        "requirements.txt": f"gunicorn\n{required}\n",
+        "Dockerfile": f"FROM python\nCMD gunicorn {options} app:view\n",
+        "app.py": "import os\ndef view(environ, start_response):\n    os.system('sync')\n",
+    }
+    assert (code, ["app.py"] * code) == run(files)[:2]
+
+
+def test_a_variable_of_uwsgi_shows_that_its_process_runs_on_gevent(run):
+    files = {
+        "Dockerfile": "FROM python\nENV UWSGI_GEVENT=100 UWSGI_MODULE=app:view\nCMD uwsgi\n",
+        "app.py": "import os\ndef view(environ, start_response):\n    os.system('sync')\n",
+    }
+    code, names, err = run(files)
+
+    assert (1, ["app.py"]) == (code, names)
+    assert LINE not in err
+
+
 def test_a_library_whose_server_has_a_thread_of_its_own_gets_one_line(run):
     server = (
         "import threading\nfrom gevent.pywsgi import WSGIServer\n"

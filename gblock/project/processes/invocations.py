@@ -14,6 +14,7 @@ from gblock.project.processes.program import Program, option, subcommand
 from gblock.project.processes.server_start import EvidenceReader, ServerStart
 from gblock.project.processes.servers import (
     BY_CODE,
+    DEFAULT_WORKER,
     UNKNOWN,
     YES,
     Served,
@@ -29,6 +30,8 @@ _FLASK_OPTIONS = ("-A", "--app", "-e", "--env-file")
 """flask's options before the command that take a value."""
 _FLASK_COMMANDS = frozenset("assets babel db fab openapi roles routes shell spec users".split())
 """The commands of Flask and of its extensions that do their work and end."""
+_ELSEWHERE = "its settings stand elsewhere"
+"""Why nothing is known of a server whose settings are no file of the repository."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 
 
@@ -195,6 +198,9 @@ class Invocations:
             return None  # `--version`, or no arguments
         imported = written is not None and written.startswith("python:")
         server = self.servers.gunicorn(program, config, imported=imported)
+        is_elsewhere = written is not None and config is None and server.why == DEFAULT_WORKER
+        if is_elsewhere and "gevent" in self.deployment.requirements:
+            server = server._replace(gevent=UNKNOWN, why=_ELSEWHERE)
         return self._with_paste(server, program)
 
     def _settings(self, written: str, home: str) -> str | None:
@@ -275,7 +281,7 @@ class Invocations:
             known = self.deployment.tree.find(written.partition(":")[0], self.root)
             if known or any(command.options for command in self.deployment.commands):
                 return None  # `units` reads the file itself
-            return Server("uwsgi", UNKNOWN, "its settings stand elsewhere", (), "uwsgi", open=True)
+            return Server("uwsgi", UNKNOWN, _ELSEWHERE, (), "uwsgi", open=True)
         server = self.servers.uwsgi(program)
         files = [option(arguments, name) for name in ("--wsgi-file", "--file", "--mount")]
         entries = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from gblock.config import Config
@@ -127,9 +128,9 @@ def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
     if any(modules.mentioning(word) for word in WORDS):
         return True
     if any(
-        word in text
+        word in text.lower()  # UWSGI_GEVENT=100, too
         for command in deployment.commands
-        for text in (*command.words, *(value for _, value in command.environment))
+        for text in (*command.words, *chain.from_iterable(command.environment))
         for word in (*WORDS, _WORKER)
     ):
         return True
