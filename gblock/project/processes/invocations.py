@@ -31,7 +31,7 @@ _FLASK_OPTIONS = ("-A", "--app", "-e", "--env-file")
 _FLASK_COMMANDS = frozenset("assets babel db fab openapi roles routes shell spec users".split())
 """The commands of Flask and of its extensions that do their work and end."""
 _ELSEWHERE = "its settings stand elsewhere"
-"""Why nothing is known of a server whose settings are no file of the repository."""
+"""The reason for a server whose settings are no file of the repository."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
 
 
