@@ -13,7 +13,7 @@ from functools import cached_property
 from gblock import files, opened
 from gblock.boundary import PROJECT_MARKS, repository
 from gblock.decoding import encoded
-from gblock.project.reading.modules import WORDS, Modules
+from gblock.project.reading.modules import STARTING, Modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _DEEPEST = 4
 """Directories between the top and a unit, the unit included."""
 _DEPLOYMENTS = ("procfile", "dockerfile", "containerfile")
 """The first letters, in lower case, of the names of files that deploy their directory."""
-_GEVENT = tuple(word.encode() for word in WORDS)
+_STARTING = tuple(word.encode() for word in STARTING)
 
 
 class Unit:
@@ -181,7 +181,7 @@ class Monorepo:
         from gblock.project.reading.tree import Tree
 
         outside = Tree(self.top, (*self._exclude, *self.patterns()))
-        return mention(outside, _GEVENT) is not None
+        return mention(outside, _STARTING) is not None
 
 
 def around(path: str, config: Config) -> Unit | None:

@@ -165,6 +165,25 @@ def test_settings_that_a_command_names_show_that_its_process_runs_on_gevent(run,
 
 
 @pytest.mark.parametrize(
+    "files",
+    [
+        {"Procfile": "worker: huey_consumer app.queue -k greenlet\n"},
+        {"Dockerfile": "FROM python\nENV UWSGI_GEVENT=9 UWSGI_MODULE=app:view\nCMD uwsgi\n"},
+    ],
+)
+def test_code_that_never_names_gevent_is_not_patched_by_every_server(run, files):
+    code, names, _ = run(
+        {
+            **files,
+            "app.py": "import time\nfrom huey import RedisHuey\nqueue = RedisHuey()\n"
+            "@queue.task()\ndef place():\n    time.sleep(9)\n"
+            "def view(environ, start_response):\n    time.sleep(9)\n",
+        }
+    )
+    assert (1, ["app.py", "app.py"]) == (code, names)
+
+
+@pytest.mark.parametrize(
     ("options", "required", "code"),
     [
         ("-c /etc/shop/gunicorn.conf.py", "gevent", 1),

@@ -12,7 +12,7 @@ from functools import cached_property
 from gblock import rules
 from gblock.decoding import is_utf_8
 from gblock.engine.looking import Looking
-from gblock.project.reading.modules import WORDS, Trouble
+from gblock.project.reading.modules import STARTING, WORDS, Trouble
 from gblock.project.triage.triage import Triage
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ else:
     from gblock.lean import NamedTuple
 
 _GEVENT = tuple(word.encode() for word in WORDS)
+_STARTING = tuple(word.encode() for word in STARTING)
 _LARGEST = 10_000_000
 """Bytes: a larger file is not parsed. It is generated, and its tree would take gigabytes."""
 _WORTH_A_PROCESS = 4
@@ -224,10 +225,10 @@ class Plan:
 
         config = self._request.config
         declared = " ".join(config.processes).encode()
-        if any(word in declared for word in _GEVENT):
+        if any(word in declared for word in _STARTING):
             return True
         base = config.root if config.filename else ""
-        return mention(Tree(self._codebase.root, config.exclude, base), _GEVENT) is not None
+        return mention(Tree(self._codebase.root, config.exclude, base), _STARTING) is not None
 
     @cached_property
     def _is_silent(self) -> bool:

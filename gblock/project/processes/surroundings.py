@@ -12,10 +12,7 @@ from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
 from gblock.project.processes.program import SERVING, Programs, option
 from gblock.project.reading.import_graph import Edge, ImportGraph
-from gblock.project.reading.modules import WORDS, Modules
-
-_WORKER = "greenlet"
-"""The word of commands for workers on gevent that do not name it: ``huey_consumer -k greenlet``."""
+from gblock.project.reading.modules import STARTING, WORDS, Modules
 
 
 class Surroundings(NamedTuple):
@@ -128,10 +125,10 @@ def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
     if any(modules.mentioning(word) for word in WORDS):
         return True
     if any(
-        word in text.lower()  # UWSGI_GEVENT=100, too
+        word in text
         for command in deployment.commands
         for text in (*command.words, *chain.from_iterable(command.environment))
-        for word in (*WORDS, _WORKER)
+        for word in STARTING
     ):
         return True
     return any("gevent" in text for text in _settings(deployment))

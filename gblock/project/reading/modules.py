@@ -43,6 +43,8 @@ class Kept(NamedTuple):
 
 WORDS = ("gevent", "locust", "flask_sockets")
 """Words; every way to run a process on gevent contains one of them."""
+STARTING = (*WORDS, "greenlet", "GEVENT")
+"""Words of files that start processes on gevent: ``-k greenlet`` of huey, ``UWSGI_GEVENT``, too."""
 _HUGE = 10_000_000
 """Bytes above which a project is read frugally, unless it mentions gevent."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
