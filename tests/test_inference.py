@@ -216,7 +216,6 @@ def test_an_object_is_followed_through_classes_tests_and_containers(tmp_path, te
         ("C, self", True),
         ("B, self", False),
         ("A, self", False),
-        ("redis.Redis, self", False),
     ],
 )
 def test_super_begins_after_the_class_that_it_is_given(tmp_path, after, is_found):
@@ -801,7 +800,7 @@ def test_a_file_that_is_given_up_keeps_the_numbers_of_its_scopes(tmp_path):
             assert (name == "self") is bool(found)
         assert v.NOTHING == inference.results.result(v.function(path, index))
         assert () == inference.calling.callers(path, index)
-    assert [] == inference.calling.subclasses(path, 1)
+    assert not inference.calling.subclasses(path, 1)
 
 
 @pytest.mark.parametrize(
