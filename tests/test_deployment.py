@@ -567,6 +567,10 @@ def test_a_reader_survives_a_damaged_file(reader, data):
             assert fact.row <= text.count("\n") + 1
 
 
+def test_a_row_below_a_key_without_a_value_is_no_settings_file():
+    assert PasteSettings("[server:main]\nuse\n  egg:gunicorn\n").server() == {}
+
+
 def test_a_file_that_only_looks_like_a_format_is_not_read(tmp_path):
     (tmp_path / "notes.yaml").write_text("title: gevent\n")
     (tmp_path / "Dockerfile.dockerignore").write_text("CMD gunicorn\n")

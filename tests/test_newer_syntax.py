@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 
 import pytest
 from harness import check, inferring
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from gblock.config import Config
 from gblock.project.reading.newer_syntax import older
-from gblock.project.reading.parsing import parse
+from gblock.project.reading.parsing import UNPARSABLE, parse
 
 NEWER = {
     "type parameters of a function": ("def f[T](x): pass", "def f   (x): pass"),
@@ -36,7 +37,7 @@ NEWER = {
 def test_newer_syntax_is_older_syntax_at_the_same_place(newer, expected):
     found = older(f"{newer}\n")
 
-    assert found is not None
+    assert found != f"{newer}\n"
     assert ast.parse(found)
     assert expected is None or found == f"{expected}\n"
     for line, before in zip(found.split("\n"), newer.split("\n"), strict=False):
@@ -48,9 +49,11 @@ def test_newer_syntax_is_parsed(newer):
     assert len(parse(f"{newer}\nlast()\n").body) == len(parse("last()\n").body) + 1
 
 
-@pytest.mark.parametrize("text", ["x = 1\n", "print 'x'\n", "def f(:\n", ""])
+@pytest.mark.parametrize(
+    "text", ["x = 1\n", "print 'x'\n", "def f(:\n", "", 'f"""{d["a"]}"""', "f'{', \"{d['a']}\""]
+)
 def test_what_has_no_newer_syntax_is_left_alone(text):
-    assert older(text) is None
+    assert older(text) == text
 
 
 def test_an_error_of_syntax_beside_newer_syntax_is_an_error():
@@ -87,3 +90,25 @@ def test_calls_in_newer_syntax_are_reported_at_their_places(tmp_path):
         for one in check([str(tmp_path)], Config(root=str(tmp_path))).diagnostics
     ]
     assert rows == [(6, "blocking-call"), (8, "blocking-call")]
+
+
+@pytest.mark.parametrize("part", ["def f[", 'f"""{', "type X[", 'f"{', "except ", "f\"{f'{"])
+def test_damaged_files_are_left_in_time(part):
+    with pytest.raises(SyntaxError):
+        parse(f"{part}\n" * 3_000)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"[](){}\"'\\#:,=*!\n ", "f", "t", "rf", '"""', "type ", "def ", "X", "except "]
+        ),
+        max_size=40,
+    )
+)
+def test_any_text_is_read_or_refused(parts):
+    text = "".join(parts)
+    assert older(text).count("\n") == text.count("\n")
+    with suppress(*UNPARSABLE):
+        parse(text)

@@ -1,152 +1,218 @@
 """Syntax of a newer Python than the one that runs, in older syntax of the same width.
 
-libcst parses the grammar of newer versions on each interpreter, ``ast`` that of its own alone. What
-a file says stays at its place, but for what follows an ``except`` with several types on its row.
+``ast`` understands the grammar of its own interpreter alone. What a file says keeps its place, but
+for what follows an ``except`` with several types on its row.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-import libcst as cst
-from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_QUOTES = (b'"', b"'")
+_HEADER = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[", re.MULTILINE)
+_TYPE = re.compile(r"^[ \t]*(type[ \t]+)(\w+)[ \t]*(\[|=(?!=))", re.MULTILINE)
+_TYPES = re.compile(
+    r"^([ \t]*except)[ \t]([ \t]*\w[\w.]*(?:[ \t]*,[ \t]*\w[\w.]*)+)(?=[ \t]*:)", re.MULTILINE
+)
+_GROUP = re.compile(r"^([ \t]*except[ \t]*)\*", re.MULTILINE)
+_START = r"""(?<!\w)([A-Za-z]{0,2})("{3}|'{3}|"|')"""
+_TOKEN = re.compile(rf"#[^\n]*|{_START}")
+_INSIDE = re.compile(rf"#[^\n]*|[\[\](){{}}]|{_START}")
+_LITERAL = re.compile(r"""\\.|\{\{|\{|\n|"{3}|'{3}|"|'""", re.DOTALL)
+_DEEPEST = 4
+"""The number of f-strings in one another that are read."""
+_LONGEST = 4_000
+"""Characters: longer contents of brackets are not read."""
 
 
 class _Edit(NamedTuple):
     start: int
     end: int
-    """In bytes of UTF-8."""
-    text: bytes
+    text: str
 
 
-def older(text: str | bytes) -> str | None:
-    """Return a file's text for an older Python; None if nothing in it is newer.
+def older(text: str) -> str:
+    """Return a file's text for an older Python; the same text where nothing in it is newer.
 
     Type parameters are left out (Python 3.12), a ``type`` statement is an assignment (3.12), texts
     in an f-string have other quotes (3.12), a template is an f-string (3.14), several types of an
     ``except`` get parentheses (3.14), and ``except*`` is ``except`` (3.11).
     """
-    try:
-        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-        code = wrapper.module.code.encode()
-        finder = _Newer(code)
-        wrapper.visit(finder)
-    except (cst.ParserSyntaxError, UnicodeError, RecursionError):
+    text = _edited(text, _texts(text))
+    text = _edited(text, [*_parameters(text), *_aliases(text)])
+    return _TYPES.sub(r"\1(\2)", _GROUP.sub(r"\1 ", text))
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+# -- type parameters
+
+
+def _parameters(text: str) -> list[_Edit]:
+    """Return the edits that leave out the parameters of generic functions and classes."""
+    return [
+        _Edit(match.end() - 1, end, _blank(text[match.end() - 1 : end]))
+        for match in _HEADER.finditer(text)
+        if (end := _closed(text, match.end(), ())) is not None
+    ]
+
+
+def _aliases(text: str) -> list[_Edit]:
+    """Return the edits that make assignments of ``type`` statements."""
+    found = []
+    for match in _TYPE.finditer(text):
+        sign = match.start(3)
+        if match[3] == "[":
+            end = _closed(text, match.end(), ())
+            sign = text.find("=", end) if end is not None else -1
+        if sign >= 0 and "\n" not in text[match.start(1) : sign]:
+            width = sign - match.start(1)
+            found.append(_Edit(match.start(1), sign, match[2].ljust(width)))
+    return found
+
+
+def _blank(text: str) -> str:
+    """Return as much blank space; a backslash continues each row."""
+    rows = text.split("\n")
+    return "\\\n".join([" " * max(len(row) - 1, 0) for row in rows[:-1]] + [" " * len(rows[-1])])
+
+
+# -- texts
+
+
+def _texts(text: str) -> list[_Edit]:
+    """Return the edits of f-strings and templates."""
+    edits: list[_Edit] = []
+    position = 0
+    while (match := _TOKEN.search(text, position)) is not None:
+        position = match.end()
+        if match[2] is None:
+            continue
+        if _is_formatted(match[1]):
+            found: list[_Edit] = []
+            end = _formatted(text, position, match[2], (match[2],), found)
+            if end is not None:
+                edits += [*found, *_as_formatted(match)]
+                position = end
+                continue
+        position = _end(text, position, match[2]) or position
+    return edits
+
+
+def _is_formatted(prefix: str) -> bool:
+    return not {"f", "t"}.isdisjoint(prefix.lower())
+
+
+def _as_formatted(match: re.Match[str]) -> list[_Edit]:
+    """Return the edit that makes an f-string of a template."""
+    prefix = match[1].replace("t", "f").replace("T", "F")
+    return [_Edit(match.start(1), match.end(1), prefix)] if prefix != match[1] else []
+
+
+def _formatted(
+    text: str, start: int, quote: str, quotes: tuple[str, ...], edits: list[_Edit]
+) -> int | None:
+    """Return the end of an f-string, None if it has none, and add the edits for what is in it.
+
+    Args:
+        text: The file.
+        start: The position after its quotes.
+        quote: Its quotes, as they are written.
+        quotes: The quotes that the f-strings around get, and those that it gets.
+        edits: Receives the edits.
+    """
+    position = start
+    while (match := _LITERAL.search(text, position)) is not None:
+        position = match.end()
+        if match[0].startswith(quote):
+            return match.start() + len(quote)
+        if match[0] == "\n" and len(quote) == 1:
+            return None
+        if match[0] == "{":
+            end = _closed(text, position, quotes, edits)
+            if end is None:
+                return None
+            position = end
+    return None
+
+
+def _closed(
+    text: str, start: int, quotes: tuple[str, ...], edits: list[_Edit] | None = None
+) -> int | None:
+    """Return the position after the bracket that closes an open one, None if there is none.
+
+    Args:
+        text: The file.
+        start: The position after the opening bracket.
+        quotes: The quotes that the f-strings around get.
+        edits: Receives the edits for the texts in an f-string.
+    """
+    depth, position = 1, start
+    while (match := _INSIDE.search(text, position, start + _LONGEST)) is not None:
+        position = match.end()
+        if match[2] is None:
+            if match[0] in "([{":
+                depth += 1
+            elif match[0] in ")]}":
+                depth -= 1
+            if not depth:
+                return position
+            continue
+        end = _text(text, match, quotes, edits if edits is not None else [])
+        if end is None:
+            return None
+        position = end
+    return None
+
+
+def _text(
+    text: str, match: re.Match[str], quotes: tuple[str, ...], edits: list[_Edit]
+) -> int | None:
+    """Return the end of a text in brackets, None if it has none, and add its edits."""
+    quote, start = match[2], match.end()
+    own = _free(quote, quotes)
+    if _is_formatted(match[1]):
+        if own is None or len(quotes) >= _DEEPEST:
+            return None
+        end = _formatted(text, start, quote, (*quotes, own), edits)
+        edits += _as_formatted(match)
+    else:
+        end = _end(text, start, quote)
+    if end is None:
         return None
-    for edit in sorted(finder.edits, reverse=True):
-        code = code[: edit.start] + edit.text + code[edit.end :]
-    return code.decode() if finder.edits else None
+    last = end - len(quote)
+    if own is None:  # a number, where no quotes are left
+        edits.append(_Edit(match.start(), end, "0" * (end - match.start())))
+        return end
+    if own != quote:
+        edits += [_Edit(match.start(2), start, own), _Edit(last, end, own)]
+    between = text[start:last]
+    if quotes and not _is_formatted(match[1]):
+        plain = re.sub(r"""[\\"']""", "x", between)
+        edits += [_Edit(start, last, plain)] if plain != between else []
+    return end
 
 
-class _Newer(cst.CSTVisitor):
-    """Finds what an older Python does not parse."""
+def _free(quote: str, quotes: tuple[str, ...]) -> str | None:
+    """Return quotes of the same length that may be in f-strings with some quotes."""
+    for sign in dict.fromkeys((quote[0], '"', "'")):
+        own = sign * len(quote)
+        if not any(one in own for one in quotes):
+            return own
+    return None
 
-    METADATA_DEPENDENCIES = (ByteSpanPositionProvider,)
 
-    def __init__(self, code: bytes) -> None:
-        super().__init__()
-        self._code = code
-        self.edits: list[_Edit] = []
-        self._around: list[bytes] = []
-        """The quotes of the f-strings around, outermost first."""
-
-    def visit_TypeParameters(self, node: cst.TypeParameters) -> bool:
-        start, end = self._span(node)
-        blank = bytearray(b" " * (end - start))
-        for index, byte in enumerate(self._code[start:end]):
-            if byte in b"\r\n":
-                blank[index] = byte
-                if index and blank[index - 1] == ord(" "):
-                    blank[index - 1] = ord("\\")
-        self.edits.append(_Edit(start, end, bytes(blank)))
-        return False
-
-    def visit_TypeAlias(self, node: cst.TypeAlias) -> bool:
-        start, _ = self._span(node)
-        end, _ = self._span(node.value)
-        head = self._code[start:end]
-        sign = head.rindex(b"=")
-        self.edits.append(_Edit(start, start + sign, node.name.value.encode().ljust(sign)))
-        return False
-
-    def visit_ExceptHandler(self, node: cst.ExceptHandler) -> None:
-        if isinstance(node.type, cst.Tuple) and not node.type.lpar:
-            start, end = self._span(node.type)
-            self.edits.append(_Edit(start - 1, start, b"("))
-            self.edits.append(_Edit(end, end, b")"))
-
-    def visit_ExceptStarHandler(self, node: cst.ExceptStarHandler) -> None:
-        start, _ = self._span(node)
-        star = self._code.index(b"*", start)
-        self.edits.append(_Edit(star, star + 1, b" "))
-
-    def visit_SimpleString(self, node: cst.SimpleString) -> None:
-        if not self._around:
-            return
-        quote = node.quote.encode()
-        start, end = self._span(node)
-        if self._other(quote) == quote and self._code[end : end + 1] != b".":
-            self.edits.append(_Edit(start, end, b"0" * (end - start)))  # no quotes are left
-        else:
-            self.edits += self._requoted(node, len(node.prefix), quote, inside=True)
-
-    def visit_FormattedString(self, node: cst.FormattedString) -> None:
-        quote = node.start[len(node.prefix) :].encode()
-        if self._around:
-            self.edits += self._requoted(node, len(node.prefix), quote, inside=False)
-            quote = self._other(quote)
-        self._around.append(quote)
-
-    def leave_FormattedString(self, original_node: cst.FormattedString) -> None:
-        self._around.pop()
-
-    def visit_TemplatedString(self, node: cst.TemplatedString) -> None:
-        start, _ = self._span(node)
-        prefix = node.start.rstrip("\"'")
-        self.edits.append(
-            _Edit(start, start + len(prefix), prefix.replace("t", "f").replace("T", "F").encode())
-        )
-        self._around.append(node.start[len(prefix) :].encode())
-
-    def leave_TemplatedString(self, original_node: cst.TemplatedString) -> None:
-        self._around.pop()
-
-    def _span(self, node: cst.CSTNode) -> tuple[int, int]:
-        found = self.get_metadata(ByteSpanPositionProvider, node)
-        return found.start, found.start + found.length
-
-    def _other(self, quote: bytes) -> bytes:
-        """Return quotes of the same length that no f-string around has."""
-        for one in _QUOTES:
-            if one not in b"".join(self._around):
-                return one * len(quote)
-        return quote
-
-    def _requoted(
-        self, node: cst.CSTNode, prefix: int, quote: bytes, *, inside: bool
-    ) -> Iterator[_Edit]:
-        """Yield the edits by which a text may stand in an f-string.
-
-        Args:
-            node: The text.
-            prefix: The length of its prefix.
-            quote: Its quotes.
-            inside: True to change what is between the quotes, too.
-        """
-        start, end = self._span(node)
-        first, last = start + prefix + len(quote), end - len(quote)
-        other = self._other(quote)
-        if other != quote:
-            yield _Edit(first - len(quote), first, other)
-            yield _Edit(last, end, other)
-        between = self._code[first:last]
-        if inside and (b"\\" in between or any(one in between for one in _QUOTES)):
-            for sign in (b"\\", *_QUOTES):
-                between = between.replace(sign, b"x")
-            yield _Edit(first, last, between)
+def _end(text: str, start: int, quote: str) -> int | None:
+    """Return the position after the closing quotes of a text, None if it has none."""
+    position = start
+    while (match := _LITERAL.search(text, position)) is not None:
+        position = match.end()
+        if match[0].startswith(quote):
+            return match.start() + len(quote)
+        if match[0] == "\n" and len(quote) == 1:
+            return None
+    return None

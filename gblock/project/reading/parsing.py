@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import warnings
 
+from gblock.decoding import decode
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
@@ -40,15 +42,16 @@ def parse(text: str | bytes, filename: str = "<unknown>") -> ast.Module:
         try:
             return ast.parse(text, filename)
         except SyntaxError as error:
-            from gblock.project.reading.newer_syntax import older  # it imports libcst
+            from gblock.project.reading.newer_syntax import older
 
-            replaced = older(text)
-            if replaced is None:
-                raise
             try:
-                return ast.parse(replaced, filename)
+                written = decode(text) if isinstance(text, bytes) else text
+                replaced = older(written)
+                if replaced != written:
+                    return ast.parse(replaced, filename)
             except UNPARSABLE:
-                raise error from None
+                pass
+            raise error from None
 
 
 def verify(text: str | bytes, filename: str = "<unknown>") -> None:

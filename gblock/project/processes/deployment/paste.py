@@ -43,7 +43,7 @@ class PasteSettings:
         self._parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
         try:
             self._parser.read_string(text)
-        except configparser.Error:
+        except (configparser.Error, AttributeError):  # a row below a key without a value
             self._parser.clear()
 
     def server(self, name: str = "main") -> dict[str, str]:
