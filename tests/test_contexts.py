@@ -649,6 +649,41 @@ def test_the_built_in_entries_are_sorted_and_complete():
             "quiet",
             "unknown",
         ),
+        (
+            "from flask import Flask\napp = Flask(__name__)\ndef api(url, **options):\n"
+            "    def decorator(function):\n        def wrapped(*args):\n"
+            "            return function(*args)\n"
+            "        app.add_url_rule(url, function.__name__, wrapped, **options)\n"
+            "        return function\n    return decorator\n",
+            "api('/orders', methods=['POST'])",
+            "request",
+        ),
+        (
+            "from flask import Flask\napp = Flask(__name__)\ndef api(view):\n"
+            "    guarded = guard(view)\n"
+            "    app.add_url_rule('/' + view.__name__, view_func=guarded)\n    return view\n",
+            "api",
+            "request",
+        ),
+        (
+            "from flask import Flask\napp = Flask(__name__)\nclass Api:\n"
+            "    def __init__(self, url): self.url = url\n"
+            "    def __call__(self, view):\n"
+            "        app.add_url_rule(self.url, 'x', lambda: retried(view))\n"
+            "        return view\n",
+            "Api('/orders')",
+            "request",
+        ),
+        (
+            "from flask import Flask\napp = Flask(__name__)\ndef api(view):\n"
+            "    def decorator(function):\n        function.view = view\n"
+            "        def again(): return again()\n        shown = shown(again)\n"
+            "        app.add_url_rule('/help', 'help', shown)\n"
+            "        app.add_url_rule('/x', 'x', view)\n"
+            "        return function\n    return decorator\n",
+            "api(print)",
+            "unknown",
+        ),
     ],
 )
 def test_a_decorator_of_the_project_starts_what_the_one_behind_it_starts(

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
 from gblock.project.calls.last_names import ByLastName
+from gblock.project.calls.registrars import handed_by
 from gblock.project.calls.registrations import Registrations, is_module, suits
 from gblock.project.calls.workers import Application
 from gblock.project.names import values as v
@@ -77,6 +78,7 @@ class Entries:
         self._files = files
         self._mentioned: dict[str, bool] = {}
         self._applied: dict[tuple[str, int], list[Entry]] = {}
+        self._registering: dict[tuple[tuple[str, int], bool], list[Entry]] = {}
         self._objects: dict[Entry, set[tuple[str, int]]] = {}
         self._mixed: dict[tuple[str, int], set[str]] = {}
         self._labels = Labels(inference)
@@ -175,7 +177,7 @@ class Entries:
             called = decorator if decorator.tag == tags.CALL else None
             callee = without_arguments(decorator)
             known = self._of_callee(self._by_decorator, callee, summary.filename)
-            for entry in self._behind(callee, place):
+            for entry in self._behind(callee, place, called is not None):
                 label = of_decorator(entry, called, last_name(callee), scope)
                 yield Started(entry.context, entry.framework, label, False, entry)
             if not known:
@@ -199,19 +201,29 @@ class Entries:
         names = self.inference.calling.imported_names(path, name)
         return [one for written in sorted(names) for one in index.of(written)]
 
-    def _behind(self, callee: Expr, place: Place) -> list[Entry]:
-        """Return the entries of the framework decorators that a project's decorator applies.
+    def _behind(self, callee: Expr, place: Place, is_called: bool) -> list[Entry]:
+        """Return the entries to which a decorator of the project gives what it decorates.
 
         ``def view(route): return framework_view(route, audit=True)`` is such a decorator, and so
-        is a class whose ``__call__`` applies the framework's decorator to its inner function.
+        is a class whose ``__call__`` applies the framework's decorator to its inner function, or
+        a function that hands what it takes to a framework: ``app.add_url_rule(url, name, view)``.
         """
         found: dict[Entry, None] = {}
         values = map(unwrapped, self.inference.infer(callee, place))
         for key in sorted({(x.path, x.scope) for x in values if x.kind in (v.FUNCTION, v.CLASS)}):
             if key not in self._applied:
                 self._applied[key] = self._applied_in(*key)
+            if (key, is_called) not in self._registering:
+                self._registering[key, is_called] = self._registered_by(*key, is_called=is_called)
             found.update(dict.fromkeys(self._applied[key]))
+            found.update(dict.fromkeys(self._registering[key, is_called]))
         return list(found)
+
+    def _registered_by(self, path: str, index: int, *, is_called: bool) -> list[Entry]:
+        """Return the entries to which a decorator hands what it decorates, as an argument."""
+        handed = handed_by(self.modules.summary(path), index, is_called=is_called)
+        started = (one for given in handed for one in self.handed(*given))
+        return [one.entry for one in started if one.entry is not None]
 
     def _applied_in(self, path: str, index: int) -> list[Entry]:
         """Return the entries of the decorators that a function or class calls or applies."""

@@ -1,0 +1,103 @@
+"""Registrars: decorators of the project that hand what they decorate to another function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gblock.project.names.places import Place
+from gblock.project.reading import bindings as kinds
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import Expr
+from gblock.project.reading.summary import Call, ModuleSummary
+
+
+class _Search(NamedTuple):
+    """A search for what a decorator takes."""
+
+    summary: ModuleSummary
+    taken: dict[int, str]
+    """The functions that take it, with the names of their parameters."""
+    seen: set[tuple[int, str]]
+    """The names that were looked up."""
+
+
+def handed_by(
+    summary: ModuleSummary, owner: int, *, is_called: bool
+) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+    """Yield the calls, their places, and the position and expression of the argument.
+
+    Args:
+        summary: The module of a decorator.
+        owner: The scope of its function or class.
+        is_called: True if it is used with arguments: ``@handles("/orders")``. The function
+            that it returns takes what is decorated then.
+    """
+    taken = dict(_taking(summary, owner, is_called))
+    for call in summary.calls if taken else ():
+        if call.node != "call" or not summary.is_within(call.scope, owner):
+            continue
+        place = Place(summary.filename, call.scope, call.path)
+        given = call.expression
+        for position, argument in (
+            *enumerate(given.positional),
+            *((None, value) for _, value in given.keywords),
+        ):
+            if _is_of(argument, call.scope, _Search(summary, taken, set())):
+                yield call, place, position, argument
+
+
+def _taking(summary: ModuleSummary, owner: int, is_called: bool) -> Iterator[tuple[int, str]]:
+    """Yield the functions that take what is decorated, and the names of their parameters."""
+    is_class = summary.scopes[owner].kind == "class"
+    method = "__call__" if is_called else "__init__"
+    for index, scope in enumerate(summary.scopes):
+        if is_class or is_called:
+            if scope.parent != owner or (is_class and scope.name != method):
+                continue
+        elif index != owner:
+            continue
+        names = [one.name for one in scope.parameters if one.kind == "positional"]
+        if names[is_class:]:
+            yield index, names[is_class]
+
+
+def _is_of(expression: Expr, scope: int, search: _Search) -> bool:
+    """Return whether an expression is what is decorated, or may run it."""
+    if expression is None:
+        return False
+    if expression.tag == tags.CALL:
+        return any(_is_of(one, scope, search) for one in expression.positional)
+    if expression.tag == tags.LAMBDA:
+        return _runs(expression.scope, search)
+    if expression.tag != tags.NAME:
+        return False
+    scopes, name = search.summary.scopes, expression.identifier
+    while scope > 0 and name not in scopes[scope].bindings:
+        scope = scopes[scope].parent
+    if scope <= 0 or (scope, name) in search.seen:
+        return False
+    if search.taken.get(scope) == name:
+        return True
+    search.seen.add((scope, name))
+    return any(
+        _runs(one.value, search)
+        if one.kind == kinds.DEFINED
+        else one.kind == kinds.ASSIGNED and _is_made(one.value, scope, search)
+        for one in scopes[scope].bindings[name]
+    )
+
+
+def _is_made(made: Expr, scope: int, search: _Search) -> bool:
+    """Return whether an expression is a call that takes what is decorated."""
+    return made is not None and made.tag == tags.CALL and _is_of(made, scope, search)
+
+
+def _runs(wrapper: int, search: _Search) -> bool:
+    """Return whether a function calls what is decorated, or passes it on."""
+    return any(
+        _is_of(one, call.scope, search)
+        for call in search.summary.calls
+        if call.node == "call" and search.summary.is_within(call.scope, wrapper)
+        for one in (call.expression.callee, *call.expression.positional)
+    )
