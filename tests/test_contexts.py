@@ -331,6 +331,54 @@ ENTRIES = {
             def do_load(self, line): CALL
         """,
     ),
+    "a method of a class of a child process's function": (
+        "other-process",
+        """
+        import multiprocessing
+        import sys
+
+        def fill():
+            class Log:
+                def write(self, text): CALL
+            sys.stdout = Log()
+
+        def show(out):
+            out.write("x")
+
+        multiprocessing.Process(target=fill).start()
+        """,
+    ),
+    "a method of a class of a handler": (
+        "request",
+        """
+        import sys
+        from flask import Flask
+        app = Flask(__name__)
+
+        @app.route("/")
+        def place():
+            class Log:
+                class Inner:
+                    def write(self, text): CALL
+            return show(Log.Inner())
+
+        def show(out):
+            out.out.write("x")
+        """,
+    ),
+    "a method of a class that a factory makes": (
+        "unknown",
+        """
+        from shop import Part
+
+        def make():
+            class Handler(Part):
+                def write(self, text): CALL
+            return Handler
+
+        Handler = make()
+        """,
+    ),
     "another process": (
         "other-process",
         """

@@ -210,9 +210,12 @@ class Contexts:
             return ways, more
         if visit.only is not None and callers:
             return [], []  # all calls select another handler
-        if summary.scopes[summary.scopes[visit.scope].parent].kind == "function":
+        nothing = self._of_nothing(summary, visit, here)
+        parent = summary.scopes[visit.scope].parent
+        is_method = summary.scopes[parent].kind == "class"
+        if summary.function_around(parent) > 0 and not (is_method and nothing.is_unused):
             return [], [self._defining(summary, visit, here)]
-        return [self._of_nothing(summary, visit, here)], []
+        return [nothing], []
 
     def _is_through_proxy(self, caller: Caller) -> bool:
         """Return whether a proxy runs the function in a native thread where this one calls it."""
@@ -240,11 +243,13 @@ class Contexts:
             )
 
     def _defining(self, summary: ModuleSummary, visit: Visit, here: Step) -> Visit:
-        """Return the function that defines a function without callers.
+        """Return the function that defines a function without callers, or the class of a method.
 
         What a view or a factory of middleware returns, a framework calls in its place.
         """
         scope = summary.scopes[visit.scope]
+        while summary.scopes[scope.parent].kind == "class":
+            scope = summary.scopes[scope.parent]
         returned = (one.value for one in summary.scopes[scope.parent].returns)
         is_returned = any(last_name(one) == scope.name for one in returned)
         is_certain = visit.is_certain and is_returned
