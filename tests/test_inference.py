@@ -673,6 +673,43 @@ def test_what_cannot_be_told_stays_unknown(tmp_path, text):
     assert FLUSH not in found
 
 
+SOCKETS = {
+    "def send(s: zmq.Socket): s.send(b'')\nsend(green.Context().socket(1))": "green",
+    "def send(s: zmq.Socket): s.send(b'')\nsend(zmq.Context().socket(1))": "plain",
+    "def send(s: zmq.Socket): s.send(b'')": "plain",
+    "def send(s: zmq.Socket | None = None): s.send(b'')\nsend(unknown())": "plain",
+    "def made() -> zmq.Socket: return green.Context().socket(1)\nmade().send(b'')": "green",
+    "def made() -> zmq.Socket: return unknown()\nmade().send(b'')": "plain",
+    "typing.cast(zmq.Socket, green.Context().socket(1)).send(b'')": "green",
+    "typing.cast(zmq.Socket, unknown()).send(b'')": "plain",
+    "s: zmq.Socket = green.Context().socket(1)\ns.send(b'')": "green",
+    "s: zmq.Socket = unknown()\ns.send(b'')": "plain",
+    "class A:\n    s: zmq.Socket\n    def __init__(self): self.s = green.Context().socket(1)\n"
+    "    def f(self): self.s.send(b'')": "green",
+    "import dataclasses\n@dataclasses.dataclass\nclass A: s: zmq.Socket\n"
+    "A(green.Context().socket(1)).s.send(b'')": "green",
+    "import contextlib\n@contextlib.contextmanager\ndef made() -> typing.Iterator[zmq.Socket]:\n"
+    "    yield green.Context().socket(1)\nwith made() as s: s.send(b'')": "green",
+    "import contextlib\n@contextlib.contextmanager\ndef made() -> typing.Iterator[zmq.Socket]:\n"
+    "    yield unknown()\nwith made() as s: s.send(b'')": "plain",
+    "class A:\n    def __init__(self, green_too):\n        self.s = zmq.Context().socket(1)\n"
+    "        if green_too: self.s = green.Context().socket(1)\n"
+    "    def f(self): self.s.send(b'')": "both",
+}
+"""Uses of sockets of ZeroMQ, with the classes that they may be of."""
+
+
+@pytest.mark.parametrize("text", SOCKETS)
+def test_what_is_known_to_be_cooperative_counts_before_an_annotation(tmp_path, text):
+    plain, green = {"zmq.Socket.send"}, {"zmq.green.Socket.send"}
+    head = "import typing\nimport zmq\nfrom zmq import green\n"
+    inference = inferring(tmp_path, {"main.py": head + text})
+    found = [names for _, names in symbols(inference, tmp_path / "main.py")]
+
+    wanted = {"plain": plain, "green": green, "both": plain | green}[SOCKETS[text]]
+    assert wanted == {name for names in found for name in names if name.endswith(".send")}
+
+
 def test_a_types_other_name_is_followed_over_modules(tmp_path):
     text = "from types_ import Conn\nimport types_\ndef f(x: Conn): x.flush()\ndef g(x: types_.Conn): x.flush()"  # noqa: E501
     types = "import typing\nfrom more import Conn"

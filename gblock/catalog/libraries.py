@@ -150,6 +150,9 @@ class Library(Table, frozen=True):
     """Calls whose result is made of an argument."""
     immediate: tuple[str, ...] = ()
     cooperative: tuple[str, ...] = ()
+    cooperative_subclasses: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Classes of which cooperative ones derive, with these. An object that an annotation declares
+    to be of the class may be of one of them."""
     readiness: tuple[str, ...] = ()
     """Callables that return the objects, or descriptors, that can be read or written at once."""
     awaiting: tuple[str, ...] = ()

@@ -302,6 +302,15 @@ class Catalog:
         )
 
     @cached_property
+    def cooperative_subclasses(self) -> dict[str, frozenset[str]]:
+        """The cooperative classes that derive from a class that is not."""
+        return {
+            self.canonical(name): frozenset(map(self.canonical, derived))
+            for library in self.libraries
+            for name, derived in library.cooperative_subclasses.items()
+        }
+
+    @cached_property
     def immediate(self) -> frozenset[str]:
         """Symbols that were measured and return at once."""
         return frozenset(

@@ -107,6 +107,23 @@ class Annotations:
                 found |= {record} if any(record.members) else NOTHING
         return frozenset(found)
 
+    def is_broad(self, declared: Values) -> bool:
+        """Return whether objects of a declared type may be of a cooperative class below it."""
+        broad = self.inference.catalog.cooperative_subclasses
+        return any(one.kind == v.INSTANCE and one.symbol in broad for one in declared)
+
+    def narrowed(self, values: Values) -> Values:
+        """Return values without those of declared types of which others are more precise."""
+        if not self.is_broad(values):
+            return values
+        broad = self.inference.catalog.cooperative_subclasses
+        known = {one.symbol for one in values if one.kind == v.INSTANCE}
+        return frozenset(
+            one
+            for one in values
+            if one.kind != v.INSTANCE or known.isdisjoint(broad.get(one.symbol, ()))
+        )
+
     def _type_alias(
         self, annotation: NameExpr | AttributeExpr, place: Place
     ) -> tuple[Expr, Place] | None:

@@ -82,8 +82,10 @@ class Classes:
         member = self.inference.enumerations.attribute(value, name)
         if member:  # one of ``class Level(str, Enum)`` is a text, too
             found = member | frozenset(one for one in found if one.kind == v.LITERAL)
-        if not v.declares(found) and value.kind == v.OBJECT:
-            found |= self.inference.records.field(value.path, value.scope, name)
+        is_open = not v.declares(found) or self.inference.annotations.is_broad(found)
+        if is_open and value.kind == v.OBJECT:
+            given = self.inference.records.field(value.path, value.scope, name)
+            found = self.inference.annotations.narrowed(found | given) if given else found
         if not v.informative(found):
             found |= self.inherited(name, value)
         if not v.informative(found):
@@ -160,6 +162,8 @@ class Classes:
             named = self._attribute_bindings(summary, index).get(kinds.ANY_NAME, [])
             named = [*named, *self._set_from_outside(summary, index, kinds.ANY_NAME)]
             found |= self.inference.computed.attribute(named, name, path, derived)
+        if any(one.kind == kinds.ANNOTATED for one in summary.scopes[index].bindings.get(name, ())):
+            return self.inference.annotations.narrowed(frozenset(found))
         return frozenset(found)
 
     def _described(

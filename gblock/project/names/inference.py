@@ -339,6 +339,8 @@ class Inference:
         found: set[Value] = set()
         for binding in bindings:
             found |= self.bound(binding, summary.filename, receiver)
+        if any(binding.kind == kinds.ANNOTATED for binding in bindings):
+            found = set(self.annotations.narrowed(frozenset(found)))
         # What is stored on all ways before the use belongs to the container.
         sure = [one for one in stored if one.scope == scope and _precedes(one.path, use)]
         held = self.stored(sure, summary.filename, receiver)

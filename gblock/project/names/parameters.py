@@ -58,6 +58,8 @@ class Parameters:
     ) -> Values:
         """Return a parameter's values: its annotation, else callers' arguments and its default.
 
+        An annotation counts last if objects of its class may be of a cooperative class below it.
+
         Args:
             path: The module.
             index: The function.
@@ -85,7 +87,8 @@ class Parameters:
             if kind == "*":
                 return v.holding(declared)
             return frozenset([v.MappingValue(v.MAPPING, (), declared)])
-        if v.declares(declared):
+        is_broad = self.inference.annotations.is_broad(declared)
+        if v.declares(declared) and not is_broad:
             return declared
         calls = self._calls(summary, index, receiver)
         if kind == "*":
@@ -95,7 +98,7 @@ class Parameters:
             if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
-        found = {*declared, *self.inference.infer(default, outside)}
+        found = {*(() if is_broad else declared), *self.inference.infer(default, outside)}
         wrapping = self._wrapping(summary, index) if scope.decorators else []
         added = max((_added(call, around) for call, _, around in wrapping), default=0)
         for call, place, _ in wrapping:
@@ -105,7 +108,8 @@ class Parameters:
                 found |= self.given(call.expression, position - shift - added, name, place)
         if receiver is not None and not v.declares(frozenset(found)):
             return self.parameter(path, index, position)
-        return self._indirect(summary, index, position, receiver, frozenset(found))
+        given = self._indirect(summary, index, position, receiver, frozenset(found))
+        return declared if is_broad and not v.declares(given) else given
 
     def _implicit(
         self, summary: ModuleSummary, index: int, receiver: ScopeValue | None

@@ -87,9 +87,11 @@ class Passing:
                 for value in self.inference.infer(first, place)
             )
         if symbol == "typing.cast" and len(positional) > 1:
-            return self.inference.annotations.annotated(first, place) or self.inference.infer(
-                positional[1], place
-            )
+            declared = self.inference.annotations.annotated(first, place)
+            if declared and not self.inference.annotations.is_broad(declared):
+                return declared
+            given = self.inference.infer(positional[1], place)
+            return given if v.declares(given) else declared
         if symbol == "importlib.import_module":
             return self._modules(first, place)
         if symbol == "gevent.monkey.get_original" and len(positional) > 1:

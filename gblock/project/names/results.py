@@ -263,9 +263,12 @@ class Results:
             else NOTHING
         )
         if decorators & _MANAGERS:
-            given = self.elements(declared) or self._yielded(path, index, scope, derived)
+            given = self.elements(declared)
+            if not given or self.inference.annotations.is_broad(given):
+                given = self._yielded(path, index, scope, derived) or given
             return frozenset([v.HolderValue(v.MANAGER, given)])
-        if v.informative(declared):
+        is_broad = self.inference.annotations.is_broad(declared)
+        if v.informative(declared) and not is_broad:
             return declared
         if scope.yields:
             return v.holding(self._yielded(path, index, scope, derived))
@@ -278,6 +281,8 @@ class Results:
                 found |= self.inference.infer(value, Place(path, index, at, derived))
         if receiver is not None and not v.informative(frozenset(found)):
             found |= self._overridden(receiver, scope.name)
+        if is_broad and not v.informative(frozenset(found)):
+            return declared
         return frozenset(found)
 
     def _overridden(self, receiver: ScopeValue, name: str) -> Values:
