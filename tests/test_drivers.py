@@ -108,6 +108,26 @@ class TestWhichDriver:
         ("requirements", "severity"),
         [
             ("", Severity.WARNING),
+            ("mysql-connector-python\n", Severity.WARNING),
+            ("PyMySQL\n", None),
+            ("mysql_replication==1.0.9\n", None),
+            ("mysqlclient\nmysql-replication\n", None),
+            ("mysqlclient\n", Severity.ERROR),
+        ],
+    )
+    def test_what_brings_pymysql_counts_as_pymysql(self, tree, requirements, severity):
+        service = "import gevent\nimport peewee\ndb = peewee.MySQLDatabase('shop')\n"
+        files = {"service.py": service, "requirements.txt": requirements}
+        root = tree({**files, "serve.sh": "gunicorn -k gevent service:db\n"})
+        found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
+
+        drivers = [one for one in found if one.code == "blocking-driver"]
+        assert [severity] * (severity is not None) == [one.severity for one in drivers]
+
+    @pytest.mark.parametrize(
+        ("requirements", "severity"),
+        [
+            ("", Severity.WARNING),
             ("psycopg2-binary==2.9\n", Severity.ERROR),
             ("psycopg2\npsycopg\n", Severity.ERROR),
             ("psycopg[binary]\n", None),

@@ -18,7 +18,8 @@ class Choice(Table, frozen=True):
     names: tuple[str, ...]
     """URL schemes, or whole names."""
     rivals: tuple[str, ...] = ()
-    """Distributions that the string may mean instead, if the project requires them."""
+    """Distributions that the string may mean instead, if the project requires them, or others that
+    bring them."""
     rival_first: bool = False
     """True if a rival is chosen even if the project also requires the driver."""
     versions: dict[str, str] = msgspec.field(default_factory=dict)

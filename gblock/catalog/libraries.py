@@ -161,6 +161,8 @@ class Library(Table, frozen=True):
     """Callables that call a function once an object can be read or written at once."""
     distributed_as: tuple[str, ...] = ()
     """Other distributions that contain the same package, or its compiled part."""
+    required_by: tuple[str, ...] = ()
+    """Other distributions that require this one: it is installed with them."""
 
 
 class Offload(Table, frozen=True):

@@ -302,6 +302,11 @@ class Catalog:
         )
 
     @cached_property
+    def required_by(self) -> dict[str, tuple[str, ...]]:
+        """The distributions with which another one is installed, by its name."""
+        return {one.distribution: one.required_by for one in self.libraries if one.required_by}
+
+    @cached_property
     def cooperative_subclasses(self) -> dict[str, frozenset[str]]:
         """The cooperative classes that derive from a class that is not."""
         return {

@@ -307,7 +307,9 @@ class Drivers:
         rivals = choice.rivals
         if rivals:
             own = any(name in self.requirements for name in (driver.distribution, *driver.requires))
-            rival = any(name in self.requirements for name in rivals)
+            brought = self.catalog.required_by
+            bringing = (one for name in rivals for one in (name, *brought.get(name, ())))
+            rival = any(name in self.requirements for name in bringing)
             if rival and (choice.rival_first or not own):
                 return None
             rivals = () if own else rivals
