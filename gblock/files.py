@@ -1,7 +1,8 @@
 """Collect the Python files under the user's paths, sorted.
 
 A named path is always taken, as in ruff. Below a named directory `.gitignore`, the setting
-`exclude` and a fixed list of names apply, and virtual environments are left out. Links to
+`exclude` and a fixed list of names apply, and virtual environments are left out. As in git, a
+`.gitignore` leaves out no file that is committed. Links to
 directories are not followed, so a loop of links is never entered; links to files are, unless they
 lead out of the repository.
 """
@@ -13,6 +14,7 @@ import stat
 
 from gblock import opened
 from gblock.boundary import leads_out, repository
+from gblock.git_index import GitIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,6 +137,7 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
     border = ""
     top = os.path.normpath(top)
     start = os.path.join(os.path.abspath(top), "")
+    index = GitIndex(start)
     # An absolute path, its display name, and the ignore files above it, outermost first.
     waiting = [(start, "" if top == "." else os.path.join(top, ""), _rules_above(start, found))]
     while waiting:
@@ -155,11 +158,11 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
                 path = f"{directory}{name}/"
-                if not (name in ALWAYS_EXCLUDED or _ignored(path, rules, excluded)):
+                if not (name in ALWAYS_EXCLUDED or is_left_out(path, rules, excluded)):
                     waiting.append((path, f"{prefix}{name}/", rules))
             elif name.endswith(_ENDINGS) or ("." not in name and _is_script(entry)):
                 path = directory + name
-                if _ignored(path, rules, excluded):
+                if is_left_out(path, rules, excluded, index):
                     continue
                 # Without following links, this needs no system call except for links.
                 if entry.is_file(follow_symlinks=False):
@@ -190,13 +193,28 @@ def _left_out(links: list[str]) -> str:
     )
 
 
-def _ignored(path: str, rules: tuple[Patterns, ...], excluded: Patterns | None) -> bool:
+def is_left_out(
+    path: str,
+    rules: Sequence[Patterns],
+    excluded: Patterns | None,
+    index: GitIndex | None = None,
+) -> bool:
+    """Return whether a walk leaves out a file, or a directory with all that is below it.
+
+    Args:
+        path: The absolute path; a directory's ends with a slash.
+        rules: The ignore files above it, outermost first: the innermost one that says anything
+            decides.
+        excluded: The patterns of the configuration.
+        index: Lists the files that no ignore file leaves out; None for a path that it need not
+            list.
+    """
     if excluded is not None and excluded.verdict(path):
         return True
-    for patterns in reversed(rules):  # the innermost .gitignore decides
+    for patterns in reversed(rules):
         verdict = patterns.verdict(path)
         if verdict is not None:
-            return verdict
+            return verdict and (index is None or path not in index)
     return False
 
 

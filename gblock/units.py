@@ -177,10 +177,10 @@ class Monorepo:
 
         Which unit it starts is known only where all of them are read together.
         """
-        from gblock.project.processes.formats import mention
+        from gblock.project.processes.formats import matters, mention
         from gblock.project.reading.tree import Tree
 
-        outside = Tree(self.top, (*self._exclude, *self.patterns()))
+        outside = Tree(self.top, (*self._exclude, *self.patterns()), matters=matters)
         return mention(outside, _STARTING) is not None
 
 

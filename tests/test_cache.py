@@ -134,6 +134,17 @@ EDITS = {
 }
 
 
+def test_a_file_that_is_ignored_and_committed_later_counts(service, capsys):
+    (service / ".gitignore").write_text("Procfile\nstart\n*.yml\n")
+    subprocess.run(["git", "init", "-q"], cwd=service, check=True)
+    age(service)
+    before = check(capsys, ".")
+    subprocess.run(["git", "add", "-f", "Procfile"], cwd=service, check=True)
+    after = check(capsys, ".")
+    assert after == check(capsys, ".", "--no-cache")
+    assert after != before
+
+
 @pytest.mark.parametrize("path", [".", "shop/wsgi.py"])
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_anywhere_counts(service, capsys, edit, path):

@@ -29,7 +29,7 @@ LAYERS = (
         "collecting",
     },
     {"boundary"},
-    {"diagnostics", "extras", "patterns", "outline", "repairs", "writing"},
+    {"diagnostics", "extras", "git_index", "patterns", "outline", "repairs", "writing"},
     {"files", "config", "catalog", "events", "metrics", "native"},
     {"cache"},
     {"observations", "measurements", "trial", "pytest_plugin"},

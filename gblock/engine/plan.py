@@ -220,7 +220,7 @@ class Plan:
         """True if a file that may start a process names a gevent server or worker."""
         if not self._codebase.is_project:
             return False
-        from gblock.project.processes.formats import mention
+        from gblock.project.processes.formats import matters, mention
         from gblock.project.reading.tree import Tree
 
         config = self._request.config
@@ -228,7 +228,8 @@ class Plan:
         if any(word in declared for word in _STARTING):
             return True
         base = config.root if config.filename else ""
-        return mention(Tree(self._codebase.root, config.exclude, base), _STARTING) is not None
+        tree = Tree(self._codebase.root, config.exclude, base, matters)
+        return mention(tree, _STARTING) is not None
 
     @cached_property
     def _is_silent(self) -> bool:

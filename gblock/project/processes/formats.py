@@ -102,6 +102,11 @@ def candidates(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield path, bare
 
 
+def matters(name: str) -> bool:
+    """Return whether a file of some name may start a process, or be a program that is started."""
+    return name.endswith(".py") or any(candidates((name,)))
+
+
 def of(name: str, data: bytes) -> DeploymentFormat | None:
     """Return the format of a file, None if it has none.
 

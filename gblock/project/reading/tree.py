@@ -10,8 +10,13 @@ from functools import cached_property
 
 from gblock import opened
 from gblock.boundary import is_regular, leads_out, repository
-from gblock.files import ALWAYS_EXCLUDED, ENVIRONMENT_MARK, shared_ending
+from gblock.files import ALWAYS_EXCLUDED, ENVIRONMENT_MARK, is_left_out, shared_ending
+from gblock.git_index import GitIndex
 from gblock.patterns import Patterns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _NAME = operator.attrgetter("name")
 _VARIABLE = re.compile(r"\$(?:\{\w+\}|\w*)")
@@ -33,19 +38,28 @@ class Tree:
         root: The directory.
         exclude: Patterns as in `.gitignore`.
         base: The directory that they are relative to; by default `root`.
+        matters: Returns whether a file of some name may matter although a `.gitignore` names it:
+            then the index of git decides. None for no file.
     """
 
-    def __init__(self, root: str, exclude: tuple[str, ...] = (), base: str = "") -> None:
+    def __init__(
+        self,
+        root: str,
+        exclude: tuple[str, ...] = (),
+        base: str = "",
+        matters: Callable[[str], bool] | None = None,
+    ) -> None:
         self.root = root
         self.files: list[str] = []
         self.outside: list[str] = []
         """Links that lead out of the repository; they are no files of it."""
-        rules = (Patterns(base or root, exclude),) if exclude else ()
-        self._walk(rules)
+        excluded = Patterns(base or root, exclude) if exclude else None
+        self._walk(excluded, matters)
 
-    def _walk(self, rules: tuple[Patterns, ...]) -> None:
-        waiting = [(self.root, rules)]
+    def _walk(self, excluded: Patterns | None, matters: Callable[[str], bool] | None) -> None:
+        waiting: list[tuple[str, tuple[Patterns, ...]]] = [(self.root, ())]
         found, border = self.files, ""
+        index = GitIndex(self.root, matters) if matters is not None else None
         while waiting and len(found) < _FILES_LIMIT:
             directory, above = waiting.pop()
             opened.note(directory)
@@ -66,9 +80,10 @@ class Tree:
                 name = entry.name
                 path = prefix + name
                 if entry.is_dir(follow_symlinks=False):
-                    if name not in ALWAYS_EXCLUDED and not _is_out(f"{path}/", here):
+                    if name not in ALWAYS_EXCLUDED and not is_left_out(f"{path}/", here, excluded):
                         waiting.append((path, here))
-                elif not (here and _is_out(path, here)) and _is_file(entry):
+                    continue
+                if not is_left_out(path, here, excluded, index) and _is_file(entry):
                     if entry.is_symlink():
                         border = border or repository(self.root)
                         if leads_out(path, border):
@@ -205,14 +220,6 @@ def _ignored(directory: str, border: str) -> tuple[Patterns, ...]:
     except OSError:
         return ()
     return (Patterns(directory, lines),)
-
-
-def _is_out(path: str, rules: tuple[Patterns, ...]) -> bool:
-    for patterns in reversed(rules):
-        verdict = patterns.verdict(path)
-        if verdict is not None:
-            return verdict
-    return False
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -49,7 +49,7 @@ class Deployment(Repository):
     """
 
     def __init__(self, root: str, exclude: tuple[str, ...] = (), base: str = "") -> None:
-        self.tree = Tree(root, exclude, base)
+        self.tree = Tree(root, exclude, base, formats.matters)
         self.commands: list[Command] = []
         self.points: list[EntryPoint] = []
         """The console scripts that an installation puts on the path."""
