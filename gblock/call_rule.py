@@ -72,7 +72,13 @@ class CallRule(Rule, cst.CSTVisitor):
         )
 
     def report_repeated(
-        self, node: cst.Call, found: Found, how: str, *, is_open: bool = False
+        self,
+        node: cst.Call,
+        found: Found,
+        how: str,
+        *,
+        is_open: bool = False,
+        most: Severity = Severity.ERROR,
     ) -> None:
         """Report a call that is cheap once and expensive if repeated.
 
@@ -81,12 +87,13 @@ class CallRule(Rule, cst.CSTVisitor):
             found: Its blocker, with the time of one call if that was measured.
             how: How often the call runs: ``in a loop``.
             is_open: True if the code does not say how many iterations the loop has.
+            most: The highest severity.
         """
         each = found.blocker.seconds_each
         cost = f"; each call takes {each * 1e6:.2g} µs" if each else ""
         self.report(
             node,
-            self.severity_of(found),
+            min(self.severity_of(found), most),
             f"`{self.source.code(node)}` runs {how}{cost}",
             found.blocker.remedy(),
             found=found,

@@ -41,6 +41,10 @@ HEAD = "import gevent, time, uuid\nfrom uuid import uuid4\n"
         "while True:\n    u = uuid4()  # !\n    if u in ys:\n        continue\n",
         "for x in xs:\n    uuid4()  # !\n    gevent.spawn(f)\n",
         "def f():\n    for x in xs:\n        yield uuid4()  # !\n",
+        "while True:\n    xs.append(str(uuid4()))  # !\n    if len(xs) > n:\n        break\n",
+        "while True:\n    for x in f():\n        uuid4()  # !\n",
+        "while True:\n    xs = [uuid4() for x in f()]  # !\n",
+        "while x:\n    f(uuid4())  # !\n",
     ],
 )
 def test_a_loop_of_many_turns_makes_it_costly(tmp_path, text):
@@ -83,10 +87,23 @@ def test_a_loop_of_many_turns_makes_it_costly(tmp_path, text):
         "COLOURS = ['red', 'green']\ndef f():\n    for x in COLOURS:\n        uuid4()\n",
         "for x in xs:\n    f(x)\n    g(x)\n    h(x, uuid4())\n",
         "xs = [A(f(x), g(x), uuid4()) for x in xs]\n",
+        "while True:\n    x = q.recv()\n    x.u = uuid4()\n",
+        "while 1:\n    with lock:\n        if x:\n            break\n    xs.append(uuid4())\n",
+        "while True:\n    if x:\n        break\n    session.execute(x, (uuid4(), y))\n",
     ],
 )
 def test_a_short_loop_or_one_that_yields_does_not(tmp_path, text):
     assert_exactly(tmp_path, HEAD + text)
+
+
+@pytest.mark.parametrize("wait", ["session.execute(uuid4())", "q.recv()", "f()"])
+def test_beside_what_may_wait_it_is_a_note(tmp_path, wait):
+    text = f"{HEAD}while True:\n    {wait}\n    u = uuid4()\n    if x:\n        break\n"
+    (tmp_path / "a.py").write_text(text)
+    report = check([str(tmp_path / "a.py")], Config(), min_severity="note")
+    identifiers = [one for one in report.diagnostics if one.code == "uuid-heavy-path"]
+    assert identifiers
+    assert {"note"} == {one.severity.name.lower() for one in identifiers}
 
 
 def test_an_identifier_a_request_is_opt_in(tmp_path):

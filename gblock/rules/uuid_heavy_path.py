@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gblock.call_rule import CallRule
+from gblock.diagnostics import Severity
 
 
 class UuidHeavyPath(CallRule):
@@ -16,7 +17,8 @@ class UuidHeavyPath(CallRule):
     and Celery) in loops and comprehensions. `uuid-per-request`, which is off by default, reports
     those that run once for each task or request. A loop is not reported if it is visibly short,
     such as one over a literal tuple, if it waits cooperatively now and then, or if it ends once
-    an identifier is accepted.
+    an identifier is accepted. In a loop without an end (`while True`) that also calls what may
+    wait, such as a query, an identifier is a note.
 
     ## Why it blocks the hub
 
@@ -75,6 +77,13 @@ class UuidHeavyPath(CallRule):
                     if number % 1000 == 0:
                         gevent.sleep(0.001)
             """,
+        "beside a query, in a loop without an end": """
+            import uuid
+
+            def write(session, statement):
+                while True:
+                    session.execute(statement, (uuid.uuid4(), "value"))
+            """,
         "a function defined in a loop": """
             import uuid
 
@@ -108,6 +117,11 @@ class UuidHeavyPath(CallRule):
         repetition = self.source.repeats(site)
         for found in site.found if repetition.where else ():
             if found.blocker.kind in self.kinds:
-                is_open = not repetition.is_counted
-                self.report_repeated(node, found, f"in a {repetition.where}", is_open=is_open)
+                self.report_repeated(
+                    node,
+                    found,
+                    f"in a {repetition.where}",
+                    is_open=not repetition.is_counted,
+                    most=Severity.NOTE if repetition.may_wait else Severity.ERROR,
+                )
                 return

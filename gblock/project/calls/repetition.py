@@ -28,6 +28,18 @@ _OTHERS = 2
 """A cheap call matters only in a loop with at most this many other calls."""
 _SAME_LENGTH = {"enumerate", "list", "tuple", "set", "sorted", "reversed", "zip"}
 """Functions whose result is as long as their first argument, or shorter."""
+_COMPUTING = frozenset(
+    "builtins math random itertools operator functools collections string re json struct "
+    "binascii hashlib decimal fractions statistics time.time time.perf_counter "
+    "time.monotonic".split()
+)
+"""Modules, and functions of other modules, that compute and never yield to the hub."""
+_OF_CONTAINERS = frozenset(
+    "append add extend insert pop get update items keys values setdefault discard remove index "
+    "count join format split strip replace startswith endswith lower upper encode decode "
+    "hexdigest digest".split()
+)
+"""Methods of lists, dicts, sets and texts."""
 
 
 def repeated(summary: ModuleSummary, call: AnyCall) -> str:
@@ -44,6 +56,9 @@ class Repetition(NamedTuple):
     """``loop``, ``comprehension``, or nothing if they do not add up."""
     is_counted: bool
     """True if constants of the code say how many iterations there are."""
+    may_wait: bool = False
+    """True if the innermost has no end (``while True``) and calls something that is not known to
+    compute: it may wait in each iteration."""
 
 
 NEVER = Repetition("", is_counted=True)
@@ -85,7 +100,8 @@ def adding_up(
     total = each
     for count in counts:
         if count is None:
-            return Repetition(kind, is_counted=False)
+            may_wait = _may_wait(summary, call, inference)
+            return Repetition(kind, is_counted=False, may_wait=may_wait)
         total *= count
     return Repetition(kind, is_counted=True) if kind and total >= _SHORT else NEVER
 
@@ -135,6 +151,24 @@ def _is_busy(summary: ModuleSummary, call: AnyCall, inference: Inference) -> boo
         symbols = inference.callees.called_symbols(other.expression.callee, place)
         others += not symbols or not all(one.startswith("builtins.") for one in symbols)
     return others > _OTHERS
+
+
+def _may_wait(summary: ModuleSummary, call: AnyCall, inference: Inference) -> bool:
+    """Return whether the innermost loop around a call has no end and calls what may wait."""
+    scope = summary.scopes[call.scope]
+    loop = next(_loops(summary, call), None)
+    if loop is None or scope.kind == "comprehension" or scope.branches.get(loop) != "while":
+        return False
+    test = scope.tests.get(loop)
+    if test is None or test.tag != tags.CONSTANT or not test.value:
+        return False
+    return any(
+        other.scope == call.scope
+        and other.expression != call.expression
+        and other.path[: len(loop) + 1] == (*loop, 0)
+        and not computes(other, summary, inference)
+        for other in summary.calls
+    )
 
 
 def turns_of(expression: Expr, place: Place, inference: Inference) -> int | None:
@@ -277,3 +311,17 @@ def handled(summary: ModuleSummary, call: AnyCall, inference: Inference) -> str:
             if found:
                 return found
     return ""
+
+
+def computes(call: AnyCall, summary: ModuleSummary, inference: Inference) -> bool:
+    """Return whether a call is known to compute, so that it never yields to the hub."""
+    if call.node != "call":
+        return call.node == "for"
+    callee = call.expression.callee
+    place = Place(summary.filename, call.scope, call.path)
+    symbols = inference.callees.called_symbols(callee, place)
+    if not symbols:
+        values = inference.infer(callee, place)
+        is_method = callee is not None and callee.tag == tags.ATTRIBUTE
+        return not values and is_method and last_name(callee) in _OF_CONTAINERS
+    return all(symbol in _COMPUTING or symbol.partition(".")[0] in _COMPUTING for symbol in symbols)

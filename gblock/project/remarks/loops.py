@@ -6,29 +6,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from gblock.project.calls.repetition import targets, turns_of, yields_to_hub
+from gblock.project.calls.repetition import computes, targets, turns_of, yields_to_hub
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path, ValueBinding
 from gblock.project.reading.expressions import CallExpr, Expr, last_name, passed
-from gblock.project.reading.summary import AnyCall, ModuleSummary
+from gblock.project.reading.summary import ModuleSummary
 
 _ITERATIONS = 1_000_000
 """This many iterations take at least 0.05 s, the limit above which calls count as blocking."""
-_COMPUTING = frozenset(
-    "builtins math random itertools operator functools collections string re json struct "
-    "binascii hashlib decimal fractions statistics time.time time.perf_counter "
-    "time.monotonic".split()
-)
-"""Modules, and functions of other modules, that compute and never yield to the hub."""
-_OF_CONTAINERS = frozenset(
-    "append add extend insert pop get update items keys values setdefault discard remove index "
-    "count join format split strip replace startswith endswith lower upper encode decode "
-    "hexdigest digest".split()
-)
-"""Methods of lists, dicts, sets and texts."""
 
 
 class _Arranging(NamedTuple):
@@ -180,7 +168,7 @@ def _only_computes(summary: ModuleSummary, index: int, loop: Path, inference: In
     if any(one.path[: len(loop)] == loop for one in scope.yields):
         return False
     return all(
-        _computes(call, summary, inference)
+        computes(call, summary, inference)
         for call in summary.calls
         if call.path[: len(loop)] == loop and _within(summary, call.scope, index)
     )
@@ -190,16 +178,3 @@ def _within(summary: ModuleSummary, scope: int, index: int) -> bool:
     while scope != index and summary.scopes[scope].kind == "comprehension":
         scope = summary.scopes[scope].parent
     return scope == index
-
-
-def _computes(call: AnyCall, summary: ModuleSummary, inference: Inference) -> bool:
-    if call.node != "call":
-        return call.node == "for"
-    callee = call.expression.callee
-    place = Place(summary.filename, call.scope, call.path)
-    symbols = inference.callees.called_symbols(callee, place)
-    if not symbols:
-        values = inference.infer(callee, place)
-        is_method = callee is not None and callee.tag == tags.ATTRIBUTE
-        return not values and is_method and last_name(callee) in _OF_CONTAINERS
-    return all(symbol in _COMPUTING or symbol.partition(".")[0] in _COMPUTING for symbol in symbols)
