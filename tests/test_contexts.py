@@ -366,6 +366,15 @@ ENTRIES = {
             out.out.write("x")
         """,
     ),
+    "a method of a class whose base is unknown": (
+        "unknown",
+        """
+        from shop import *
+
+        class Part(Base):
+            def put(self): CALL
+        """,
+    ),
     "a method of a class that a factory makes": (
         "unknown",
         """

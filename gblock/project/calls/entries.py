@@ -431,13 +431,17 @@ class Entries:
         return found
 
     def _looks_like(self, summary: ModuleSummary, index: int, bases: tuple[str, ...]) -> bool:
-        """Return whether a base of unknown type has the name of one of some classes."""
+        """Return whether a base of unknown type has the name of one of some classes.
+
+        A whole module (``setuptools.command.*``) names no class.
+        """
+        names = [last for one in bases if (last := one.rpartition(".")[2]) != "*"]
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
         for base in scope.bases:
             name = last_name(base)
             if name and not self.inference.infer(base, place):
-                if any(fnmatch.fnmatchcase(name, one.rpartition(".")[2]) for one in bases):
+                if any(fnmatch.fnmatchcase(name, one) for one in names):
                     return True
         return False
 
