@@ -277,18 +277,27 @@ class Registrations:
     # -- objects that are called
 
     def _objects_of(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
-        """Yield the calls that take an object of a class, or the class, for a callable."""
+        """Yield the calls that take an object of a class, or the class, for a callable.
+
+        An object without ``__call__`` is taken only together with the name of a method.
+        """
+        is_callable = "__call__" in summary.scopes[index].bindings
         for path in self._keeping.naming_objects(summary, index):
             for called, calls in self.inference.calling.calls_by_original_name(path).items():
-                for call in calls if self._arguments.of(called) else ():
-                    yield from self._taking(call, path, called, (summary.filename, index))
+                taking = [one for one in self._arguments.of(called) if is_callable or one[0].method]
+                for call in calls if taking else ():
+                    yield from self._taking(call, path, taking, (summary.filename, index))
 
     def _taking(
-        self, call: Call, path: str, called: str, owner: tuple[str, int]
+        self,
+        call: Call,
+        path: str,
+        taking: list[tuple[Argument, Entry]],
+        owner: tuple[str, int],
     ) -> Iterator[Registered]:
         place = Place(path, call.scope, call.path)
         symbols: set[str] | None = None
-        for argument, entry in self._arguments.of(called):
+        for argument, entry in taking:
             given = passed(call.expression, argument.position, argument.keyword)
             if given is None or given.tag not in (tags.NAME, tags.ATTRIBUTE, tags.CALL):
                 continue
