@@ -197,6 +197,8 @@ class Report(NamedTuple):
     """Diagnostics in files that only processes without gevent run."""
     idle: int = 0
     """Diagnostics in code that no greenlet of a service runs, such as a command."""
+    passed_over: int = 0
+    """The number of files that were not looked at, since nothing in a large tree runs on gevent."""
     below_severity: int = 0
     """Diagnostics under ``--min-severity``."""
     files_checked: int = 0

@@ -351,6 +351,23 @@ def test_a_large_tree_that_never_mentions_gevent_is_read_frugally(run, monkeypat
     assert reported == len(run(files).diagnostics)
 
 
+@pytest.mark.parametrize(("requirement", "passed_over"), [("redis", 1), ("gevent", 0)])
+def test_a_large_tree_in_which_nothing_runs_on_gevent_is_not_looked_at(
+    tree, monkeypatch, requirement, passed_over
+):
+    monkeypatch.setattr("gblock.project.reading.modules._HUGE", 10)
+    root = tree(
+        {
+            "requirements.txt": f"{requirement}\n",
+            "work.py": "import os\nos.system('x')\n",
+        }
+    )
+    report = check([str(root)], Config(root=str(root)), assume_gevent=False)
+
+    assert report.passed_over == passed_over
+    assert any("nothing here runs on gevent" in note for note in report.notes) is bool(passed_over)
+
+
 def test_a_file_by_itself_is_told_of_the_patch_that_another_makes_too_late(tmp_path):
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
     main = "import client\nfrom gevent import monkey\nmonkey.patch_all()\n"

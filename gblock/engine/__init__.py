@@ -119,9 +119,12 @@ class Check:
             older=sum(one.reason == "since" for one in hidden),
             elsewhere=found.elsewhere,
             idle=found.idle,
+            passed_over=found.passed_over,
             below_severity=len(diagnostics) - len(shown),
             files_checked=len(codebase.reported) - troubled,
-            files_dropped=len(codebase.reported) - len({*found.troubled, *found.inspected}),
+            files_dropped=len(codebase.reported)
+            - len({*found.troubled, *found.inspected})
+            - found.passed_over,
             files_unreadable=len({problem.filename for problem in found.problems}) + found.invalid,
             files_tests=len(codebase.tests),
             unresolved=len(found.unresolved),
@@ -159,6 +162,8 @@ class Check:
                 sorted_out.weigh(inspection)
                 if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
                     notes += self._judged_by_processes(sorted_out, inspection)
+            elif self.plan.passed_over:
+                notes.append(_NO_GEVENT)
         finally:
             self.plan.close()
         problems, invalid = codebase.problems(), codebase.invalid()
@@ -180,6 +185,7 @@ class Check:
             inspected=inspected,
             troubled=sorted(codebase.troubled),
             invalid=len(invalid),
+            passed_over=self.plan.passed_over,
         )
 
     def _found_in_units(self) -> CheckResults | None:

@@ -33,6 +33,8 @@ class CheckResults(NamedTuple):
     """The files that cannot be read or parsed."""
     invalid: int
     """The number of files that can be read but not parsed."""
+    passed_over: int
+    """The number of files that were not inspected, since nothing runs on gevent."""
 
 
 def merged(parts: list[CheckResults]) -> CheckResults:
@@ -64,6 +66,7 @@ def merged(parts: list[CheckResults]) -> CheckResults:
         list(dict.fromkeys(path for part in parts for path in part.inspected)),
         list(dict.fromkeys(path for part in parts for path in part.troubled)),
         sum(part.invalid for part in parts),
+        sum(part.passed_over for part in parts),
     )
 
 

@@ -78,6 +78,9 @@ class Plan:
         self._request = request
         self._on_progress = on_progress
         self._triage = Triage(self._modules, wanted.vocabulary)
+        self.passed_over = 0
+        """The number of files that may have diagnostics and are not inspected, since nothing of
+        the tree runs on gevent."""
 
     def inspected(self) -> tuple[Inspection | None, list[str]]:
         """Inspect every file that may have diagnostics.
@@ -89,6 +92,7 @@ class Plan:
             self._survey()
         chosen = self._chosen()
         if self._is_silent:
+            self.passed_over = 0 if self._request.is_unit else len(chosen)
             return self._only_read(chosen)
         marked = self._marked()
         reported, is_frugal = self._codebase.reported, self._modules.is_frugal
@@ -233,12 +237,12 @@ class Plan:
 
     @cached_property
     def _is_silent(self) -> bool:
-        """True for a unit of a repository in which nothing mentions gevent.
+        """True for a unit of a repository, and for a large tree, in which nothing mentions gevent.
 
         Every call in it would be hidden in the end, so none is looked at.
         """
         request, data = self._request, self._modules.data
-        if not request.is_unit or request.observed is not None:
+        if not (request.is_unit or self._modules.is_frugal) or request.observed is not None:
             return False
         if request.assume_gevent or request.all_processes or self._is_started_on_gevent:
             return False

@@ -20,6 +20,7 @@ def summary(report: Report) -> str:
         (report.older, "not new"),
         (report.elsewhere, "in processes without gevent"),
         (report.idle, "in code that no greenlet runs"),
+        (report.passed_over, f"{'file' if report.passed_over == 1 else 'files'} not looked at"),
         (report.below_severity, "below --min-severity"),
         (report.unresolved, f"{_calls(report.unresolved)} unresolved"),
     ]
