@@ -2,9 +2,8 @@
 
 A named path is always taken, as in ruff. Below a named directory `.gitignore`, the setting
 `exclude` and a fixed list of names apply, and virtual environments are left out. As in git, a
-`.gitignore` leaves out no file that is committed. Links to
-directories are not followed, so a loop of links is never entered; links to files are, unless they
-lead out of the repository.
+`.gitignore` leaves out no file that is committed. Links to directories are not followed, so a loop
+of links is never entered; links to files are, unless they lead out of the repository.
 """
 
 from __future__ import annotations

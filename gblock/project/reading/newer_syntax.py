@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _HEADER = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[", re.MULTILINE)
 _TYPE = re.compile(r"^[ \t]*(type[ \t]+)(\w+)[ \t]*(\[|=(?!=))", re.MULTILINE)
 _TYPES = re.compile(
@@ -125,19 +129,7 @@ def _formatted(
         quotes: The quotes that the f-strings around get, and those that it gets.
         edits: Receives the edits.
     """
-    position = start
-    while (match := _LITERAL.search(text, position)) is not None:
-        position = match.end()
-        if match[0].startswith(quote):
-            return match.start() + len(quote)
-        if match[0] == "\n" and len(quote) == 1:
-            return None
-        if match[0] == "{":
-            end = _closed(text, position, quotes, edits)
-            if end is None:
-                return None
-            position = end
-    return None
+    return _end(text, start, quote, lambda opened: _closed(text, opened, quotes, edits))
 
 
 def _closed(
@@ -206,13 +198,25 @@ def _free(quote: str, quotes: tuple[str, ...]) -> str | None:
     return None
 
 
-def _end(text: str, start: int, quote: str) -> int | None:
-    """Return the position after the closing quotes of a text, None if it has none."""
-    position = start
-    while (match := _LITERAL.search(text, position)) is not None:
+def _end(
+    text: str, start: int, quote: str, closed: Callable[[int], int | None] | None = None
+) -> int | None:
+    """Return the position after the closing quotes of a text, None if it has none.
+
+    Args:
+        text: The file.
+        start: The position after the opening quotes.
+        quote: The quotes.
+        closed: For an f-string: returns the position after an expression, which begins after a
+            brace, None if it has no end.
+    """
+    position: int | None = start
+    while position is not None and (match := _LITERAL.search(text, position)) is not None:
         position = match.end()
         if match[0].startswith(quote):
             return match.start() + len(quote)
         if match[0] == "\n" and len(quote) == 1:
             return None
+        if match[0] == "{" and closed is not None:
+            position = closed(position)
     return None
