@@ -89,6 +89,7 @@ class Registrations:
         self._keeping = inference.keeping
         self._known: dict[tuple[str, int], list[Registered]] = {}
         self._wanted: dict[str, list[tuple[str, Entry]]] = {}
+        self._displays: dict[str, list[tuple[Call, Expr, Argument, Entry]]] = {}
 
     def of(self, summary: ModuleSummary, index: int) -> list[Registered]:
         """Return the registrations of a function, or of a class.
@@ -210,20 +211,28 @@ class Registrations:
 
     def _in_displays(self, path: str, what: tuple[str, int], name: str) -> Iterator[Registered]:
         """Yield the arguments of one module that are a list or dict with a function in it."""
-        for called, calls in self.inference.calling.calls_by_original_name(path).items():
-            for argument, entry in self._arguments.of(called):
-                for call in calls:
-                    expression = call.expression
-                    given = passed(expression, argument.position, argument.keyword)
-                    if given is None or given.tag not in _DISPLAYS:
-                        continue
-                    place = Place(path, call.scope, call.path)
-                    if not self._contains(given, place, what, name):
-                        continue
-                    symbols = self.inference.callees.called_symbols(expression.callee, place)
-                    is_certain = suits(symbols, argument, entry)
-                    if is_certain is not None:
-                        yield Registered(entry, call, is_certain=is_certain)
+        for call, given, argument, entry in self._displays_of(path):
+            place = Place(path, call.scope, call.path)
+            if not self._contains(given, place, what, name):
+                continue
+            symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+            is_certain = suits(symbols, argument, entry)
+            if is_certain is not None:
+                yield Registered(entry, call, is_certain=is_certain)
+
+    def _displays_of(self, path: str) -> list[tuple[Call, Expr, Argument, Entry]]:
+        """Return the displays of one module that calls pass where entries take functions."""
+        found = self._displays.get(path)
+        if found is None:
+            found = self._displays[path] = []
+            by_name = self.inference.calling.calls_by_original_name(path)
+            for called, calls in by_name.items():
+                for argument, entry in self._arguments.of(called):
+                    for call in calls:
+                        given = passed(call.expression, argument.position, argument.keyword)
+                        if given is not None and given.tag in _DISPLAYS:
+                            found.append((call, given, argument, entry))
+        return found
 
     def _contains(self, given: Expr, place: Place, what: tuple[str, int], name: str) -> bool:
         return any(
