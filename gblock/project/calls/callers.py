@@ -61,6 +61,8 @@ _GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
 
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
+_Meaning: TypeAlias = "tuple[Call, bool, frozenset[_Target | None]]"
+"""A call, whether its callee has values, and what these call."""
 
 
 class Caller(NamedTuple):
@@ -99,8 +101,10 @@ class Callers:
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
         self._computed: dict[str, list[tuple[Call, Place, CallExpr]]] = {}
-        self._callees: dict[tuple[Place, Expr], tuple[bool, frozenset[_Target | None]]] = {}
-        """The meanings of callees, by their places."""
+        self._callees: dict[
+            tuple[str, str], list[tuple[Call, bool, frozenset[_Target | None]]]
+        ] = {}
+        """The meanings of callees, by file and name."""
 
     def of(self, path: str, index: int) -> list[Caller]:
         """Return the callers of a function, of a lambda, or of a class's own methods."""
@@ -334,8 +338,8 @@ class Callers:
             names = {name, *calling.aliases(path).get(name, ())}
             if scope.kind == "class":
                 names.add("cls")
-            for call in (call for one in sorted(names) for call in calls.get(one, ())):
-                is_known, meant = self._meant(path, call)
+            meaning = (one for word in sorted(names) for one in self._meaning(path, word, calls))
+            for call, is_known, meant in meaning:
                 is_certain = not meant.isdisjoint(targets)
                 if not is_certain and (is_known or not by_name_alone):
                     continue
@@ -361,17 +365,20 @@ class Callers:
                     return found
         return found
 
-    def _meant(self, path: str, call: Call) -> tuple[bool, frozenset[_Target | None]]:
-        """Return whether a callee has values, and what they call.
+    def _meaning(self, path: str, name: str, calls: dict[str, list[Call]]) -> list[_Meaning]:
+        """Return a module's calls by a name, each with whether its callee has values, and these.
 
         Functions of one name share their possible callers, so most calls are looked up many times.
         """
-        key = (Place(path, call.scope, call.path), call.expression.callee)
+        key = (path, name)
         found = self._callees.get(key)
         if found is None:
-            place, callee = key
-            values = self.inference.infer(callee, place)
-            found = self._callees[key] = (bool(values), frozenset(map(_plain, values)))
+            found = []
+            for call in calls.get(name, ()):
+                place = Place(path, call.scope, call.path)
+                values = self.inference.infer(call.expression.callee, place)
+                found.append((call, bool(values), frozenset(map(_plain, values))))
+            self._callees[key] = found
         return found
 
     def _naming(self, path: str, name: str) -> list[str]:
