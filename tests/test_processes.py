@@ -678,6 +678,29 @@ def test_settings_that_no_command_names_are_a_process(project):
     assert {"gunicorn -c conf/gunicorn.py": ("yes", "by the server")} == judged(found)
 
 
+FLASK = "from flask import Flask\nshop = Flask(__name__)\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "entries"),
+    [
+        ({"conf/serve.py": FLASK}, ["conf/serve.py"]),
+        ({"conf/serve.py": FLASK, "conf/wsgi.py": FLASK}, ["conf/wsgi.py"]),
+        ({"conf/serve.py": FLASK, "conf/later.py": FLASK}, []),
+        ({"serve.py": FLASK}, []),
+        ({"conf/serve.py": "import serve\nshop = print\n"}, []),
+        ({"conf/serve.py": FLASK, "Procfile": "web: gunicorn --chdir conf serve:shop\n"}, []),
+    ],
+)
+def test_settings_that_no_command_names_serve_the_application_beside_them(project, files, entries):
+    settings = {"conf/gunicorn_settings.py": 'bind = "x"\nworker_class = "gevent"\n'}
+    found = project({**files, **settings})
+    (process,) = (p for p in found.all() if p.name.startswith("gunicorn -c"))
+    names = [str(Path(path).relative_to(found.root)) for path in process.entries]
+    assert ["conf/gunicorn_settings.py", *entries] == names
+    assert (not entries) == process.open
+
+
 def test_gunicorn_can_be_started_with_a_dictionary(project):
     found = project(
         {

@@ -37,6 +37,14 @@ _SPAWNS = re.compile(
     re.MULTILINE,
 )
 """Statements of a module that start greenlets or serve."""
+_APPLICATION = re.compile(
+    rb"^(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*(?:falcon\.(?:API|App)|connexion\.(?:FlaskApp|App)"
+    rb"|(?:\w+\.)*(?:Flask|APIFlask|Bottle|get_wsgi_application|create_app|make_app))\(",
+    re.MULTILINE,
+)
+"""A statement of a module that makes a WSGI application."""
+_USUAL = ("wsgi.py", "app.py")
+"""The modules, of several in a directory, whose application a server is likely to run."""
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
@@ -74,7 +82,7 @@ class Starts:
         """Return all starts, those by commands first."""
         found = self._from_commands()
         found += self._from_points()
-        found += self._from_configs()
+        found += self._from_configs({path for start in found for path in start.server.entries})
         found += Embedded(self.servers, self.mentions, self._evidence).all()
         if not any(start.server.kind == "celery" for start in found):
             found += self._from_pools()
@@ -135,7 +143,7 @@ class Starts:
                 found.append(ServerStart(server, evidence, {}))
         return found
 
-    def _from_configs(self) -> list[ServerStart]:
+    def _from_configs(self, started: set[str]) -> list[ServerStart]:
         """Return the settings files of gunicorn that no command names."""
         found = []
         for path in self.modules.mentioning("worker_class"):
@@ -147,10 +155,34 @@ class Starts:
             name = os.path.relpath(path, self.root)
             program = Program("gunicorn", (), Command(("gunicorn", "-c", name), path, 1))
             server = self.servers.gunicorn(program, path)
+            if server.open and (application := self._beside(path, started)):
+                server = self.servers.gunicorn(program._replace(arguments=(application,)), path)
             for where, row in server.evidence or ((path, 1),):
                 evidence = self._evidence.at(where, row)
                 found.append(ServerStart(server._replace(name=f"gunicorn -c {name}"), evidence, {}))
         return found
+
+    def _beside(self, config: str, started: set[str]) -> str:
+        """Return the application in the directory of a settings file of gunicorn, or nothing.
+
+        Args:
+            config: The file.
+            started: The files that commands start: they know how.
+        """
+        home = os.path.dirname(config)
+        found: dict[str, str] = {}
+        for path in self.modules.serving:
+            if os.path.dirname(path) == home and path != config:
+                match = _APPLICATION.search(self.modules.data(path))
+                if match is not None:
+                    module = os.path.splitext(os.path.basename(path))[0]
+                    found[os.path.basename(path)] = f"{module}:{match[1].decode()}"
+        usual = next((name for name in _USUAL if name in found), None)
+        if usual is None and len(found) == 1:
+            (usual,) = found
+        if usual is None or os.path.join(home, usual) in started:
+            return ""
+        return found[usual]
 
     def _from_pools(self) -> list[ServerStart]:
         """Return Celery's workers whose settings choose gevent, where no command starts any."""
