@@ -1116,6 +1116,45 @@ def test_a_thread_is_a_greenlet_where_a_process_patches(
 
 
 @pytest.mark.parametrize(
+    ("patch", "context"),
+    [("", "unknown"), ("import gevent.monkey; gevent.monkey.patch_all()", "greenlet")],
+)
+def test_a_script_that_may_import_gevent_has_native_threads_unless_it_patches(
+    tmp_path, patch, context
+):
+    files = {
+        "Procfile": "web: python web.py\njobs: python jobs.py\n",
+        "web.py": """
+            import covers, serving
+            serving.run(covers.place)
+            """,
+        "serving.py": """
+            import gevent.pywsgi
+            def run(place): gevent.pywsgi.WSGIServer(("", 80), place).serve_forever()
+            """,
+        "jobs.py": f"""
+            import covers
+            def serve():
+                {patch}
+                import serving
+            """,
+        "covers.py": """
+            import concurrent.futures, cv2
+
+            def work(): cv2.imread("x")
+
+            def place(environ, start_response):
+                concurrent.futures.ThreadPoolExecutor().submit(work).result()
+
+            class Source:
+                def search(self): work()
+            """,
+    }
+    found = reported(tmp_path, files, all_contexts=True, select=["cv2-imread"])
+    assert {context} == {one.context for one in found if one.blocker == "cv2-imread"}
+
+
+@pytest.mark.parametrize(
     ("options", "request_context"), [("", "other-process"), ("-k gevent", "request")]
 )
 def test_a_synchronous_worker_handles_requests_outside_of_greenlets(

@@ -247,7 +247,8 @@ class Processes:
         """Return whether threads surely stay native in a process."""
         if process.runs_on_gevent == NO:
             return process.patched == NONE
-        return process.is_gevent_service and "threading" in self._surely_missing(process)
+        is_judged = process.is_gevent_service or (process.is_by_file and process.is_deployed)
+        return is_judged and "threading" in self._surely_missing(process)
 
     def has_native_threads(self, path: str) -> bool:
         """Return whether all processes on gevent that run a module have native threads."""
