@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
@@ -142,11 +142,15 @@ class Sites:
         catalog, modules = self.inference.catalog, self.inference.modules
         called = {symbol[: -len(_CALL)] for symbol in catalog.by_symbol if symbol.endswith(_CALL)}
         makers = {owner.rpartition(".")[2] for owner in called}
-        makers.update(
-            one.rpartition(".")[2] for one, made in catalog.returns.items() if made in called
-        )
         if modules.is_frugal:
             return set()
+        if called:
+            lineage = cache(catalog.lineage)
+            makers.update(
+                one.rpartition(".")[2]
+                for one, made in catalog.returns.items()
+                if not called.isdisjoint(lineage(made))
+            )
         return self._renamed() | (self._held(makers) if called else set())
 
     def _renamed(self) -> set[str]:
