@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gblock.engine.request import Request
     from gblock.engine.wanted import Wanted
     from gblock.project.processes.surroundings import Surroundings
+    from gblock.project.reading.tree import Tree
     from gblock.project.remarks import Remarks
 
 else:
@@ -224,16 +225,22 @@ class Plan:
         """True if a file that may start a process names a gevent server or worker."""
         if not self._codebase.is_project:
             return False
-        from gblock.project.processes.formats import matters, mention
+        from gblock.project.processes.formats import mention
+
+        declared = " ".join(self._request.config.processes).encode()
+        if any(word in declared for word in _STARTING):
+            return True
+        return mention(self._tree, _STARTING) is not None
+
+    @cached_property
+    def _tree(self) -> Tree:
+        """The files below the root, of which some may start processes or name requirements."""
+        from gblock.project.processes.formats import matters
         from gblock.project.reading.tree import Tree
 
         config = self._request.config
-        declared = " ".join(config.processes).encode()
-        if any(word in declared for word in _STARTING):
-            return True
         base = config.root if config.filename else ""
-        tree = Tree(self._codebase.root, config.exclude, base, matters)
-        return mention(tree, _STARTING) is not None
+        return Tree(self._codebase.root, config.exclude, base, matters)
 
     @cached_property
     def _is_silent(self) -> bool:
@@ -247,13 +254,11 @@ class Plan:
         if request.assume_gevent or request.all_processes or self._is_started_on_gevent:
             return False
         from gblock.project.processes.presence import is_required
-        from gblock.project.reading.tree import Tree
 
-        base = request.config.root if request.config.filename else ""
         words = (*_GEVENT, b"grequests")
         if any(word in data(path) for path in self._modules.files for word in words):
             return False
-        return not is_required(Tree(self._codebase.root, request.config.exclude, base))
+        return not is_required(self._tree)
 
     def _only_read(self, chosen: set[str]) -> tuple[Inspection | None, list[str]]:
         """Check the files for syntax errors and comments alone: no call in them is reported."""

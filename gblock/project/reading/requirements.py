@@ -23,6 +23,8 @@ _LISTS = re.compile(
     re.IGNORECASE,
 )
 _LOCKS = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "pylock.toml"})
+_CODE = (".py", ".pyi", ".json", ".html", ".js", ".css", ".svg", ".png")
+"""The endings of most files, which list no requirements."""
 _LARGEST = 10_000_000
 """Bytes: a larger file lists no requirements."""
 _COMMENT = re.compile(r"(?:^|\s)#[^\n]*")
@@ -101,6 +103,8 @@ class Requirements:
     def _files(self) -> Iterator[tuple[str, str]]:
         """Yield the dependency files, and their names in lower case."""
         for path in self.tree.files:
+            if path.endswith(_CODE) and not path.endswith("setup.py"):
+                continue
             name = os.path.basename(path).lower()
             folder = os.path.basename(os.path.dirname(path)).lower()
             is_part = folder == "requirements" and name.endswith((".txt", ".in", ".pip"))
