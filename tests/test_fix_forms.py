@@ -78,6 +78,11 @@ def test_a_call_in_the_threadpool_gets_the_same_arguments_in_the_same_order(
     assert after.count("# why") == text.count("# why")
 
 
+def test_map_returns_at_once_so_the_threadpool_would_not_wait_for_what_it_applies():
+    text = "def run(called, names):\n    return list(map(called, names))\n"
+    assert fixed_text(text, Repair("threadpool"), name="map") is None
+
+
 class _Called:
     """Notes the arguments of a call; also under an attribute of its name."""
 

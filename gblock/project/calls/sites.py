@@ -49,6 +49,8 @@ _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
 """The methods that statements call."""
 _WITHOUT_ARGUMENTS = call_of(None, ())
 _REFERENCES = (tags.NAME, tags.ATTRIBUTE)
+_APPLYING = ("map", "filter")
+"""Builtin classes that call their first argument for each element of the others."""
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
@@ -247,11 +249,14 @@ class Sites:
         name = last_name(callee)
         of_stub = self._calls_rpcs and name[:1].isupper()
         is_wanted = self._any_name or of_stub or name in self._looked_for or name in kept
-        if not is_wanted and not self._names_handler(call):
+        applies = name in _APPLYING and self._applies(call.expression, kept)
+        if not is_wanted and not applies and not self._names_handler(call):
             is_method = callee is not None and callee.tag == tags.ATTRIBUTE
             if is_method or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression) or self._served(call, place)
+        if not found and applies:
+            found = self._applied(call.expression, place)
         handover = self.offloading.handover(call, place) if name in self.handing or found else None
         if not found and handover is None:
             if name in self.methods and callee is not None and callee.tag == tags.ATTRIBUTE:
@@ -354,6 +359,24 @@ class Sites:
                 if argument.value in self._handlers:
                     return True
         return False
+
+    def _applies(self, expression: CallExpr, kept: set[str]) -> bool:
+        """Return whether ``map(f, …)`` or ``filter(f, …)`` may call a blocker."""
+        callee, given = expression.callee, expression.positional
+        if callee is None or callee.tag != tags.NAME or len(given) < 2:
+            return False
+        name = last_name(given[0])
+        return self._any_name or name in self._looked_for or name in kept
+
+    def _applied(self, expression: CallExpr, place: Place) -> tuple[Found, ...]:
+        """Return the blockers that ``map()`` or ``filter()`` calls, with unknown arguments."""
+        symbols = self.inference.callees.called_symbols(expression.callee, place)
+        if not symbols or not symbols <= {f"builtins.{name}" for name in _APPLYING}:
+            return ()
+        function, *iterables = expression.positional
+        applied = self.inference.callees.called_symbols(function, place)
+        elements = call_of(None, tuple(None for _ in iterables))
+        return tuple(self._blockers(sorted(applied), elements, place))
 
     def _served(self, call: Call, place: Place) -> tuple[Found, ...]:
         """Return the blockers of a handler that a call puts into a table of URLs.
