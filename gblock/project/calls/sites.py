@@ -20,6 +20,7 @@ from gblock.project.names.values import FUNCTION, NONE, PARTIAL, informative
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
+from gblock.project.reading.deriving import derived
 from gblock.project.reading.expressions import (
     AttributeExpr,
     CallExpr,
@@ -143,17 +144,22 @@ class Sites:
         """Return the names under which modules keep what blocks when it is called."""
         catalog, modules = self.inference.catalog, self.inference.modules
         called = {symbol[: -len(_CALL)] for symbol in catalog.by_symbol if symbol.endswith(_CALL)}
-        makers = {owner.rpartition(".")[2] for owner in called}
         if modules.is_frugal:
             return set()
-        if called:
-            lineage = cache(catalog.lineage)
-            makers.update(
-                one.rpartition(".")[2]
-                for one, made in catalog.returns.items()
-                if not called.isdisjoint(lineage(made))
-            )
-        return self._renamed() | (self._held(makers) if called else set())
+        if not called:
+            return self._renamed()
+        lineage = cache(catalog.lineage)
+        classes = called.union(one for one in catalog.bases if called & set(lineage(one)))
+        makers = {owner.rpartition(".")[2] for owner in classes}
+        makers.update(
+            one.rpartition(".")[2]
+            for one, made in catalog.returns.items()
+            if not called.isdisjoint(lineage(made))
+        )
+        for package in sorted({owner.partition(".")[0] for owner in classes}):
+            own = {one.rpartition(".")[2] for one in classes if one.startswith(f"{package}.")}
+            makers |= derived([package], own, modules)
+        return self._renamed() | self._held(makers)
 
     def _renamed(self) -> set[str]:
         """Return the names that modules give to functions of the catalog."""

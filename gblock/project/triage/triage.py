@@ -12,6 +12,7 @@ import re
 from functools import cached_property
 
 from gblock.decoding import is_utf_8
+from gblock.project.reading.deriving import derived
 from gblock.project.reading.generated import (
     GRPC_MODULE,
     GRPC_PACKAGE,
@@ -395,17 +396,26 @@ class Triage:
         """Record the names under which files keep objects of a package that block when called."""
         for root in self.roots(importing):
             if self.vocabulary.packages[root].is_callable:
+                makers = self.vocabulary.makers[root]
                 found = self._callables.setdefault(root, set())
-                pattern = names_made_by(self.vocabulary.makers[root] or {"$"})
-                for path in importing:
-                    if root in self.imported(path):
-                        names = pattern.findall(self.modules.data(path))
-                        found.update(name.decode(errors="replace") for name in names)
+                paths = [path for path in importing if root in self.imported(path)]
+                found |= self._names_made(makers or {"$"}, paths)
+                leading = (one for one, to in self.vocabulary.leads.items() if root in to)
+                classes = derived((root, *leading), makers, self.modules)
+                if classes:
+                    named = (self.modules.mentioning(one, whole=True) for one in sorted(classes))
+                    found |= self._names_made(classes, set().union(*named))
         if GRPC_PACKAGE in self._callables:
             data, files = self.modules.data, self.modules.files
             if any(GRPC_MODULE.encode() in data(path) for path in files):
                 rpcs = {name for path in files for name in called_rpcs(data(path))}
                 self._callables[GRPC_PACKAGE].update(name.decode() for name in rpcs)
+
+    def _names_made(self, makers: Iterable[str], paths: Iterable[str]) -> set[str]:
+        """Return the names that files give to what some functions and classes make."""
+        pattern, data = names_made_by(makers), self.modules.data
+        found = {name for path in paths for name in pattern.findall(data(path))}
+        return {name.decode(errors="replace") for name in found}
 
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
         """Return a pattern for calls of the methods of some packages, None if there are none."""
