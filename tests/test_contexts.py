@@ -1489,6 +1489,41 @@ def test_a_function_is_spawned_from_a_list(tmp_path, loop):
     assert ["greenlet"] == [one.context for one in reported(tmp_path, {"work.py": text})]
 
 
+@pytest.mark.parametrize(
+    ("method", "handed", "contexts"),
+    [
+        ("lookup", "pool.submit(plugin.lookup, 1)", ["greenlet"]),
+        ("lookup", "pool.map(plugin.lookup, [1])", ["greenlet"]),
+        ("lookup", "gevent.spawn(plugin.lookup, 1)", ["greenlet"]),
+        ("lookup", "gevent.get_hub().threadpool.apply(plugin.lookup, (1,))", ["native-thread"]),
+        ("lookup", "atexit.register(plugin.lookup)", ["shutdown"]),
+        # The name identifies no method, the object is known, or the method is an argument.
+        ("search", "pool.submit(plugin.search, 1)", ["unknown"]),
+        ("lookup", "pool.submit({}.lookup, 1)", ["unknown"]),
+        ("lookup", "pool.submit(print, plugin.lookup)", ["unknown"]),
+    ],
+)
+def test_a_method_of_an_unknown_object_is_handed_over(tmp_path, method, handed, contexts):
+    files = {
+        "plugins.py": f"""
+            class Index:
+                def {method}(self, order): CALL
+            """,
+        "work.py": f"""
+            from gevent import monkey; monkey.patch_all()
+            import atexit
+            import gevent
+            from concurrent.futures import ThreadPoolExecutor
+            pool = ThreadPoolExecutor(4)
+
+            def work(plugin): {handed}
+            """,
+    }
+    found = reported(tmp_path, files)
+    assert contexts == [one.context for one in found if one.blocker == "os-system"]
+    assert all(one.severity != Severity.ERROR for one in found)
+
+
 def test_a_lambda_is_assigned_to_a_handler(tmp_path):
     text = """
         from paho.mqtt.client import Client

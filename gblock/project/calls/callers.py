@@ -329,9 +329,8 @@ class Callers:
         calling = self.inference.calling
         scope = summary.scopes[index]
         own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
-        is_method = summary.scopes[scope.parent].kind == "class"
         files = self._naming(summary.filename, name)
-        by_name_alone = is_method and len(files) <= _MOST_FILES and name not in _COMMON
+        by_name_alone = self._names_method(name, files, summary, index)
         found: list[Caller] = []
         for path in files:
             calls = calling.calls_by_name(path)
@@ -364,6 +363,21 @@ class Callers:
                 if len(found) >= _MOST_CALLERS:
                     return found
         return found
+
+    def is_known_by_name(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a function is a method whose name is rare enough to identify it.
+
+        An attribute of this name, of an object of unknown type, may be the method.
+        """
+        name = summary.scopes[index].name
+        return self._names_method(name, self._naming(summary.filename, name), summary, index)
+
+    def _names_method(
+        self, name: str, files: list[str], summary: ModuleSummary, index: int
+    ) -> bool:
+        """Return whether a name that some files mention identifies a method of a class."""
+        is_method = summary.scopes[summary.scopes[index].parent].kind == "class"
+        return is_method and len(files) <= _MOST_FILES and name not in _COMMON
 
     def _meaning(self, path: str, name: str, calls: dict[str, list[Call]]) -> list[_Meaning]:
         """Return a module's calls by a name, each with whether its callee has values, and these.

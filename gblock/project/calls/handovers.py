@@ -19,7 +19,9 @@ from gblock.project.calls.wrappings import Wrappings
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading.expressions import Expr
+from gblock.project.names.values import informative
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import AttributeExpr, Expr
 from gblock.project.reading.summary import Call
 
 _Named: TypeAlias = tuple[Call, Place, int | None]
@@ -77,6 +79,7 @@ class Handovers:
             begun = self._entries.handed(call, place, position, taken)
             yield from self._by_framework(begun, call, place, visit, here)
         yield from self._out_of_containers(visit, here, named)
+        yield from self._by_name(visit, here)
         for call, place, position in named:
             if self._is_field(call, place):
                 yield from self._where_made(place, visit, here)
@@ -127,6 +130,41 @@ class Handovers:
             steps = (Step(place.path, call.row, one.label), here, *visit.steps)
             begun = place if context == GREENLET else None
             yield Way(context, steps, visit.is_certain and one.is_certain, begun=begun)
+
+    # -- by name
+
+    def _by_name(self, visit: Visit, here: Step) -> Iterator[Way]:
+        """Yield the paths that begin where the method of an unknown object is handed over.
+
+        ``pool.submit(plugin.lookup, order)`` may run a method with the name ``lookup``, as a call
+        of ``plugin.lookup(order)`` may.
+        """
+        summary, doubted = self.modules.summary(visit.path), visit._replace(is_certain=False)
+        taking = self.inference.calling.possible_handovers(visit.path, visit.scope)
+        unknown = [
+            one
+            for one in taking
+            if one[3] is not None
+            and one[3].tag == tags.ATTRIBUTE
+            and self._is_unknown(one[3], one[1])
+        ]
+        if not unknown or not self._callers.is_known_by_name(summary, visit.scope):
+            return
+        for call, place, position, argument in unknown:
+            handover = self._offloading.handover(call, place)
+            if handover is not None and handover.argument is not argument:
+                continue  # it is an argument of what runs
+            if handover is not None and handover.offload.thread != "hub":
+                yield self._elsewhere(handover, doubted, here)
+            else:
+                started = self._entries.handed(call, place, position, argument)
+                yield from self._by_framework(started, call, place, doubted, here)
+
+    def _is_unknown(self, method: AttributeExpr, place: Place) -> bool:
+        """Return whether neither a method nor its object is known."""
+        return not self.inference.infer(method, place) and not informative(
+            self.inference.infer(method.base, place)
+        )
 
     # -- out of a container
 
