@@ -1524,6 +1524,43 @@ def test_a_method_of_an_unknown_object_is_handed_over(tmp_path, method, handed, 
     assert all(one.severity != Severity.ERROR for one in found)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "getattr(backends, settings.NAME)()",
+        "import_string(settings.FULL)()",
+        "getattr(importlib.import_module(settings.MODULE), settings.NAME)()",
+        'import_string(os.environ.get("BACKEND", "backends.Files"))()',
+        'import_string(os.getenv("BACKENDS", "backends") + ".Files")()',
+    ],
+)
+def test_a_class_that_the_default_of_a_setting_names_is_known(tmp_path, made):
+    files = {
+        "settings.py": """
+            NAME = os.environ.get("BACKEND", "Files")
+            MODULE = os.getenv("MODULE", default="backends")
+            FULL = os.environ.get("FULL") or "backends.Files"
+            """,
+        "backends.py": """
+            class Files:
+                def run(self): CALL
+            """,
+        "orders.py": f"""
+            import importlib
+            from flask import Flask
+            from werkzeug.utils import import_string
+            import backends
+            import settings
+            app = Flask(__name__)
+            backend = {made}
+
+            @app.route("/")
+            def place(): backend.run()
+            """,
+    }
+    assert ["request"] == [one.context for one in reported(tmp_path, files)]
+
+
 def test_a_lambda_is_assigned_to_a_handler(tmp_path):
     text = """
         from paho.mqtt.client import Client

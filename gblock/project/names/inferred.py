@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from gblock.project.names import values as v
 from gblock.project.names.classes import PROPERTIES
 from gblock.project.names.declarations import Declarations, Use
-from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import ScopeValue, Value
 from gblock.project.reading import bindings as kinds
@@ -16,6 +15,10 @@ from gblock.project.reading.expressions import AttributeExpr, Expr
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _NAMES = (tags.NAME, tags.ATTRIBUTE, tags.SUBSCRIPT)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gblock.project.names.inference import Inference
 
 
 class Inferred(Declarations):

@@ -6,7 +6,10 @@ from collections.abc import Hashable
 
 from gblock.project.names import values as v
 from gblock.project.names.conditions import ends
+from gblock.project.names.inferred import Inferred
+from gblock.project.names.partial_texts import only_texts
 from gblock.project.names.places import Place
+from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import NOTHING, Value, Values
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
@@ -193,7 +196,7 @@ class Passing:
             return v.holding(frozenset([v.TupleValue(v.TUPLE, parts)]))
         if name == "getattr" and len(positional) > 1:
             found = self.inference.infer(positional[2], place) if len(positional) > 2 else NOTHING
-            names = self._texts(positional[1], place)
+            names = self._names(positional[1], place)
             for value in self.inference.infer(first, place) if names else ():
                 for one in names:
                     found |= self.inference.attributes.named_values(value, one)
@@ -283,10 +286,19 @@ class Passing:
         values = self.inference.infer(expression, place)
         return sorted(x.value for x in values if x.kind == v.LITERAL and isinstance(x.value, str))
 
+    def _names(self, expression: Expr, place: Place) -> list[str]:
+        """Return the texts that an expression can be, with the defaults of settings."""
+        found = self._texts(expression, place)
+        if found or expression is None or self.inference.modules.is_frugal:
+            return found
+        # It keeps where it is in an evaluation, which this one can be a part of.
+        spelled = Texts(Inferred(self.inference)).spelled(Part(expression, place, (0, 0)))
+        return sorted({one.spelled for one in only_texts(spelled) if one.whole})
+
     def _modules(self, name: Expr, place: Place, *, top: bool = False) -> Values:
         """Return the modules that texts name; with `top`, the top-level packages around them."""
         found: set[Value] = set()
-        for one in self._texts(name, place):
+        for one in self._names(name, place):
             if one and not one.startswith("."):
                 module = one.partition(".")[0] if top else one
                 found |= self.inference.imports.bound(module, None, 0, place.path)
@@ -314,7 +326,7 @@ class Passing:
             made = self._called(passed(expression, None, one.factory), place)
             return made | self.inference.infer(passed(expression, None, one.keyword), place)
         if one.gives == "named":
-            texts = self._texts(argument, place)
+            texts = self._names(argument, place)
             return NOTHING.union(*(self._named(text, place) for text in texts))
         if one.gives == "elements":
             return v.holding(self._elements(argument, place))
