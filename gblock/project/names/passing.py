@@ -18,6 +18,7 @@ from gblock.project.reading.expressions import (
     InnerExpr,
     SubscriptExpr,
     call_of,
+    last_name,
     passed,
 )
 
@@ -196,7 +197,8 @@ class Passing:
             return v.holding(frozenset([v.TupleValue(v.TUPLE, parts)]))
         if name == "getattr" and len(positional) > 1:
             found = self.inference.infer(positional[2], place) if len(positional) > 2 else NOTHING
-            names = self._names(positional[1], place)
+            of_setting = last_name(positional[1]).isupper()
+            names = (self._names if of_setting else self._texts)(positional[1], place)
             for value in self.inference.infer(first, place) if names else ():
                 for one in names:
                     found |= self.inference.attributes.named_values(value, one)
