@@ -101,9 +101,7 @@ class Callers:
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
         self._computed: dict[str, list[tuple[Call, Place, CallExpr]]] = {}
-        self._callees: dict[
-            tuple[str, str], list[tuple[Call, bool, frozenset[_Target | None]]]
-        ] = {}
+        self._callees: dict[tuple[str, str], list[_Meaning]] = {}
         """The meanings of callees, by file and name."""
 
     def of(self, path: str, index: int) -> list[Caller]:

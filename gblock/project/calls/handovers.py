@@ -19,7 +19,6 @@ from gblock.project.calls.wrappings import Wrappings
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.names.values import informative
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import AttributeExpr, Expr
 from gblock.project.reading.summary import Call
@@ -162,7 +161,7 @@ class Handovers:
 
     def _is_unknown(self, method: AttributeExpr, place: Place) -> bool:
         """Return whether neither a method nor its object is known."""
-        return not self.inference.infer(method, place) and not informative(
+        return not self.inference.infer(method, place) and not v.informative(
             self.inference.infer(method.base, place)
         )
 

@@ -149,7 +149,7 @@ class Sites:
         if not called:
             return self._renamed()
         lineage = cache(catalog.lineage)
-        classes = called.union(one for one in catalog.bases if called & set(lineage(one)))
+        classes = called.union(one for one in catalog.bases if not called.isdisjoint(lineage(one)))
         makers = {owner.rpartition(".")[2] for owner in classes}
         makers.update(
             one.rpartition(".")[2]
@@ -174,10 +174,8 @@ class Sites:
         An attribute often has the name of the argument that it is assigned.
         """
         modules = self.inference.modules
-        pattern = names_made_by(makers)
         paths = {path for maker in sorted(makers) for path in modules.mentioning(maker, whole=True)}
-        found = {name for path in paths for name in pattern.findall(modules.data(path))}
-        return {name.decode(errors="replace") for name in found}
+        return names_made_by(makers, map(modules.data, paths))
 
     def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
         """Return the sites of a module, in source order.

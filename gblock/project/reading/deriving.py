@@ -29,11 +29,12 @@ def derived(packages: Iterable[str], classes: Iterable[str], modules: Modules) -
     spelled = "|".join(re.escape(one).replace(r"\*", r"\w*") for one in sorted(classes))
     bases = re.compile(rf"\b(?:{spelled or '$'})\b".encode())
     naming = {path for one in packages for path in modules.mentioning(one, whole=True)}
+    classes_of = cache(lambda path: _classes(modules.data(path)))  # one file has several of them
     queue = [(bases, sorted(naming))]
     while queue:
         bases, paths = queue.pop()
         for path in paths:
-            for name, based_on in _classes(modules.data(path)):
+            for name, based_on in classes_of(path):
                 new = name.decode(errors="replace")
                 if new not in found and bases.search(based_on):
                     found.add(new)

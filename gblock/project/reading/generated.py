@@ -54,13 +54,19 @@ def called_rpcs(data: bytes) -> list[bytes]:
     return _RPC.findall(data) if may_call_rpcs(data) else []
 
 
-def names_made_by(makers: Iterable[str]) -> re.Pattern[bytes]:
-    """Return a pattern whose group is assigned, or passed as a keyword, the result of some calls.
+def names_made_by(makers: Iterable[str], texts: Iterable[bytes]) -> set[str]:
+    """Return the names that are assigned, or passed as a keyword, the result of some calls.
 
-    It is a name or an attribute; ``scorer = Scorer(net=load())`` has two.
+    Names and attributes; ``scorer = Scorer(net=load())`` has two.
+
+    Args:
+        makers: The names of the functions and classes that are called.
+        texts: The texts of files.
     """
-    names = "|".join(sorted(map(re.escape, makers))).encode()
-    return re.compile(
+    called = "|".join(sorted(map(re.escape, makers))).encode()
+    pattern = re.compile(
         rb"\b(\w+)(?=[ \t]*(?::[^=\n]{1,200})?=[ \t]*"
-        rb"(?:[^\n#]{0,400}\.|[\w.]{0,200}\b)(?:%s)[ \t]*\()" % names
+        rb"(?:[^\n#]{0,400}\.|[\w.]{0,200}\b)(?:%s)[ \t]*\()" % called
     )
+    found = {name for text in texts for name in pattern.findall(text)}
+    return {name.decode(errors="replace") for name in found}

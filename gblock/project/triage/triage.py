@@ -399,23 +399,18 @@ class Triage:
                 makers = self.vocabulary.makers[root]
                 found = self._callables.setdefault(root, set())
                 paths = [path for path in importing if root in self.imported(path)]
-                found |= self._names_made(makers or {"$"}, paths)
+                found |= names_made_by(makers or {"$"}, map(self.modules.data, paths))
                 leading = (one for one, to in self.vocabulary.leads.items() if root in to)
                 classes = derived((root, *leading), makers, self.modules)
                 if classes:
-                    named = (self.modules.mentioning(one, whole=True) for one in sorted(classes))
-                    found |= self._names_made(classes, set().union(*named))
+                    mentioning = self.modules.mentioning
+                    naming = {path for one in classes for path in mentioning(one, whole=True)}
+                    found |= names_made_by(classes, map(self.modules.data, naming))
         if GRPC_PACKAGE in self._callables:
             data, files = self.modules.data, self.modules.files
             if any(GRPC_MODULE.encode() in data(path) for path in files):
                 rpcs = {name for path in files for name in called_rpcs(data(path))}
                 self._callables[GRPC_PACKAGE].update(name.decode() for name in rpcs)
-
-    def _names_made(self, makers: Iterable[str], paths: Iterable[str]) -> set[str]:
-        """Return the names that files give to what some functions and classes make."""
-        pattern, data = names_made_by(makers), self.modules.data
-        found = {name for path in paths for name in pattern.findall(data(path))}
-        return {name.decode(errors="replace") for name in found}
 
     def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
         """Return a pattern for calls of the methods of some packages, None if there are none."""
