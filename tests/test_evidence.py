@@ -206,7 +206,7 @@ def result(kind="waits", remedy_gap=0.01, remedy="other()", gil=True, **run):
     plain = {
         "python": "3.11.7", "gevent": "1", "elapsed": 0.5, "returned": True, "max_gap": 0.5,
         "max_tick": 0.006, "mean_tick": 0.0021, "switch": 0.005, "cpu": 0.0, "cpu_elsewhere": 0.0,
-        "starved": 0.0, "baseline_gap": 0.0025,
+        "starved": 0.0, "ticker_starved": 0.0, "stolen": 0.0, "baseline_gap": 0.0025,
     } | run  # fmt: skip
     scenario = scenarios.Scenario(blocker="os-read", call="call()", remedy=remedy)
     none = trial.Threadpool("not measured", None, "it crashed")

@@ -1764,17 +1764,18 @@ def test_a_test_that_freezes_the_hub_fails_and_its_neighbour_does_not(tmp_path):
     assert "time.sleep blocked the hub for " in done.stdout
 
 
-def test_a_watched_test_costs_less_than_two_milliseconds():
+def test_a_watched_test_costs_little_beside_the_test():
     done = subprocess.run(
         [sys.executable, str(Path(ROOT, "benchmarks", "probe.py")), "pytest"],
-        env=probed.environment(ROUNDS=1),
+        env=probed.environment(ROUNDS=3),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
     )
 
-    (cpu,) = re.findall(r"CPU time +(-?[\d.]+)", done.stdout)
-    assert float(cpu) < 2, done.stdout
+    # 0.3 ms and 0.3 to 0.9 ms are usual; a slow machine is slow for both.
+    ((plain, more),) = re.findall(r"CPU time +(-?[\d.]+) +(-?[\d.]+)", done.stdout)
+    assert float(more) < max(2, 6 * float(plain)), done.stdout
 
 
 def test_records_are_given_to_code_that_asks_for_them():

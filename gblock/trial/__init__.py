@@ -27,7 +27,7 @@ from gblock.trial import child as trial_child
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, BinaryIO
 
 Verdict = Literal["blocks", "cooperative", "cpu", "immediate", "crash"]
 Gil = Literal["released", "shared", "in part", "held"]
@@ -43,7 +43,7 @@ SHARE = 0.1
 NOISE = 4.0
 """A gap must be this many times the longest before the statement; otherwise it is noise."""
 BUSY = 0.25
-"""Share of the gap for which the hub's thread waited for a CPU."""
+"""Share of the gap for which a thread waited for a CPU, or the host of the machine took it."""
 LEFT = 0.05
 """Seconds of a gap that may remain with a remedy, unless a tenth of the gap is more."""
 SETUP_TIMEOUT = 60.0
@@ -88,6 +88,10 @@ class Measurement(NamedTuple):
     """CPU time of the process's other threads, above their usage before."""
     starved: float | None
     """Time in which the hub's thread was ready and waited for a CPU."""
+    ticker_starved: float | None
+    """Time in which the ticking thread was ready and waited for a CPU."""
+    stolen: float
+    """Time that the host of a virtual machine took from one of its CPUs."""
     baseline_gap: float
     signal: str | None = None
     """The signal that ended the process."""
@@ -139,7 +143,9 @@ class Measurement(NamedTuple):
         """Return whether the machine may have caused the gap."""
         if not self.blocked or self.signal is not None:
             return False
-        starved = self.starved if self.starved is not None else 0.0
+        starved = self.starved or 0.0
+        if (self.ticker_starved or 0.0) + self.stolen > BUSY * self.max_gap:
+            return True
         noisy = self.baseline_gap > IMMEDIATE and self.max_gap < NOISE * self.baseline_gap
         return noisy or (starved > BUSY * self.max_gap and self.max_gap - starved < CERTAIN)
 
@@ -254,14 +260,14 @@ class _Process:
         }
         with open(self._path("spec.json"), "w", encoding="utf-8") as file:
             json.dump(spec, file)
-        with open(self._path("beats"), "wb") as beats:
-            beats.write(bytes(8 * len(trial_child.SLOTS)))
 
     def measurement(self) -> Measurement:
-        with open(self._path("beats"), "r+b") as file:
+        with self._shared() as file:
             size = 8 * len(trial_child.SLOTS)
+            file.write(bytes(size))
+            file.flush()
             with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as memory:
-                with _running(self._started()) as process:
+                with _running(self._started(file)) as process:
                     ended = self._watched(process, memory)
                 if ended is None:
                     ended = self._result(process.returncode, memory)
@@ -271,7 +277,17 @@ class _Process:
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, name)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _shared(self) -> BinaryIO:
+        """Open the file for the memory that the processes share.
+
+        Where the kernel has files that no disk holds (memfd_create(2)) it is one of them: a store
+        into the memory of another file may wait for the disk, here with the GIL held.
+        """
+        if hasattr(os, "memfd_create"):
+            return open(os.memfd_create("gblock-trial"), "w+b")
+        return open(self._path("beats"), "w+b")
+
+    def _started(self, shared: BinaryIO) -> subprocess.Popen[bytes]:
         environment = dict(os.environ if self.plan.environment is None else self.plan.environment)
         for name in [name for name in environment if name.startswith("GBLOCK_")]:
             del environment[name]
@@ -280,11 +296,14 @@ class _Process:
         environment.pop("COVERAGE_PROCESS_START", None)
         with open(trial_child.__file__, encoding="utf-8") as file:
             source = file.read()
+        number = shared.fileno()
+        name = f"/dev/fd/{number}" if isinstance(shared.name, int) else shared.name
         try:
             with open(self._path("output"), "wb") as output:
                 return subprocess.Popen(  # noqa: S603 - the user's own interpreter
-                    [self.python, "-u", "-c", source, self.directory],
+                    [self.python, "-u", "-c", source, self.directory, name],
                     env=environment,
+                    pass_fds=(number,),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -393,9 +412,13 @@ def _unfinished(pid: int, beats: dict[str, float], now: float) -> Measurement:
     """Return the measurement of a statement that did not end."""
     elapsed = now - beats["began"]
     cpu = starved = elsewhere = None
-    schedule = _schedule(pid, int(beats["thread"])) if pid else None
-    if schedule is not None:
-        cpu, starved = schedule[0] - beats["cpu"], schedule[1] - beats["starved"]
+    ticker_starved, stolen = None, 0.0
+    hub = trial_child.schedule(pid, int(beats["thread"]))
+    ticker = trial_child.schedule(pid, int(beats["ticker"]))
+    if hub is not None and ticker is not None:
+        cpu, starved = hub[0] - beats["cpu"], hub[1] - beats["starved"]
+        ticker_starved = ticker[1] - beats["ticker_starved"]
+        stolen = trial_child.stolen() - beats["stolen"]
         process = _process_cpu(pid) - beats["process_cpu"]
         elsewhere = max(0.0, process - cpu - beats["baseline_cpu"] * elapsed)
     return Measurement(
@@ -410,18 +433,10 @@ def _unfinished(pid: int, beats: dict[str, float], now: float) -> Measurement:
         cpu=cpu,
         cpu_elsewhere=elsewhere,
         starved=starved,
+        ticker_starved=ticker_starved,
+        stolen=stolen,
         baseline_gap=beats["baseline_gap"],
     )
-
-
-def _schedule(pid: int, thread: int) -> tuple[float, float] | None:
-    """Return the seconds a thread ran and those it waited for a CPU; Linux only."""
-    try:
-        with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
-            ran, waited = file.read().split()[:2]
-    except (OSError, ValueError):
-        return None
-    return int(ran) / 1e9, int(waited) / 1e9
 
 
 def _process_cpu(pid: int) -> float:

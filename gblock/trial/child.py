@@ -1,12 +1,12 @@
 """The process that `gblock trial` measures: its source is passed to the chosen interpreter.
 
 The interpreter may be another Python in another environment, so this module imports nothing from
-gblock and uses only what Python 3.8 has. The one argument is a directory: `spec.json` says what to
-run, `beats` is memory shared with the parent, which reads it if the statement never returns or
-crashes the process, `about.json` has the versions, and `result.json` is written when the statement
-returns or raises.
+gblock and uses only what Python 3.8 has. The arguments are a directory and a file: `spec.json` says
+what to run, `about.json` has the versions, and `result.json` is written when the statement returns
+or raises. The file is memory shared with the parent, which reads it if the statement never returns
+or crashes the process.
 
-`beats` holds doubles, in the order of `SLOTS`; times are from `time.monotonic()`, which all
+The file holds doubles, in the order of `SLOTS`; times are from `time.monotonic()`, which all
 processes of a machine share.
 """
 
@@ -36,6 +36,9 @@ SLOTS = (
     "thread",
     "cpu",
     "starved",
+    "ticker",
+    "ticker_starved",
+    "stolen",
     "process_cpu",
     "baseline_gap",
     "baseline_cpu",
@@ -84,28 +87,53 @@ class _BrokenError(Exception):
 
 def _tick(beats: _Beats) -> None:
     """Count in a native thread, which runs only while the GIL is released."""
+    import threading
+
+    beats["ticker"] = threading.get_native_id()
     while True:
         _pause(PERIOD)
         beats.seen("tick", "max_tick", _now())
         beats["ticks"] += 1
 
 
-def _schedule() -> tuple[float, float] | None:
-    """Return the seconds this thread ran and those it waited for a CPU."""
-    import threading
-
+def schedule(pid: int, thread: int) -> tuple[float, float] | None:
+    """Return the seconds a thread ran and those it waited for a CPU; Linux only."""
     try:
-        path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        ran, waited = os.read(descriptor, 128).split()[:2]
+        text = _read(f"/proc/{pid}/task/{thread}/schedstat")
+        ran, waited = text.split()[:2]
+        return int(ran) / 1e9, int(waited) / 1e9
     except (OSError, ValueError):
         return None
+
+
+def _waited(before: tuple[float, float] | None, after: tuple[float, float] | None) -> float | None:
+    return None if before is None or after is None else after[1] - before[1]
+
+
+def stolen() -> float:
+    """Return the seconds that the host of a virtual machine took, of the CPU it took most from.
+
+    Source: proc_pid_stat(5), the eighth column of `/proc/stat`; 0.0 where it is not known.
+    """
+    try:
+        rows = [row.split() for row in _read("/proc/stat").splitlines() if row.startswith(b"cpu")]
+        return max(int(row[8]) for row in rows[1:]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _read(path: str) -> bytes:
+    """Return what a file of /proc has, without the `open` that may be patched."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        parts: list[bytes] = []
+        while True:
+            part = os.read(descriptor, 65536)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
     finally:
         os.close(descriptor)
-    return int(ran) / 1e9, int(waited) / 1e9
 
 
 def _patch(wanted: list[str] | None) -> None:
@@ -200,9 +228,12 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
     beats["baseline_cpu"] = max(0.0, elsewhere) / rested
     beats["switch"] = sys.getswitchinterval() if hasattr(sys, "getswitchinterval") else 0.005
 
-    schedule = _schedule()
-    if schedule is not None:
-        beats["cpu"], beats["starved"] = schedule
+    hub, ticker = int(beats["thread"]), int(beats["ticker"])
+    hub_before, ticker_before = schedule(beats.pid, hub), schedule(beats.pid, ticker)
+    if hub_before is not None and ticker_before is not None:
+        beats["cpu"], beats["starved"] = hub_before
+        beats["ticker_starved"] = ticker_before[1]
+    beats["stolen"] = stolen()
     beats["process_cpu"] = _process_cpu()
     cpu = _cpu()
     beats["max_gap"] = beats["max_tick"] = beats["ticks"] = 0.0
@@ -219,8 +250,7 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
         beats.seen("beat", "max_gap", ended)
         beats.seen("tick", "max_tick", ended)
     used = _cpu() - cpu
-    after = _schedule()
-    starved = after[1] - beats["starved"] if after is not None and schedule is not None else None
+    hub_after, ticker_after = schedule(beats.pid, hub), schedule(beats.pid, ticker)
     return {
         "elapsed": ended - began,
         "max_gap": beats["max_gap"],
@@ -228,18 +258,20 @@ def _measured(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
         "ticks": beats["ticks"],
         "cpu": used,
         "cpu_elsewhere": max(0.0, _process_cpu() - beats["process_cpu"] - used),
-        "starved": starved,
+        "starved": _waited(hub_before, hub_after),
+        "ticker_starved": _waited(ticker_before, ticker_after),
+        "stolen": stolen() - beats["stolen"],
     }
 
 
-def main(directory: str) -> None:
+def main(directory: str, shared: str) -> None:
     """Run the statement of the directory's `spec.json`."""
     try:
         import _thread
 
         with open(os.path.join(directory, "spec.json"), encoding="utf-8") as file:
             spec = json.load(file)
-        beats = _Beats(os.path.join(directory, "beats"))
+        beats = _Beats(shared)
         # The statement's pickles look up names in a module of this name.
         sys.modules["__main__"] = types.ModuleType("__main__")
         sys.argv = ["-c"]
@@ -283,4 +315,4 @@ def _caught(spec: dict[str, Any], beats: _Beats) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])
