@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -13,6 +14,9 @@ import pytest
 
 # A check of a fixture leaves no cache beside it; the tests of the cache turn it on.
 os.environ["GBLOCK_NO_CACHE"] = "1"
+
+# What is collected lives as long as the tests: garbage collection need not walk over it each time.
+gc.disable()
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -51,6 +55,12 @@ def pytest_configure(config):
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("gblock")
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is refused where CI is set: look at what you record")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish(session):
