@@ -1211,6 +1211,100 @@ def test_a_greenlet_is_of_the_process_that_starts_it(tmp_path):
     assert ["greenlet"] == [one.context for one in found if one.blocker == "os-system"]
 
 
+@pytest.mark.parametrize(("guard", "context"), [('"__main__"', "native-thread"), ("", "greenlet")])
+def test_a_thread_is_native_if_only_programs_with_native_threads_start_it(tmp_path, guard, context):
+    """Another program, which patches all, imports the module."""
+    files = {
+        "Procfile": "web: python web.py\njobs: python jobs.py\n",
+        "web.py": f"""
+            from gevent import monkey; monkey.patch_socket()
+            import gevent
+            import routing
+
+            def main():
+                gevent.spawn(print)
+                routing.Router().start()
+
+            if {f"__name__ == {guard}" if guard else "print"}:
+                main()
+            """,
+        "routing.py": """
+            import os, threading
+
+            class Router(threading.Thread):
+                def run(self): CALL
+            """,
+        "jobs.py": """
+            from gevent import monkey; monkey.patch_all()
+            import gevent, web
+            gevent.spawn(print).join()
+            """,
+    }
+    found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
+    assert [context] == [one.context for one in found if one.blocker == "os-system"]
+
+
+def test_a_server_runs_no_command_of_the_file_of_its_application(tmp_path):
+    files = {
+        "Procfile": "web: gunicorn -k gevent manage:app\n",
+        "manage.py": """
+            from flask import Flask
+            from flask.cli import FlaskGroup
+            app = Flask(__name__)
+            cli = FlaskGroup(create_app=lambda: app)
+
+            @cli.command()
+            def load():
+                for name in "ab":
+                    CALL
+            """,
+    }
+    found = reported(tmp_path, files, all_contexts=True)
+    assert ["command"] == [one.context for one in found if one.blocker == "os-system"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "context"),
+    [
+        ("setattr(sys.modules[__name__], 'inside', inside)", "other-process"),
+        ("print(callable(inside))", "other-process"),
+        ("register(inside)", "unknown"),
+    ],
+)
+def test_what_only_looks_at_a_function_does_not_run_it(tmp_path, kept, context):
+    text = f"""
+    from gevent import monkey; monkey.patch_all()
+    import sys
+    from multiprocessing import Process
+    from plugins import register
+
+    def apart():
+        def inside(): CALL
+        {kept}
+        Process(target=inside).start()
+    """
+    found = reported(tmp_path, {"work.py": text})
+    assert [context] == [one.context for one in found if one.blocker == "os-system"]
+
+
+@pytest.mark.parametrize(("imports", "is_called"), [("", False), ("from lib import *", True)])
+def test_a_name_that_nothing_binds_has_no_method(tmp_path, imports, is_called):
+    files = {
+        "wheels.py": "class Wheel:\n    def unpack(self): CALL\n",
+        "work.py": f"""
+            from gevent import monkey; monkey.patch_all()
+            import gevent
+            {imports}
+
+            def work(data): return struct.unpack("I", data)
+
+            gevent.spawn(work)
+            """,
+    }
+    found = [one for one in reported(tmp_path, files) if one.blocker == "os-system"]
+    assert ["greenlet" if is_called else "unknown"] == [one.context for one in found]
+
+
 @pytest.mark.parametrize(
     ("seconds", "severity"), [("0.01", "note"), ("0.05", "warning"), ("0.1", "error")]
 )

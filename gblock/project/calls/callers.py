@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -16,13 +17,20 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import CallExpr, Expr, last_name, without_arguments
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    dotted,
+    last_name,
+    without_arguments,
+)
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 _MOST_FILES = 12
 """A name in more files than this is common: it does not identify a method of unknown objects."""
 _MOST_CALLERS = 40
 """At most this many callers of one function are followed."""
+_BUILTINS = frozenset(dir(builtins))
 _COMMON = frozenset(
     "get set add pop append extend update items keys values copy clear remove insert index count "
     "sort join split strip format encode decode read write close open next send put start stop "
@@ -346,6 +354,8 @@ class Callers:
                 recursing = index if method is None else method
                 if path == summary.filename and summary.is_within(call.scope, recursing):
                     continue
+                if not is_certain and self._is_of_nothing(callee, path):
+                    continue
                 is_exact = own in meant
                 found.append(
                     Caller(
@@ -361,6 +371,19 @@ class Callers:
                 if len(found) >= _MOST_CALLERS:
                     return found
         return found
+
+    def _is_of_nothing(self, callee: Expr, path: str) -> bool:
+        """Return whether a callee begins with a name that nothing binds, so that the call raises.
+
+        A module that lacks an import calls no method of the same name.
+        """
+        first = (dotted(callee) or "").partition(".")[0]
+        summary = self.modules.summary(path)
+        if not first or first in _BUILTINS or summary.star_imports:
+            return False
+        if any(first in scope.bindings for scope in summary.scopes):
+            return False
+        return b"globals()" not in self.modules.data(path)
 
     def is_known_by_name(self, summary: ModuleSummary, index: int) -> bool:
         """Return whether a function is a method whose name is rare enough to identify it.

@@ -23,6 +23,7 @@ from gblock.project.calls.running import Running
 from gblock.project.calls.usage import Usage
 from gblock.project.calls.visits import Visit, step_in
 from gblock.project.calls.ways import (
+    GREENLET,
     IDLE,
     NATIVE,
     OTHER,
@@ -140,7 +141,8 @@ class Contexts:
             # A plain function without callers is dead code, or an API for other projects.
             ways = [way for way in ways if not way.is_dead]
         order = {context: number for number, context in enumerate(CONTEXTS)}
-        ways = [self.running.settled(self._begun_elsewhere(way)) for way in ways]
+        ways = [self._in_its_thread(self._begun_elsewhere(way)) for way in ways]
+        ways = [self.running.settled(way) for way in ways]
         ways.sort(key=lambda way: (order[way.context], not way.is_certain, len(way.steps)))
         if not ways:
             return Reached(UNKNOWN, ())
@@ -158,6 +160,25 @@ class Contexts:
         if starting and all(one.context == OTHER for one in starting):
             return way._replace(context=OTHER)
         return way
+
+    def _in_its_thread(self, way: Way) -> Way:
+        """Return a path, in a native thread if only programs with native threads start it.
+
+        Other programs may import the module that starts it.
+        """
+        if way.thread is None or way.thread in self._asked or way.context != GREENLET:
+            return way
+        self._asked.add(way.thread)
+        try:
+            starting = self.of(way.thread).ways
+        finally:
+            self._asked.discard(way.thread)
+        is_native = bool(starting) and all(map(self._keeps_threads, starting))
+        return way._replace(context=NATIVE) if is_native else way
+
+    def _keeps_threads(self, way: Way) -> bool:
+        """Return whether a thread that is started at the end of a path is a native one."""
+        return way.context == NATIVE or self.running.keeps_threads(way.steps[0])
 
     def _ways(self, place: Place) -> list[Way]:
         """Return every path to a place, found breadth first."""
@@ -287,12 +308,19 @@ class Contexts:
             steps = (here._replace(text=started.label), *visit.steps)
             is_certain = visit.is_certain and started.is_certain
             after_patch = entry is not None and entry.after_patch
-            yield Way(context, steps, is_certain, after_patch=after_patch)
+            is_thread = entry is not None and entry.threaded and context == GREENLET
+            thread = self._made_at(visit.path, scope.parent) if is_thread else None
+            yield Way(context, steps, is_certain, thread=thread, after_patch=after_patch)
         label = self._applications.label(visit.path, visit.scope)
         if label is not None:
             started = Started(REQUEST, "wsgi", label)
             context = self.running.of_entry(started, visit.path, beside=visit.beside)
             yield Way(context, (here._replace(text=label), *visit.steps), visit.is_certain)
+
+    def _made_at(self, path: str, index: int) -> Place | None:
+        """Return the place that makes the objects of a class, None if there are several."""
+        makers = [place for _, place in self.inference.calling.callers(path, index)]
+        return makers[0] if len(makers) == 1 else None
 
     def _entries_of(self, summary: ModuleSummary, index: int) -> list[Started]:
         key = (summary.filename, index)

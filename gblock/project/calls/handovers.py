@@ -23,6 +23,13 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import AttributeExpr, Expr
 from gblock.project.reading.summary import Call
 
+_LOOKING = frozenset(
+    f"builtins.{name}"
+    for name in "callable dir getattr hasattr hash id isinstance issubclass print repr setattr str "
+    "type vars".split()
+)
+"""Functions that look at what they are given, or keep it, and call nothing."""
+
 _Named: TypeAlias = tuple[Call, Place, int | None]
 """A call that takes a function as an argument, its place, and the argument's position."""
 
@@ -87,6 +94,8 @@ class Handovers:
             if handover is not None and handover.offload.thread != "hub":
                 yield self._elsewhere(handover, visit, here)
                 continue
+            if self._is_looked_at(call, place):
+                continue
             started = self._started(call, place, position)
             if started:
                 yield from self._by_framework(started, call, place, visit, here)
@@ -101,11 +110,14 @@ class Handovers:
     def _elsewhere(self, handover: Handover, visit: Visit, here: Step) -> Way:
         """Return the path that begins with a thread or a greenlet that runs a function."""
         context = NATIVE if handover.offload.thread == "native" else GREENLET
-        if handover.offload.thread == "greenlet":
+        is_thread = handover.offload.thread == "greenlet"
+        if is_thread:
             context = self._running.of_thread(handover.place.path)
         step = Step(handover.place.path, handover.call.row, f"{context} {here.text}")
         begun = handover.place if context == GREENLET else None
-        return Way(context, (step, *visit.steps), visit.is_certain, begun=begun)
+        steps = (step, *visit.steps)
+        thread = handover.place if is_thread else None
+        return Way(context, steps, visit.is_certain, begun=begun, thread=thread)
 
     def _started(self, call: Call, place: Place, position: int | None) -> list[Started]:
         """Return the entries that start a function because a call takes it as an argument."""
@@ -218,6 +230,11 @@ class Handovers:
             (one := catalog.passed_on(symbol)) is not None and one.gives == "field"
             for symbol in self.inference.callees.called_symbols(call.expression.callee, place)
         )
+
+    def _is_looked_at(self, call: Call, place: Place) -> bool:
+        """Return whether a call only looks at a function, or keeps it under a name."""
+        symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+        return bool(symbols) and symbols <= _LOOKING
 
     def _where_made(self, field: Place, visit: Visit, here: Step) -> Iterator[Visit]:
         """Yield the places that make an object with a field."""

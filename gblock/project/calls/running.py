@@ -19,10 +19,12 @@ from gblock.project.calls.ways import (
     TASK,
     TEST,
     UNKNOWN,
+    Step,
     Way,
 )
 from gblock.project.calls.workers import KINDS, Application, Workers
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.positions import row_is_main_guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -238,6 +240,17 @@ class Running:
             return GREENLET
         return NATIVE if any(p.runs_on_gevent != "no" for p in running) else OTHER
 
+    def keeps_threads(self, head: Step) -> bool:
+        """Return whether only programs with native threads run the statement that begins a path.
+
+        What other programs import does not run below its main guard.
+        """
+        processes = self.processes
+        if processes is None or not row_is_main_guard(self.modules.data(head.path), head.row):
+            return False
+        running = self._begun_by(head.path, processes)
+        return bool(running) and all(map(processes.keeps_threads, running))
+
     def _is_run_on_gevent(self, only_in: tuple[str, ...], processes: Processes) -> bool:
         """Return whether a process on gevent may be one of those that alone run an entry."""
         families = {re.split("[: ]", one)[0] for one in only_in}
@@ -246,8 +259,12 @@ class Running:
         return not known or any(one.is_among(only_in) for one in green)
 
     def _of_command(self, path: str, processes: Processes, *, beside: bool) -> str:
-        """Return the context of a command; the command of a service is start-up."""
-        running = [p for p in self._begun_by(path, processes) if p.is_gevent_service]
+        """Return the context of a command; the command of a service is start-up.
+
+        A server that loads the file for its application runs no command.
+        """
+        begun = self._begun_by(path, processes)
+        running = [p for p in begun if p.is_gevent_service and not p.is_server]
         running = [process for process in running if not self._is_alone(process)]
         if running and not all(p.is_casual for p in running):
             if beside:

@@ -48,6 +48,9 @@ class Way(NamedTuple):
     decorator hands it over, and its class has no base through which something may call it."""
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
+    thread: Place | None = None
+    """The place that starts the thread of the standard library in which it begins, or that makes
+    its object; monkey patching makes a greenlet of the thread."""
     after_patch: bool = False
     """True if it begins in a function that runs after the server has patched, though the file is
     loaded before."""
