@@ -218,7 +218,7 @@ class Source:
         """Return whether a call is known to return at once, without yielding to the hub."""
         site = self.site(node)
         if site is not None and site.found:
-            return all(found.wait.immediate for found in site.found)
+            return all(found.wait.immediate and not found.wait.of_class for found in site.found)
         symbols = self.symbols(node)
         immediate = self.finder.inference.catalog.immediate
         return bool(symbols) and all(

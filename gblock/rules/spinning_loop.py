@@ -171,6 +171,7 @@ class SpinningLoop(CallRule):
             and any(
                 found.wait.immediate
                 and not found.wait.ready
+                and not found.wait.of_class
                 and found.blocker.kind == "waits"
                 and (found.blocker.timeout or any(c.flags for c in found.blocker.unless))
                 for found in site.found

@@ -22,10 +22,13 @@ class Wait(NamedTuple):
     """Its bound, where it is a constant."""
     ready: bool = False
     """True if it is immediate because its object is ready, whatever its arguments are."""
+    of_class: bool = False
+    """True if the class of an argument makes it immediate, or cooperative: it may wait then."""
 
 
 IMMEDIATE = Wait(immediate=True)
 READY = Wait(immediate=True, ready=True)
+OF_CLASS = Wait(immediate=True, of_class=True)
 BRIEF = Wait(seconds=0.01)
 FOREVER = Wait(forever=True)
 UNKNOWN = Wait()
@@ -40,10 +43,9 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
         place: The place of the call.
         inference: Type inference over the project.
     """
-    if any(
-        inference.conditions.holds(condition, expression, place) for condition in blocker.unless
-    ):
-        return IMMEDIATE
+    for condition in blocker.unless:
+        if inference.conditions.holds(condition, expression, place):
+            return OF_CLASS if condition.types else IMMEDIATE
     if blocker.only and not any(
         inference.conditions.holds(condition, expression, place) for condition in blocker.only
     ):
