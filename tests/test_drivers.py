@@ -695,6 +695,48 @@ def test_a_local_default_beside_the_environment(tree, value, count, server, name
 
 
 @pytest.mark.parametrize(
+    ("others", "requirements", "severity"),
+    [
+        ('"mysql+pymysql://db"', "sqlalchemy\n", Severity.NOTE),
+        ('"mysql+pymysql://db"', "sqlalchemy\npsycopg2-binary\n", Severity.ERROR),
+        ('"mysql+pymysql://db"', "flask\n", Severity.ERROR),  # the list is not complete
+        ('"sqlite:///shop.db"', "sqlalchemy\n", Severity.ERROR),  # for development
+    ],
+)
+def test_one_of_several_drivers_is_an_option_that_is_not_required(
+    tree, others, requirements, severity
+):
+    root = tree(
+        {
+            "Procfile": "web: python shop.py\n",
+            "requirements.txt": requirements,
+            "shop.py": f"""\
+from gevent import monkey; monkey.patch_all()
+import sys
+from sqlalchemy import create_engine
+from gevent.pywsgi import WSGIServer
+
+def url(kind):
+    if kind == "postgres":
+        return "postgresql+psycopg2://db"
+    return {others}
+
+engine = create_engine(url(sys.argv[1]))
+
+def place(environ, start_response):
+    engine.connect().execute("select 1")
+
+WSGIServer(("", 80), place).serve_forever()
+""",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config, min_severity="note").diagnostics
+    drivers = [one for one in found if one.blocker == "psycopg2-driver"]
+    assert [severity] == [one.severity for one in drivers]
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         'app.config.update(SQLALCHEMY_DATABASE_URI=os.environ["SHOP_DB"], R=os.environ["R"])',

@@ -49,7 +49,8 @@ class BlockingDriver(ProcessRule):
     ## Limits
 
     A driver in Django's settings is a note where the service has no model and no query, and keeps
-    its sessions elsewhere.
+    its sessions elsewhere. So is one of several drivers that code offers, if the project requires
+    the library and none of the driver's packages.
     Environment variables, `alembic.ini` and other settings files are not read. A URL that functions
     of other packages build is unknown.
     `sqlite://` is reported only in a project that neither requires nor chooses another database's
@@ -198,6 +199,9 @@ class BlockingDriver(ProcessRule):
         severity = Severity.ERROR if certain else Severity.WARNING
         if driver.local:
             severity = Severity.NOTE
+        if facts.is_optional:
+            severity = Severity.NOTE
+            message += "; the requirements lack it"
         if facts.is_idle:
             severity = Severity.NOTE
             message += "; no code of the service queries it"

@@ -35,6 +35,9 @@ from gblock.project.remarks.strings import (
 _LOCAL = "sqlite"
 """The start of a string that names a local file: beside a name of the environment, a stand-in."""
 
+_OFFERED = 2
+"""With so many databases with servers at one place, users choose one and install its driver."""
+
 
 class Facts(NamedTuple):
     """The facts of one string."""
@@ -64,6 +67,8 @@ class Facts(NamedTuple):
     """The places that choose the same driver for development."""
     is_idle: bool = False
     """True if no code of the processes queries the database."""
+    is_optional: bool = False
+    """True if the code offers several databases, and the requirements lack this one's packages."""
 
 
 class Unseen(NamedTuple):
@@ -266,6 +271,7 @@ class Drivers:
                 continue
             for read in self.readers.of(chooser):
                 texts = self._texts(read)
+                is_offered = self._is_offer(texts, read)
                 # Where a prefix marks a database, a string that is not shown names something else.
                 chosen = [text for text in texts if _chooses(text, read.form)]
                 if not chooser.prefixes and all(text.start.startswith(_LOCAL) for text in chosen):
@@ -282,6 +288,9 @@ class Drivers:
                         continue
                     remark = self._remark(text, read)
                     if remark is not None:
+                        if is_offered and self._is_lacking(remark.facts.driver):
+                            facts = remark.facts._replace(is_optional=True)
+                            remark = remark._replace(facts=facts)
                         key = _key(remark)
                         self._chosen_at.setdefault(key, set()).add(source)
                         if key not in told:
@@ -292,6 +301,23 @@ class Drivers:
         if read.chosen:
             return [Text(read.chosen, read.part.place.path, read.part.rows, "")]
         return self.texts.of(read.part)
+
+    # -- a choice of several databases
+
+    def _is_offer(self, texts: list[Text], read: Read) -> bool:
+        """Return whether code offers several databases with servers, and requires its library."""
+        words = (self._word(text, read) for text in texts)
+        bases = {word.partition("+")[0].lower() for word in words if word}
+        if len(bases - {_LOCAL}) < _OFFERED:
+            return False
+        return any(name in self.requirements for name in read.chooser.imports)
+
+    def _is_lacking(self, driver: Driver) -> bool:
+        """Return whether the requirements name no package with which a driver comes."""
+        brought = self.catalog.required_by
+        own = (driver.distribution, *driver.requires)
+        bringing = (one for name in own for one in (name, *brought.get(name, ())))
+        return not any(name in self.requirements for name in bringing)
 
     # -- meanings of strings
 
@@ -352,22 +378,24 @@ class Drivers:
 
     def _chosen(self, text: Text, read: Read) -> tuple[Driver, Choice, str] | None:
         """Return the driver that a text chooses, and the word that chooses it."""
-        scheme, separator, _ = text.start.partition("://")
-        if separator and read.form != "name":
-            word = scheme
-        elif text.whole and not separator and read.form != "url":
-            word = text.start
-        else:
-            return None
+        word = self._word(text, read)
         prefixes = read.chooser.prefixes
         bare = next((word[len(p) :] for p in prefixes if word.startswith(p)), word)
-        if prefixes and bare == word:
+        if not word or (prefixes and bare == word):
             return None
         for driver, choice in self._by_name.get((read.chooser.language, bare.lower()), ()):
             harmless = driver.harmless
             if harmless is None or not re.fullmatch(harmless, text.start):
                 return driver, choice, word
         return None
+
+    @staticmethod
+    def _word(text: Text, read: Read) -> str:
+        """Return the scheme or the name with which a text chooses, an empty string without any."""
+        scheme, separator, _ = text.start.partition("://")
+        if separator and read.form != "name":
+            return scheme
+        return text.start if text.whole and not separator and read.form != "url" else ""
 
     # -- processes
 
