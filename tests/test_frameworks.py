@@ -2130,6 +2130,17 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "flask_restful_swagger_2": (
+        "request",
+        "",
+        """
+        from flask_restful_swagger_2 import Api, Resource
+        class Orders(Resource):
+            def post(self): CALL
+        Api(None).add_resource(Orders, "/orders")
+        """,
+        {},
+    ),
     "webapp2": (
         "request",
         "",

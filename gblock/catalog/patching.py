@@ -50,3 +50,5 @@ class Waiter(Table, frozen=True):
     """Its packages."""
     modules: tuple[str, ...]
     """The modules of the standard library whose locks and queues it waits for."""
+    unless: tuple[str, ...] = ()
+    """Its modules for gevent: a file that mentions one of them does not make it wait."""

@@ -93,6 +93,13 @@ class PartialMonkeyPatch(ProcessRule):
 
             monkey.patch_all(thread=False)
             """,
+        "a scheduler on greenlets waits in gevent: a note": """
+            from apscheduler.schedulers.gevent import GeventScheduler
+            from gevent import monkey
+
+            monkey.patch_all(thread=False)
+            GeventScheduler().start()
+            """,
         "two that complete one another": """
             from gevent import monkey
 
@@ -200,6 +207,8 @@ def _waiting(service: Service, process: Process, missing: set[str]) -> Iterator[
     for waiter in service.processes.inference.catalog.waiters:
         if not missing.isdisjoint(waiter.modules):
             reached = service.processes.modules_of(process)
+            spared = {one for name in waiter.unless for one in modules.mentioning(name, whole=True)}
             for package in waiter.imports:
-                if not reached.isdisjoint(modules.mentioning(package, whole=True)):
+                importing = set(modules.mentioning(package, whole=True)) - spared
+                if not reached.isdisjoint(importing):
                     yield package
