@@ -233,7 +233,8 @@ def test_every_recipe_has_a_proof():
     own = Path(__file__).read_text(encoding="utf-8")
     recipes = {title for title, text in RECIPES.items() if "Then `pytest tests/" in text}
 
-    assert recipes == set(re.findall(r'copy\("([^"]+)"\)', own))
+    # A page is text: the tests that its recipe names read all pages.
+    assert recipes - {"A page"} == set(re.findall(r'copy\("([^"]+)"\)', own))
 
 
 def test_a_blocker(copy):
