@@ -672,6 +672,14 @@ def test_a_proxy_runs_methods_in_native_threads(tmp_path, body, native):
     assert ("native-thread" if native else "request") == one.context
 
 
+@pytest.mark.parametrize(("body", "native"), PROXIES.values(), ids=PROXIES)
+def test_a_proxy_runs_methods_of_a_package_in_native_threads(tmp_path, body, native):
+    (text,) = proxied(body, "Proxy(Producer({}))").values()
+    text = text.replace("model.embed('x')", "model.flush()").replace("CALL", "pass")
+    (one,) = reported(tmp_path, {"wsgi.py": f"from confluent_kafka import Producer\n{text}"})
+    assert ("native-thread" if native else "request") == one.context
+
+
 def test_an_object_beside_a_proxy_is_called_on_the_hub(tmp_path):
     body = PROXIES["apply"][0] + "other = Proxy(Model())\nother.embed('y')\n"
     (one,) = reported(tmp_path, proxied(body, "Model()"))

@@ -129,7 +129,10 @@ class Offloading:
 
     def is_native(self, call: AnyCall, path: str) -> bool:
         """Return whether a call is only ever made in native threads."""
-        return self.runs_natively(path, call.scope) or self._is_off_main(call, path)
+        if self.runs_natively(path, call.scope) or self._is_off_main(call, path):
+            return True
+        place = Place(path, call.scope, call.path)
+        return call.node == "call" and self.is_through_proxy(call.expression, place)
 
     def runs_natively(self, path: str, scope: int) -> bool:
         """Return whether a scope only ever runs in native threads."""
