@@ -997,6 +997,24 @@ PROJECTS = {
         "base.py": "class Base:\n    def __init__(self, x): self.x = x\n"
         "    def go(self): self.x.flush()",
     },
+    "a class under another name": {
+        "main.py": "class A:\n    def __init__(self, x): self.x = x\n"
+        "    def go(self): self.x.flush()\nB = A\nB(Producer({})).go()",
+    },
+    "a class that a base makes objects of": {
+        "main.py": "from base import Base\nfrom item import Item\nclass C(Base): made = Item\n",
+        "base.py": HEAD + "class Base:\n    made = None\n"
+        "    def make(self): return self.made(Producer({}))",
+        "item.py": "class Item:\n    def __init__(self, x): self.x = x\n"
+        "    def go(self): self.x.flush()",
+    },
+    "a class that a derived class makes objects of": {
+        "main.py": "from base import Base\nclass C(Base):\n"
+        "    def make(self): return self.made(Producer({}))",
+        "base.py": "from item import Item\nclass Base: made = Item",
+        "item.py": "class Item:\n    def __init__(self, x): self.x = x\n"
+        "    def go(self): self.x.flush()",
+    },
     "arguments that are packed for a thread": {
         "main.py": "import threading\ndef f(x): x.flush()\n"
         "threading.Thread(target=f, args=[Producer({})])\nthreading.Thread(target=f, args=more)",

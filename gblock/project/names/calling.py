@@ -159,10 +159,15 @@ class Calling:
         files = self._callable_from(path, named)
         if "cls" in names and path not in files and b"cls(" in self.inference.modules.data(path):
             files = [path, *files]  # a class method makes objects without the class's name
-        for other in files:
+        searched = {
+            other: names | self.aliases(other).get(word, set()) | self._derived(other, target)
+            for other in files
+        }
+        for other, called in self._called_by_relatives(files, word):
+            searched[other] = searched.get(other, set()) | called
+        for other, words in searched.items():
             by_name = self.calls_by_name(other)
-            aliases = self.aliases(other).get(scope.name, set())
-            for name in sorted(names | aliases | self._derived(other, target)):
+            for name in sorted(words):
                 for call in by_name.get(name, ()):
                     place = Place(other, call.scope, call.path)
                     if self._is_call_of(call, place, target):
@@ -173,6 +178,22 @@ class Calling:
             for heir in self.heirs(path, scope.parent):
                 found += [one for one in self.callers(heir.path, heir.scope) if one not in found]
         return found[:_MOST_CALLERS]
+
+    def _called_by_relatives(self, files: list[str], word: str) -> Iterator[tuple[str, set[str]]]:
+        """Yield the files of bases and subclasses that may call a class's attribute, and its names.
+
+        ``client_class = Client`` is called by the base: ``self.client_class(url)``.
+        """
+        for path in files:
+            aliases = self.aliases(path).get(word, set())
+            scopes = self.inference.modules.summary(path).scopes if aliases else ()
+            for index, scope in enumerate(scopes):
+                names = aliases & scope.bindings.keys()
+                if names and scope.kind == "class":
+                    related = self.inference.classes.ancestry(path, index)
+                    for one in (*related, *self.subclasses(path, index)):
+                        if one.kind == v.CLASS and one.path != path:
+                            yield one.path, names
 
     def heirs(self, path: str, index: int) -> list[ScopeValue]:
         """Return the classes derived from a class, directly or not, that inherit its constructor.
