@@ -108,9 +108,18 @@ class Annotations:
         return frozenset(found)
 
     def is_broad(self, declared: Values) -> bool:
-        """Return whether objects of a declared type may be of a cooperative class below it."""
-        broad = self.inference.catalog.cooperative_subclasses
-        return any(one.kind == v.INSTANCE and one.symbol in broad for one in declared)
+        """Return whether what a value is can be more precise than its declared type.
+
+        Objects of the type may be of a cooperative class below it, or the type is a protocol, which
+        classes of packages fulfill, too.
+        """
+        broad, protocols = self.inference.catalog.cooperative_subclasses, self.inference.protocols
+        return any(
+            one.symbol in broad
+            if one.kind == v.INSTANCE
+            else one.kind == v.OBJECT and protocols.is_protocol(one.path, one.scope)
+            for one in declared
+        )
 
     def narrowed(self, values: Values) -> Values:
         """Return values without those of declared types of which others are more precise."""

@@ -110,26 +110,39 @@ class Classes:
         return frozenset(found)
 
     def _delegated(self, value: ScopeValue, name: str) -> Values:
-        """Return the values from ``def __getattr__(self, name): return getattr(self.x, name)``."""
+        """Return what ``__getattr__`` gives.
+
+        ``def __getattr__(self, name): return getattr(self.x, name)`` gives attributes of ``self.x``.
+        One that reads no attribute by this name gives the same whatever the name is.
+        """
         if name.startswith("__"):
             return NOTHING
         found: set[Value] = set()
         for method in self.attribute(value, "__getattr__"):
             if method.kind != v.FUNCTION:
                 continue
-            summary = self.inference.modules.summary(method.path)
-            scope = summary.scopes[method.scope]
-            wanted = scope.parameters[1].name if len(scope.parameters) > 1 else None
-            for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
-                arguments = call.expression.positional
-                if not summary.is_within(call.scope, method.scope) or len(arguments) < 2:
-                    continue
-                if wanted is not None and dotted(arguments[1]) == wanted:
-                    place = Place(method.path, call.scope, call.path, value)
-                    for delegate in self.inference.infer(arguments[0], place):
-                        if delegate != value:
-                            found |= self.inference.attributes.named_values(delegate, name)
+            delegates = self._delegates(method, value)
+            if delegates is None:
+                found |= self.inference.results.result(method)
+            for delegate in delegates or ():
+                if delegate != value:
+                    found |= self.inference.attributes.named_values(delegate, name)
         return frozenset(found)
+
+    def _delegates(self, method: FunctionValue, value: ScopeValue) -> Values | None:
+        """Return the objects that a ``__getattr__`` reads attributes of, None if it reads none."""
+        summary = self.inference.modules.summary(method.path)
+        scope = summary.scopes[method.scope]
+        wanted = scope.parameters[1].name if len(scope.parameters) > 1 else None
+        found: Values | None = None
+        for call in self.inference.calling.calls_by_name(method.path).get("getattr", ()):
+            arguments = call.expression.positional
+            if not summary.is_within(call.scope, method.scope) or len(arguments) < 2:
+                continue
+            if wanted is not None and dotted(arguments[1]) == wanted:
+                place = Place(method.path, call.scope, call.path, value)
+                found = (found or NOTHING) | self.inference.infer(arguments[0], place)
+        return found
 
     def _own_attribute(self, value: ScopeValue, name: str, receiver: ScopeValue) -> Values:
         """Return the values of an attribute that a class itself sets, without its bases.

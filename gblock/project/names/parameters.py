@@ -98,7 +98,8 @@ class Parameters:
             if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
-        found = {*(() if is_broad else declared), *self.inference.infer(default, outside)}
+        kept = (one for one in declared if not is_broad or one.kind == v.OBJECT)
+        found = {*kept, *self.inference.infer(default, outside)}
         wrapping = self._wrapping(summary, index) if scope.decorators else []
         added = max((_added(call, around) for call, _, around in wrapping), default=0)
         for call, place, _ in wrapping:
