@@ -59,6 +59,13 @@ GIVEN = [
     "class A:\n    def __init__(self): self.make = functools.partial(Producer, {})\n    def f(self): self.make().flush()",  # noqa: E501
     "class A:\n    def __init__(self): self._p = Producer({})\n    def __getattr__(self, name): return getattr(self._p, name)\nA().flush()",  # noqa: E501
     "class A:\n    def __init__(self, p): self._p = p\n    def __getattr__(self, name):\n        attr = getattr(self._p, name)\n        return attr\nA(Producer({})).flush()",  # noqa: E501
+    "class A:\n    def __getattr__(self, name): return self.make(name)\n    def make(self, name): return Producer({'client.id': name})\nA().orders.flush()",  # noqa: E501
+    "class A:\n    def __init__(self): self._all = {'p': Producer({})}\n    def __getattr__(self, name): return self._all[name]\nA().p.flush()",  # noqa: E501
+    "class P(typing.Protocol):\n    def flush(self) -> int: ...\ndef f(p: P): p.flush()\nf(Producer({}))",  # noqa: E501
+    "class P(typing.Protocol):\n    def flush(self) -> int: ...\ndef f() -> P: return Producer({})\nf().flush()",  # noqa: E501
+    "class A:\n    def __init__(self, p): self.p = p\n    def f(self): self.p.flush()\nT = {'a': A}\ndef make(k): return T[k](Producer({}))",  # noqa: E501
+    "class A:\n    def __init__(self, p): self.p = p\n    def f(self): self.p.flush()\nclass B(A): pass\ndef kind(): return B\nkind()(Producer({}))",  # noqa: E501
+    "import dataclasses\n@dataclasses.dataclass\nclass A:\n    p: object\n    def f(self): self.p.flush()\nT = [A]\nkind = T[0]\nkind(Producer({}))",  # noqa: E501
     "class A:\n    def __init__(self, p): self.__dict__['_p'] = p\n    def __getattr__(self, name): return getattr(self._p, name)\nA(Producer({})).flush()",  # noqa: E501
     "class Base:\n    def __init__(self, client): self._client = client\n    @property\n    def client(self): return self._client\nclass D(Base):\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
     "class A: pass\na = A()\nsetattr(a, 'x', Producer({}))\na.x.flush()",

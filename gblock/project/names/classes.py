@@ -112,8 +112,8 @@ class Classes:
     def _delegated(self, value: ScopeValue, name: str) -> Values:
         """Return what ``__getattr__`` gives.
 
-        ``def __getattr__(self, name): return getattr(self.x, name)`` gives attributes of ``self.x``.
-        One that reads no attribute by this name gives the same whatever the name is.
+        ``def __getattr__(self, name): return getattr(self.x, name)`` gives those of ``self.x``. One
+        that reads no attribute by this name gives the same whatever the name is.
         """
         if name.startswith("__"):
             return NOTHING

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from gblock.project.names import values as v
@@ -160,13 +161,17 @@ class Parameters:
             found |= self.given(expression, position - shift, name, place)
         if shift and not v.declares(found):
             found |= self._of_overridden(path, index, position)
+        is_constructor = method and scope.name == "__init__"
         if not v.declares(found):
-            for call, place in self._kept(summary, index):
+            kept = self._kept(summary, index)
+            if is_constructor:
+                kept = self.kept_classes(path, scope.parent)
+            for call, place in kept:
                 found |= self.given(call.expression, position - shift, name, place)
         if method and position and not found and self.inference.catalog.modelled:
             own = receiver or v.ScopeValue(v.OBJECT, path, scope.parent)
             found |= self.inference.classes.passed_model(own, scope.name, position)
-        if shift and scope.name == "__init__" and not v.declares(found):
+        if shift and is_constructor and not v.declares(found):
             found |= self._constructed(path, scope.parent, position - shift, name)
             for heir in self.inference.calling.heirs(path, scope.parent):
                 found |= self._constructed(heir.path, heir.scope, position - shift, name)
@@ -544,6 +549,24 @@ class Parameters:
         calls = keeping.callers(words, path, index, getters=False) if words else ()
         for file, call in calls:
             yield call, Place(file, call.scope, call.path)
+
+    def kept_classes(self, path: str, index: int) -> Iterator[tuple[Call, Place]]:
+        """Yield the calls of a class that a container keeps, or a function returns.
+
+        ``BACKENDS[name](settings)``, ``backend_class()(settings)``. A derived class that inherits
+        the constructor counts, too.
+        """
+        if self.inference.modules.is_frugal:
+            return
+        keeping = self.inference.keeping
+        own = v.ScopeValue(v.CLASS, path, index)
+        for cls in (own, *self.inference.calling.heirs(path, index)):
+            summary = self.inference.modules.summary(cls.path)
+            words = keeping.of_objects(summary, cls.scope) | {summary.scopes[cls.scope].name}
+            at_once = keeping.taken_at_once(cls.path, cls.scope, v.CLASS)
+            calls = keeping.callers(words, cls.path, cls.scope, kind=v.CLASS)
+            for file, call in chain(at_once, calls):
+                yield call, Place(file, call.scope, call.path)
 
     def _called_back(
         self, call: Call, place: Place, position: int

@@ -114,11 +114,12 @@ class RecordClasses:
         if position is None:
             return NOTHING
         found: set[Value] = set()
-        given = self.inference.parameters.given
-        for call, place in self.inference.calling.callers(path, index):
-            found |= given(call.expression, position, name, place)
-            if name[:1] == "_":  # attrs leaves it out of the parameter's name
-                found |= given(call.expression, None, name.lstrip("_"), place)
+        parameters = self.inference.parameters
+        for calls in (self.inference.calling.callers, parameters.kept_classes):
+            for call, place in () if v.declares(frozenset(found)) else calls(path, index):
+                found |= parameters.given(call.expression, position, name, place)
+                if name[:1] == "_":  # attrs leaves it out of the parameter's name
+                    found |= parameters.given(call.expression, None, name.lstrip("_"), place)
         return frozenset(found)
 
     def arguments(self, path: str, index: int, name: str) -> Iterator[tuple[Call, Place, Expr]]:
