@@ -65,6 +65,7 @@ GIVEN = [
     "class P(typing.Protocol):\n    def flush(self) -> int: ...\ndef f() -> P: return Producer({})\nf().flush()",  # noqa: E501
     "class A:\n    def __init__(self, p): self.p = p\n    def f(self): self.p.flush()\nT = {'a': A}\ndef make(k): return T[k](Producer({}))",  # noqa: E501
     "class A:\n    def __init__(self, p): self.p = p\n    def f(self): self.p.flush()\nclass B(A): pass\ndef kind(): return B\nkind()(Producer({}))",  # noqa: E501
+    "import gevent\ndef f(p): p.flush()\nT = [f]\ndef emit(*a):\n    for g in T: gevent.spawn(g, *a)\nemit(Producer({}))",  # noqa: E501
     "import dataclasses\n@dataclasses.dataclass\nclass A:\n    p: object\n    def f(self): self.p.flush()\nT = [A]\nkind = T[0]\nkind(Producer({}))",  # noqa: E501
     "class A:\n    def __init__(self, p): self.__dict__['_p'] = p\n    def __getattr__(self, name): return getattr(self._p, name)\nA(Producer({})).flush()",  # noqa: E501
     "class Base:\n    def __init__(self, client): self._client = client\n    @property\n    def client(self): return self._client\nclass D(Base):\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501

@@ -163,10 +163,9 @@ class Parameters:
             found |= self._of_overridden(path, index, position)
         is_constructor = method and scope.name == "__init__"
         if not v.declares(found):
-            kept = self._kept(summary, index)
-            if is_constructor:
-                kept = self.kept_classes(path, scope.parent)
-            for call, place in kept:
+            for expression, place in () if is_constructor else self._kept(summary, index):
+                found |= self.given(expression, position - shift, name, place)
+            for call, place in self.kept_classes(path, scope.parent) if is_constructor else ():
                 found |= self.given(call.expression, position - shift, name, place)
         if method and position and not found and self.inference.catalog.modelled:
             own = receiver or v.ScopeValue(v.OBJECT, path, scope.parent)
@@ -483,31 +482,41 @@ class Parameters:
             self._handovers, (path, index), lambda: tuple(self._find_handed(path, index))
         )
 
-    def _find_handed(self, path: str, index: int) -> list[tuple[CallExpr, Place]]:
-        found: list[tuple[CallExpr, Place]] = []
+    def _find_handed(self, path: str, index: int) -> Iterator[tuple[CallExpr, Place]]:
         for call, place, position in self.inference.calling.handovers(path, index):
-            _, _, positional, keywords = call.expression
+            yield from self._beside(call, place, position)
             if position is not None:
-                packed = positional[position + 1] if len(positional) == position + 2 else None
-                rest = positional[position + 1 :]
-                if packed is not None and packed.tag == tags.TUPLE:
-                    found.append((call_of(None, packed.elements), place))
-                if last_name(call.expression.callee) in _MAPPED:
-                    rest = tuple(_element_of(one) for one in rest)
-                    if last_name(call.expression.callee).startswith("starmap"):
-                        rest = tuple(InnerExpr(tags.STAR, one) for one in rest)
-                found.append((call_of(None, rest, keywords), place))
-            packed_too = dict(keywords)
-            for value in (packed_too.get("args"), packed_too.get("kwargs")):
-                if value is not None and value.tag in (tags.TUPLE, tags.SEQUENCE):
-                    found.append((call_of(None, value.elements), place))
-                elif value is not None and value.tag == tags.MAPPING:
-                    found.append((call_of(None, (), as_keywords(value)), place))
-                elif value is not None and value is packed_too.get("args"):
-                    found.append((call_of(None, (InnerExpr(tags.STAR, value),)), place))
-            if position is not None:
-                found += self._called_back(call, place, position)
-        return found
+                yield from self._called_back(call, place, position)
+
+    def _beside(
+        self, call: Call, place: Place, position: int | None
+    ) -> Iterator[tuple[CallExpr, Place]]:
+        """Yield the arguments beside one, as calls that pass them.
+
+        Args:
+            call: The call.
+            place: Its place.
+            position: The position of the argument; None for a keyword argument.
+        """
+        _, _, positional, keywords = call.expression
+        if position is not None:
+            packed = positional[position + 1] if len(positional) == position + 2 else None
+            rest = positional[position + 1 :]
+            if packed is not None and packed.tag == tags.TUPLE:
+                yield call_of(None, packed.elements), place
+            if last_name(call.expression.callee) in _MAPPED:
+                rest = tuple(_element_of(one) for one in rest)
+                if last_name(call.expression.callee).startswith("starmap"):
+                    rest = tuple(InnerExpr(tags.STAR, one) for one in rest)
+            yield call_of(None, rest, keywords), place
+        packed_too = dict(keywords)
+        for value in (packed_too.get("args"), packed_too.get("kwargs")):
+            if value is not None and value.tag in (tags.TUPLE, tags.SEQUENCE):
+                yield call_of(None, value.elements), place
+            elif value is not None and value.tag == tags.MAPPING:
+                yield call_of(None, (), as_keywords(value)), place
+            elif value is not None and value is packed_too.get("args"):
+                yield call_of(None, (InnerExpr(tags.STAR, value),)), place
 
     def _of_overridden(self, path: str, index: int, position: int) -> Values:
         """Return the arguments of the methods that a method overrides, such as abstract ones.
@@ -526,10 +535,11 @@ class Parameters:
                 found |= self.parameter(where, one, position)
         return frozenset(found)
 
-    def _kept(self, summary: ModuleSummary, index: int) -> Iterator[tuple[Call, Place]]:
+    def _kept(self, summary: ModuleSummary, index: int) -> Iterator[tuple[CallExpr, Place]]:
         """Yield the calls of a function that a container or an object keeps: a table of handlers.
 
-        ``bus.on("paid", notify)``, and elsewhere ``for handler in self.handlers: handler(order)``.
+        ``bus.on("paid", notify)``, and elsewhere ``for handler in self.handlers: handler(order)``,
+        or ``spawn(handler, order)``.
         """
         if self.inference.modules.is_frugal:
             return
@@ -546,9 +556,17 @@ class Parameters:
                 at = position + (taker.receiver is not None)
                 if at < len(parameters):
                     words |= keeping.stored(taker, parameters[at].name)
-        calls = keeping.callers(words, path, index, getters=False) if words else ()
-        for file, call in calls:
-            yield call, Place(file, call.scope, call.path)
+        if words:
+            for file, call in keeping.callers(words, path, index, getters=False):
+                yield call.expression, Place(file, call.scope, call.path)
+            for call, place, given, _ in keeping.handovers(words, path, index, self._handing):
+                yield from self._beside(call, place, given)
+
+    @cached_property
+    def _handing(self) -> frozenset[str]:
+        """The last names of the functions of the catalog that run what they are given."""
+        symbols = self.inference.catalog.offload_by_symbol
+        return frozenset(symbol.rpartition(".")[2] for symbol in symbols)
 
     def kept_classes(self, path: str, index: int) -> Iterator[tuple[Call, Place]]:
         """Yield the calls of a class that a container keeps, or a function returns.
