@@ -63,6 +63,7 @@ GIVEN = [
     "class A:\n    def __init__(self): self._all = {'p': Producer({})}\n    def __getattr__(self, name): return self._all[name]\nA().p.flush()",  # noqa: E501
     "class P(typing.Protocol):\n    def flush(self) -> int: ...\ndef f(p: P): p.flush()\nf(Producer({}))",  # noqa: E501
     "class P(typing.Protocol):\n    def flush(self) -> int: ...\ndef f() -> P: return Producer({})\nf().flush()",  # noqa: E501
+    "class P(typing.Protocol):\n    def flush(self) -> int: ...\ndef f(ps: dict[str, P]): ps['a'].flush()\nf({'a': Producer({})})",  # noqa: E501
     "class A:\n    def __init__(self, p): self.p = p\n    def f(self): self.p.flush()\nT = {'a': A}\ndef make(k): return T[k](Producer({}))",  # noqa: E501
     "class A:\n    def __init__(self, p): self.p = p\n    def f(self): self.p.flush()\nclass B(A): pass\ndef kind(): return B\nkind()(Producer({}))",  # noqa: E501
     "import gevent\ndef f(p): p.flush()\nT = [f]\ndef emit(*a):\n    for g in T: gevent.spawn(g, *a)\nemit(Producer({}))",  # noqa: E501

@@ -30,6 +30,37 @@ def files_of(project):
 
 
 FOLLOWED = {
+    "a wrapper that a call makes": {
+        "reg": """
+            TABLE = {}
+            def add(name, fn, wrap):
+                TABLE[name] = wrap(fn)
+            """,
+        "handlers": """
+            import reg
+            def checked(fn):
+                def inner(x):
+                    CALL
+                    return fn(x)
+                return inner
+            def place(x): pass
+            reg.add("a", place, checked)
+            """,
+        "main": ("from reg import TABLE\n", "TABLE[k](x)"),
+    },
+    "a wrapper that a store makes": {
+        "handlers": """
+            TABLE = {}
+            def checked(fn):
+                def inner(x):
+                    CALL
+                    return fn(x)
+                return inner
+            def place(x): pass
+            TABLE["a"] = checked(place)
+            """,
+        "main": ("from handlers import TABLE\n", "TABLE[k](x)"),
+    },
     "getter of a dict": {
         "reg": """
             TABLE = {}

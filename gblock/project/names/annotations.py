@@ -111,15 +111,19 @@ class Annotations:
         """Return whether what a value is can be more precise than its declared type.
 
         Objects of the type may be of a cooperative class below it, or the type is a protocol, which
-        classes of packages fulfill, too.
+        classes of packages fulfill, too. So may elements be.
         """
         broad, protocols = self.inference.catalog.cooperative_subclasses, self.inference.protocols
-        return any(
-            one.symbol in broad
-            if one.kind == v.INSTANCE
-            else one.kind == v.OBJECT and protocols.is_protocol(one.path, one.scope)
-            for one in declared
-        )
+        for one in declared:
+            if one.kind == v.INSTANCE and one.symbol in broad:
+                return True
+            if one.kind == v.OBJECT and protocols.is_protocol(one.path, one.scope):
+                return True
+            if one.kind == v.ELEMENTS and self.is_broad(one.held):
+                return True
+            if one.kind == v.MAPPING and self.is_broad(one.others):
+                return True
+        return False
 
     def narrowed(self, values: Values) -> Values:
         """Return values without those of declared types of which others are more precise."""

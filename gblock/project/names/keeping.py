@@ -105,12 +105,21 @@ class Keeping:
         if scope.kind == "lambda":
             return self._stored_under(summary, index) | self._taken(summary, index)
         found: set[str] = set()
-        naming = self.modules.mentioning(scope.name, whole=True)
-        others = [path for path in naming if path != summary.filename]
-        for path in (summary.filename, *(others if len(others) <= _MOST_FILES else ())):
-            other = self.modules.summary(path)
-            found |= self._stored_under(other, scope.name)
-            found |= self._taken(other, scope.name)
+        outer = summary.scopes[scope.parent]
+        makers = [outer.name] if outer.kind == "function" and outer.returns else []
+        for name in (scope.name, *makers):
+            naming = self.modules.mentioning(name, whole=True)
+            others = [path for path in naming if path != summary.filename]
+            for path in (summary.filename, *(others if len(others) <= _MOST_FILES else ())):
+                other = self.modules.summary(path)
+                found |= self._stored_under(other, name)
+                found |= self._taken(other, name)
+        if makers:  # add(name, handler, wrapper): table[name] = wrapper(handler)
+            for call, at, position in self.inference.calling.handovers(
+                summary.filename, scope.parent
+            ):
+                if position is not None:
+                    found |= self._kept_by(call, at, position)
         found |= self.inference.members.containers(summary, index)
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:

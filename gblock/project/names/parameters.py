@@ -99,7 +99,7 @@ class Parameters:
             if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
-        kept = (one for one in declared if not is_broad or one.kind == v.OBJECT)
+        kept = (one for one in declared if not is_broad or one.kind != v.INSTANCE)
         found = {*kept, *self.inference.infer(default, outside)}
         wrapping = self._wrapping(summary, index) if scope.decorators else []
         added = max((_added(call, around) for call, _, around in wrapping), default=0)
