@@ -784,6 +784,24 @@ def test_statements_call_methods_of_their_objects(tmp_path, text, expected):
     assert expected == called(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("subscript", "expected"),
+    [
+        ("sqlite_utils.Database('x')['orders']", ["sqlite_utils.db.Table.sum"]),
+        ("pandas.read_csv('x')['a']", ["pandas.Series.sum"]),
+        ("pandas.read_csv('x')[:9]", ["pandas.DataFrame.sum"]),
+        ("pandas.to_numeric('x')[:9]", ["pandas.Series.sum"]),
+        ("pandas.to_numeric('x')['a']", []),
+    ],
+)
+def test_a_subscript_gives_what_the_catalog_says(tmp_path, subscript, expected):
+    text = f"import pandas, sqlite_utils\nx = {subscript}\nx.sum()"
+    inference = inferring(tmp_path, {"main.py": text})
+    found = [names for row, names in symbols(inference, tmp_path / "main.py") if row == 3]
+
+    assert [expected] == (found or [[]])
+
+
 def test_a_constructor_that_is_inherited_is_the_compiled_one(tmp_path):
     assert ["confluent_kafka.Producer"] == called(tmp_path, "class A(Producer): pass\nA({})")
     assert ["builtins.print"] == called(

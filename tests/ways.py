@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from gblock.catalog.libraries import ITSELF, OF_THE_RECEIVER, TYPE
 
-_WITH = {"__enter__": "with", "__exit__": "with", "__aenter__": "async with"}
+_STEPS = {
+    "__enter__": "with {0} as {1}:",
+    "__aenter__": "async with {0} as {1}:",
+    "__getitem__": "{1} = {0}['a']",
+    "__call__": "{1} = {0}(*args)",
+}
+"""Ways in which code gets an object of a method without its name."""
 _USES = {
     "__call__": "{0}()",
     "__getitem__": "{0}[0]",
@@ -99,8 +105,9 @@ class Ways:
                 continue  # no class that the catalog names
             given = owner if value == ITSELF else value
             if self.is_class(owner):
-                how = _WITH.get(last)
-                step = f"{how} {{0}} as {{1}}:" if how else f"{{1}} = {{0}}.{last}(*args)"
+                step = _STEPS.get(last, f"{{1}} = {{0}}.{last}(*args)")
+                if last == "__getitem__" and given == owner:
+                    step = "{1} = {0}[:9]"
                 found.append((owner, step, given))
             else:
                 found.append(("", f"{{1}} = {name}(*args)", given))

@@ -60,6 +60,7 @@ from gblock.project.reading.expressions import (
     OperatorExpr,
     SubscriptExpr,
     TextExpr,
+    call_of,
     constant_of,
     last_name,
 )
@@ -264,7 +265,11 @@ class Inference:
             elif value.kind == v.MODULE and isinstance(wanted, str):  # globals()["name"]
                 found |= self.attributes.named_values(value, wanted)
             elif value.kind == v.INSTANCE:
-                found |= self.results.external_elements(value)
+                found |= self.results.external_elements(value) or self.results.called(
+                    value._replace(kind=v.EXTERNAL, symbol=f"{value.symbol}.__getitem__"),
+                    call_of(None, (expression.key,)),
+                    place,
+                )
         return frozenset(found)
 
     def _of_external(self, value: SymbolValue, expression: SubscriptExpr, place: Place) -> Values:
