@@ -325,6 +325,25 @@ def test_a_pattern_of_a_base_says_which_methods_return_at_once():
     assert known.lookup(f"{client}.close") == ()
 
 
+@pytest.mark.parametrize(
+    ("symbol", "found"),
+    [
+        ("google.cloud.video.stitcher_v1.VideoStitcherServiceClient.get_slate", True),
+        ("google.cloud.video.stitcher_v1.VideoStitcherServiceClient.slate_path", False),
+        ("google.cloud.video.stitcher_v1.VideoStitcherServiceAsyncClient.get_slate", False),
+        ("google.cloud.compute_v1.InstancesClient.list", False),
+        ("google.cloud.datastore_v1.Client.get", False),
+        ("google.cloud.pubsub_v1.PublisherClient.stop", False),
+    ],
+)
+def test_a_pattern_of_packages_is_for_classes_that_nothing_else_names(symbol, found):
+    ids = [blocker.id for blocker in BUILT_IN.lookup(symbol)]
+
+    assert ("google-api-core-client" in ids) is found
+    client = symbol.rpartition(".")[0]
+    assert bool(BUILT_IN.conditions_of(client)) is ("VideoStitcherServiceClient" in client)
+
+
 _OF_A_CURSOR = ("execute", "executemany", "callproc", "fetchone", "fetchmany", "fetchall")
 _OF_A_CONNECTION = ("commit", "rollback")
 _WITHOUT = {
@@ -349,6 +368,10 @@ _WITHOUT = {
     ("pysqlite3", "callproc"): "the class has no such method",
     ("sqlcipher3", "callproc"): "the class has no such method",
     ("stdlib", "callproc"): "the class has no such method",
+    ("taos-ws-py", "callproc"): "the class has no such method",
+    ("taos-ws-py", "commit"): "there are no transactions",
+    ("taos-ws-py", "executemany"): "the method is called execute_many",
+    ("taos-ws-py", "rollback"): "there are no transactions",
 }
 
 

@@ -103,7 +103,8 @@ class Library(Table, frozen=True):
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """The base classes of a class, or of all whose names a pattern matches and no other key says:
-    ``package.*Model``. The first pattern counts."""
+    ``package.*Model``. The first pattern counts. One with a wildcard before the last dot, such as
+    ``vendor.*_v1.?*Client``, is for classes that nothing else in the catalog names."""
     returns: dict[str, str] = msgspec.field(default_factory=dict)
     """The class of what a call returns, or a word for what has to do with its receiver: ``self``;
     of a generic class ``element``, ``elements`` and ``one or many``. ``type[…]`` is a class itself.

@@ -390,7 +390,10 @@ class Catalog:
         for pattern, bases in self._patterns.get(package, ()):
             if last[:1].isupper() and fnmatchcase(last, pattern) and name not in bases:
                 return bases
-        return ()
+        if not last[:1].isupper() or name in self.classes:
+            return ()
+        wide = self._wide_patterns.get(name.partition(".")[0], ())
+        return next((bases for pattern, bases in wide if fnmatchcase(name, pattern)), ())
 
     @cached_property
     def _patterns(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
@@ -398,8 +401,17 @@ class Catalog:
         found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for name, bases in self.bases.items():
             package, _, pattern = name.rpartition(".")
-            if "*" in pattern:
+            if "*" in pattern and "*" not in package:
                 found.setdefault(package, []).append((pattern, bases))
+        return found
+
+    @cached_property
+    def _wide_patterns(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        """Patterns for the classes of packages that nothing else names, by top-level package."""
+        found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for name, bases in self.bases.items():
+            if "*" in name.rpartition(".")[0]:
+                found.setdefault(name.partition(".")[0], []).append((name, bases))
         return found
 
     def lookup(self, symbol: str) -> tuple[Blocker, ...]:
@@ -596,6 +608,17 @@ class Catalog:
             for symbol, conditions in library.conditions.items():
                 found[self.canonical(symbol)] = conditions
         return found
+
+    def conditions_of(self, symbol: str) -> tuple[Condition, ...]:
+        """Return the arguments with which a call returns an unusual type.
+
+        A class has those of its bases if it has none of its own.
+        """
+        found = self.conditions.get(symbol)
+        if found is None and symbol.rpartition(".")[2][:1].isupper():
+            named = (self.conditions.get(base) for base in self.lineage(symbol))
+            found = next((one for one in named if one is not None), None)
+        return found or ()
 
     @cached_property
     def variants(self) -> dict[str, tuple[Variant, ...]]:

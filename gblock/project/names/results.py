@@ -141,7 +141,7 @@ class Results:
             if holds(variant, expression, place):
                 of = generics.of_call(symbol, expression, place) or of
                 return generics.made(variant.returns, symbol.rpartition(".")[0], of)
-        conditions = self.inference.catalog.conditions.get(symbol, ())
+        conditions = self.inference.catalog.conditions_of(symbol)
         if any(holds(condition, expression, place) for condition in conditions):
             return NOTHING  # the catalog's type does not apply to this call
         chosen = self._chosen(symbol, expression, place)
