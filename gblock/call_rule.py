@@ -171,7 +171,7 @@ class BlockerRule(CallRule):
         blocker, wait = found.blocker, found.wait
         if blocker.fix is None or blocker.fix == "recipe" or site.native:
             return None
-        if site.call.node != "call":
+        if site.call.node != "call" or site.is_applied:
             return None
         if KINDS[blocker.fix].needs_class and not self.source.has_one_class(site):
             return None

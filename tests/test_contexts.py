@@ -452,6 +452,27 @@ def test_what_starts_code_gives_it_a_context(tmp_path, title):
     assert [context] == [one.context for one in found if one.symbol == "os.system"]
 
 
+@pytest.mark.parametrize(
+    "call", ["gevent.with_timeout(5, place)", "list(map(place, ids))", "context.run(place)"]
+)
+def test_a_function_has_the_context_of_a_call_that_applies_it(tmp_path, call):
+    text = f"""
+        import contextvars, gevent
+        from flask import Flask
+
+        app = Flask(__name__)
+
+        def place(*_): CALL
+
+        @app.route("/")
+        def index(ids):
+            context = contextvars.copy_context()
+            {call}
+        """
+    (found,) = reported(tmp_path, {"orders.py": text})
+    assert "request" == found.context
+
+
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 @pytest.mark.parametrize(
     "written",

@@ -11,10 +11,12 @@ import types
 
 import pytest
 from fixing import request_for
+from harness import check
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gblock import fixes
+from gblock.config import Config
 from gblock.diagnostics import Diagnostic, Location, Repair, Severity
 from gblock.engine import fixing
 from gblock.fixes import imports
@@ -78,9 +80,17 @@ def test_a_call_in_the_threadpool_gets_the_same_arguments_in_the_same_order(
     assert after.count("# why") == text.count("# why")
 
 
-def test_map_returns_at_once_so_the_threadpool_would_not_wait_for_what_it_applies():
-    text = "def run(called, names):\n    return list(map(called, names))\n"
-    assert fixed_text(text, Repair("threadpool"), name="map") is None
+@pytest.mark.parametrize(
+    "call",
+    ["list(map(os.system, names))", "gevent.with_timeout(5, os.system, 'sync')"],
+)
+def test_the_threadpool_is_no_fix_for_a_function_that_calls_what_it_is_given(tmp_path, call):
+    text = f"import os\nimport gevent\n\n\ndef run(names):\n    return {call}\n"
+    (tmp_path / "service.py").write_text(text)
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    (found,) = check([str(tmp_path)], config).diagnostics
+
+    assert found.repair is None
 
 
 class _Called:

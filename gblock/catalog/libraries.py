@@ -170,12 +170,14 @@ class Offload(Table, frozen=True):
     """A call that runs a callable in another thread or greenlet."""
 
     symbol: str
-    thread: Literal["native", "greenlet", "hub"]
+    thread: Literal["native", "greenlet", "hub", "same"]
     """``greenlet``: under monkey patching the callable stays in the hub's thread; ``hub``: it
     always does, as gevent's own greenlets do, and only a blocker that is itself handed over is
-    reported there."""
+    reported there; ``same``: it runs in the greenlet that makes the call."""
     argument: int | None = None
     keyword: str | None = None
+    each: bool = False
+    """True if it runs once for each element of the other arguments."""
     method: str | None = None
     """The method of a subclass that runs there: a thread's ``run``."""
 

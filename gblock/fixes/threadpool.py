@@ -51,8 +51,6 @@ def edits(
 
 def _can_be_handed_over(place: CallInFile) -> bool:
     """Return whether a call stands where it may wait, and hands over no code of the project's."""
-    if getattr(place.call.func, "id", "") in ("map", "filter"):  # lazy: it would wait here
-        return False
     functions = [n for n in place.path if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if functions and isinstance(functions[-1], ast.AsyncFunctionDef):
         return False

@@ -30,6 +30,9 @@ _LOOKING = frozenset(
 )
 """Functions that look at what they are given, or keep it, and call nothing."""
 
+_OWN = ("hub", "same")
+"""The threads of which entries, or the caller's context, say what runs there."""
+
 _Named: TypeAlias = tuple[Call, Place, int | None]
 """A call that takes a function as an argument, its place, and the argument's position."""
 
@@ -91,7 +94,7 @@ class Handovers:
                 yield from self._where_made(place, visit, here)
                 continue
             handover = self._offloading.handover(call, place)
-            if handover is not None and handover.offload.thread != "hub":
+            if handover is not None and handover.offload.thread not in _OWN:
                 yield self._elsewhere(handover, visit, here)
                 continue
             if self._is_looked_at(call, place):
@@ -99,7 +102,12 @@ class Handovers:
             started = self._started(call, place, position)
             if started:
                 yield from self._by_framework(started, call, place, visit, here)
-            elif (place.path, self._function(place)) != (visit.path, visit.scope):
+            elif (place.path, self._function(place)) == (visit.path, visit.scope):
+                continue
+            elif handover is not None and handover.offload.thread == "same":
+                index, steps = self._function(place), (here, *visit.steps)
+                yield Visit(place.path, index, place.at, steps, visit.is_certain, visit.beside)
+            else:
                 yield from self._received(call, place, visit, here, is_task)
 
     def _function(self, place: Place) -> int:
@@ -165,7 +173,7 @@ class Handovers:
             handover = self._offloading.handover(call, place)
             if handover is not None and handover.argument is not argument:
                 continue  # it is an argument of what runs
-            if handover is not None and handover.offload.thread != "hub":
+            if handover is not None and handover.offload.thread not in _OWN:
                 yield self._elsewhere(handover, doubted, here)
             else:
                 started = self._entries.handed(call, place, position, argument)

@@ -116,6 +116,9 @@ class Offloading:
 
     def _forwarded(self, call: Call, offload: Offload) -> CallExpr:
         _, _, positional, keywords = call.expression
+        if offload.each:
+            others = len(positional) - (offload.argument is not None)
+            return call_of(None, (None,) * max(others, 0))
         named = dict(keywords)
         packed = named.get("args")
         if packed is not None and packed.tag in (tags.TUPLE, tags.SEQUENCE):

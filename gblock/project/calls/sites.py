@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
+from gblock.catalog.libraries import Offload
 from gblock.project.calls.absence import Absence
 from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
@@ -30,6 +31,7 @@ from gblock.project.reading.expressions import (
     call_of,
     constant_of,
     last_name,
+    passed,
     with_bound,
 )
 from gblock.project.reading.generated import (
@@ -50,8 +52,6 @@ _OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
 """The methods that statements call."""
 _WITHOUT_ARGUMENTS = call_of(None, ())
 _REFERENCES = (tags.NAME, tags.ATTRIBUTE)
-_APPLYING = ("map", "filter")
-"""Builtin classes that call their first argument for each element of the others."""
 _PLAIN = frozenset(
     "len str int float bool list dict set tuple print isinstance issubclass type super range "
     "repr sorted min max sum any all zip enumerate getattr setattr hasattr open iter next "
@@ -91,6 +91,8 @@ class Site(NamedTuple):
     """The handover of the call, if it hands a callable to another thread."""
     native: bool
     """True if it only ever runs in a native thread."""
+    is_applied: bool = False
+    """True if the call only gives the blocker to a function that calls it."""
 
 
 class Sites:
@@ -126,7 +128,14 @@ class Sites:
             for symbol in catalog.by_symbol
             if symbol.count(".") > 1 and symbol not in common
         }
-        self.handing = {symbol.rpartition(".")[2] for symbol in catalog.offload_by_symbol}
+        self.handing: set[str] = set()
+        self._applying: dict[str, list[Offload]] = {}
+        """The offloads that call what they are given in the same greenlet, by their last name."""
+        for symbol, offload in catalog.offload_by_symbol.items():
+            if offload.thread == "same":
+                self._applying.setdefault(symbol.rpartition(".")[2], []).append(offload)
+            else:
+                self.handing.add(symbol.rpartition(".")[2])
         self._handlers = frozenset(
             symbol for one in catalog.blockers if one.serves for symbol in one.symbols
         )
@@ -253,15 +262,18 @@ class Sites:
         name = last_name(callee)
         of_stub = self._calls_rpcs and name[:1].isupper()
         is_wanted = self._any_name or of_stub or name in self._looked_for or name in kept
-        applies = name in _APPLYING and self._applies(call.expression, kept)
+        applies = name in self._applying and self._applies(call.expression, kept)
         if not is_wanted and not applies and not self._names_handler(call):
             is_method = callee is not None and callee.tag == tags.ATTRIBUTE
             if is_method or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression) or self._served(call, place)
-        if not found and applies:
-            found = self._applied(call.expression, place)
-        handover = self.offloading.handover(call, place) if name in self.handing or found else None
+        handover = None
+        if applies or found or name in self.handing:
+            handover = self.offloading.handover(call, place)
+        is_applied = handover is not None and handover.offload.thread == "same"
+        if handover is not None and is_applied:
+            found, handover = tuple(self.handed(handover)), None
         if not found and handover is None:
             if name in self.methods and callee is not None and callee.tag == tags.ATTRIBUTE:
                 if not informative(self.inference.infer(callee.base, place)):
@@ -270,7 +282,7 @@ class Sites:
                         self.unresolved.append(Unresolved(path, call.row, call.column, name, why))
             return None
         native = self._can_matter(call, found, path) and self.offloading.is_native(call, path)
-        return Site(call, place, found, handover, native)
+        return Site(call, place, found, handover, native, is_applied)
 
     def _can_matter(self, call: AnyCall, found: tuple[Found, ...], path: str) -> bool:
         """Return whether one of some blockers can be reported at a call.
@@ -365,22 +377,17 @@ class Sites:
         return False
 
     def _applies(self, expression: CallExpr, kept: set[str]) -> bool:
-        """Return whether ``map(f, …)`` or ``filter(f, …)`` may call a blocker."""
-        callee, given = expression.callee, expression.positional
-        if callee is None or callee.tag != tags.NAME or len(given) < 2:
-            return False
-        name = last_name(given[0])
-        return self._any_name or name in self._looked_for or name in kept
-
-    def _applied(self, expression: CallExpr, place: Place) -> tuple[Found, ...]:
-        """Return the blockers that ``map()`` or ``filter()`` calls, with unknown arguments."""
-        symbols = self.inference.callees.called_symbols(expression.callee, place)
-        if not symbols or not symbols <= {f"builtins.{name}" for name in _APPLYING}:
-            return ()
-        function, *iterables = expression.positional
-        applied = self.inference.callees.called_symbols(function, place)
-        elements = call_of(None, tuple(None for _ in iterables))
-        return tuple(self._blockers(sorted(applied), elements, place))
+        """Return whether a call may give a blocker to a function that calls it."""
+        for offload in self._applying[last_name(expression.callee) or ""]:
+            given = passed(expression, offload.argument, offload.keyword)
+            if given is None:
+                continue
+            if given.tag == tags.CALL:  # partial(f, …)
+                given = given.positional[0] if given.positional else None
+            name = last_name(given)
+            if self._any_name or name in self._looked_for or name in kept:
+                return True
+        return False
 
     def _served(self, call: Call, place: Place) -> tuple[Found, ...]:
         """Return the blockers of a handler that a call puts into a table of URLs.
@@ -411,7 +418,7 @@ class Sites:
     def handed(self, handover: Handover) -> list[Found]:
         """Return the blockers that a callable runs: itself, or the calls of a function."""
         argument, place = handover.argument, handover.place
-        inside = handover.offload.thread != "hub"
+        inside = handover.offload.thread not in ("hub", "same")
         # partial(f, …)
         if argument is not None and argument.tag == tags.CALL and argument.positional:
             symbols = self.inference.callees.called_symbols(argument.callee, place)
