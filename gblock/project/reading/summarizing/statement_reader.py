@@ -28,8 +28,11 @@ from gblock.project.reading.expressions import (
     STAR,
     SUBSCRIPT,
     TUPLE,
+    AttributeExpr,
     ElementsExpr,
     Expr,
+    SubscriptExpr,
+    constant,
 )
 from gblock.project.reading.summarizing.fact_reader import FactReader
 from gblock.project.reading.summarizing.nodes import (
@@ -47,6 +50,10 @@ _MERGING = (ast.Add, ast.BitOr)
 """The operators with which a container takes over what another one holds."""
 _CONTAINING = (NAME, ATTRIBUTE, CALL, SUBSCRIPT, MAPPING, SEQUENCE, TUPLE)
 """The expressions that may be a container."""
+_MATCHED_WHOLE = frozenset(
+    "bool bytearray bytes dict float frozenset int list set str tuple".split()
+)
+"""The classes whose pattern with one position matches the value itself (PEP 634)."""
 
 
 class StatementReader(FactReader):
@@ -274,16 +281,48 @@ class StatementReader(FactReader):
             self.scopes[self.scope].complete[path] = len(node.cases)
         for number, case in enumerate(node.cases):
             self.path = (*path, number, -1)
-            for pattern in ast.walk(case.pattern):
-                name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
-                if isinstance(name, str):
-                    whole = pattern is case.pattern
-                    self._bind(name, ASSIGNED if whole else OPAQUE, subject, case.pattern.lineno)
+            self._captured(case.pattern, subject)
             self.note_pattern(case.pattern, node.subject, (*path, number))
             if case.guard is not None:
                 self.expression(case.guard)
             self._block(case.body, (*path, number))
         self.path = path
+
+    def _captured(self, pattern: ast.pattern, value: Expr) -> None:
+        """Bind the names of a pattern to the parts of a value that they stand for."""
+        match pattern:
+            case ast.MatchAs(pattern=inner, name=name):
+                if inner is not None:
+                    self._captured(inner, value)
+                self._bind_captured(name, value, pattern)
+            case ast.MatchOr(patterns=patterns):
+                for one in patterns:
+                    self._captured(one, value)
+            case ast.MatchStar(name=name):
+                self._bind_captured(name, None, pattern)
+            case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+                for key, one in zip(keys, patterns, strict=True):
+                    self._captured(one, SubscriptExpr(SUBSCRIPT, value, self.quiet(key)))
+                self._bind_captured(rest, value, pattern)
+            case ast.MatchSequence(patterns=patterns):
+                star = next(
+                    (i for i, one in enumerate(patterns) if isinstance(one, ast.MatchStar)), None
+                )
+                for index, one in enumerate(patterns):
+                    is_after = star is not None and index > star
+                    at = constant(index - len(patterns) if is_after else index)
+                    self._captured(one, SubscriptExpr(SUBSCRIPT, value, at))
+            case ast.MatchClass():
+                # A builtin class has one position, the value itself; others have fields there.
+                is_itself = name_of(pattern.cls) in _MATCHED_WHOLE
+                for one in pattern.patterns:
+                    self._captured(one, value if is_itself else None)
+                for name, one in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+                    self._captured(one, AttributeExpr(ATTRIBUTE, value, name))
+
+    def _bind_captured(self, name: str | None, value: Expr, pattern: ast.pattern) -> None:
+        if name is not None:
+            self._bind(name, OPAQUE if value is None else ASSIGNED, value, pattern.lineno)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.header(node, node.body)
