@@ -60,6 +60,8 @@ def pytest_configure(config):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     gc.freeze()
+    # A check makes many objects, and few of them refer to one another in circles.
+    gc.set_threshold(50_000, 20, 100)
     gc.enable()
 
 
