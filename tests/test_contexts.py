@@ -2394,3 +2394,34 @@ def test_a_validator_runs_where_an_object_is_made(tmp_path, decorator, made, che
     found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
     run = [ways(one)[-2] for one in found if one.context == "request"]
     assert checked == {way.rpartition(".")[2].removesuffix("()") for way in run}
+
+
+@pytest.mark.parametrize(("start", "context"), [("import service\n", "request"), ("", "unknown")])
+def test_a_common_name_is_looked_for_where_a_program_leads_to_both_files(tmp_path, start, context):
+    files = {
+        "service.py": """
+            import registry
+
+            class Orders:
+                def refresh(self): CALL
+
+            registry.add(Orders())
+            """,
+        "registry.py": "kept = []\ndef add(one): kept.append(one)\n",
+        "web.py": f"""
+            {start}
+            from flask import Flask
+            import registry
+
+            app = Flask(__name__)
+
+            @app.route("/")
+            def index():
+                for one in registry.kept:
+                    one.refresh()
+            """,
+        "Procfile": "web: gunicorn -k gevent web:app\n",
+    }
+    files |= {f"other{n}.py": "def run(page):\n    page.refresh()\n" for n in range(15)}
+    found = reported(tmp_path, files)
+    assert [context] == [one.context for one in found if one.symbol == "os.system"]

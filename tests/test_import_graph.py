@@ -280,3 +280,18 @@ def test_a_string_of_another_package_may_be_data(graph):
 
     assert ["b/__init__.py", "b/one.py"] == reached(graph(files), "a/__init__.py")
     assert [] == reached(graph(files), "a/__init__.py", data=False)
+
+
+def test_files_are_beside_one_another_if_a_program_leads_to_both(graph):
+    files = {
+        "main.py": "import a\ndef late():\n    import c\n",
+        "a.py": "import b\n",
+        "b.py": "",
+        "c.py": "",
+        "apart.py": "import c\n",
+    }
+    found = graph(files)
+    root = Path(found.modules.root)
+
+    assert ["a.py", "b.py", "c.py", "main.py"] == names(found, found.beside(str(root / "b.py")))
+    assert [*sorted(files)] == names(found, found.beside(str(root / "c.py")))

@@ -26,6 +26,12 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gblock.project.reading.import_graph import ImportGraph
+
 _MOST_FILES = 12
 """A name in more files than this is common: it does not identify a method of unknown objects."""
 _MOST_CALLERS = 40
@@ -98,10 +104,14 @@ class Callers:
 
     Args:
         inference: Type inference over the project.
+        graph: Returns the project's import graph; None where the files are no project.
     """
 
-    def __init__(self, inference: Inference) -> None:
+    def __init__(
+        self, inference: Inference, graph: Callable[[], ImportGraph | None] | None = None
+    ) -> None:
         self.inference = inference
+        self._graph = graph
         self.modules = inference.modules
         self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
@@ -337,6 +347,10 @@ class Callers:
         own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
         files = self._naming(summary.filename, name)
         by_name_alone = self._names_method(name, files, summary, index)
+        graph = self._graph() if self._graph is not None and len(files) > _MOST_FILES else None
+        if graph is not None:
+            beside = graph.beside(summary.filename)
+            files = [path for path in files if path in beside]
         found: list[Caller] = []
         for path in files:
             calls = calling.calls_by_name(path)

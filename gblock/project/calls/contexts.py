@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
+    from gblock.project.reading.import_graph import ImportGraph
 
 _MOST_VISITS = 400
 """At most this many functions are visited for one call."""
@@ -75,7 +76,7 @@ class Contexts:
         self.running = Running(inference.modules, processes)
         self._entries = Entries(inference, self.running.repository)
         self._applications = Applications(inference, self.running)
-        self._callers = Callers(inference)
+        self._callers = Callers(inference, self._graph)
         self._offloading = offloading
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
@@ -94,6 +95,10 @@ class Contexts:
         self._asked: set[Place] = set()
         """The places whose contexts a search needs at the time."""
         self._started: dict[tuple[str, int], list[Started]] = {}
+
+    def _graph(self) -> ImportGraph | None:
+        processes = self.running.processes
+        return processes.graph if processes is not None else None
 
     def of(
         self,

@@ -230,6 +230,13 @@ class ImportGraph:
                     waiting.append(importer)
         return frozenset(found - {path})
 
+    def beside(self, path: str) -> frozenset[str]:
+        """Return the files that some program can run together with a file, without tests.
+
+        An object of one file is used in another only in a program that leads to both.
+        """
+        return self.of((path, *self.leading_to(path)), main=None)
+
     # -- names
 
     def named(self, written: str, importer: str, *, short: bool = False) -> str | None:
