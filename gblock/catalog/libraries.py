@@ -181,6 +181,19 @@ class Offload(Table, frozen=True):
     method: str | None = None
     """The method of a subclass that runs there: a thread's ``run``."""
 
+    @property
+    def starts_thread(self) -> bool:
+        """True if the callable runs in a thread, of which a monkey patch may make a greenlet.
+
+        Elsewhere entries, or the context of the call, say what runs it.
+        """
+        return self.thread in ("native", "greenlet")
+
+    @property
+    def is_inline(self) -> bool:
+        """True if the callable runs in the greenlet that makes the call."""
+        return self.thread == "same"
+
 
 class Handler(Table, frozen=True):
     """A decorator for functions that run once for each task or request."""

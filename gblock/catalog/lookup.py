@@ -100,6 +100,14 @@ class Catalog:
         return {self.canonical(offload.symbol): offload for offload in self.offloads}
 
     @cached_property
+    def offloads_by_name(self) -> dict[str, list[Offload]]:
+        """Offloads by the last part of their symbols."""
+        found: dict[str, list[Offload]] = {}
+        for symbol, offload in self.offload_by_symbol.items():
+            found.setdefault(symbol.rpartition(".")[2], []).append(offload)
+        return found
+
+    @cached_property
     def _aliases(self) -> dict[str, str]:
         found = {k: v for library in self.libraries for k, v in library.aliases.items()}
         for alias, name in list(found.items()):

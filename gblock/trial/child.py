@@ -113,7 +113,7 @@ def _waited(before: tuple[float, float] | None, after: tuple[float, float] | Non
 def stolen() -> float:
     """Return the seconds that the host of a virtual machine took, of the CPU it took most from.
 
-    Source: proc_pid_stat(5), the eighth column of `/proc/stat`; 0.0 where it is not known.
+    Source: proc_stat(5), the eighth figure of each CPU in `/proc/stat`; 0.0 where it is not known.
     """
     try:
         rows = [row.split() for row in _read("/proc/stat").splitlines() if row.startswith(b"cpu")]
@@ -123,17 +123,8 @@ def stolen() -> float:
 
 
 def _read(path: str) -> bytes:
-    """Return what a file of /proc has, without the `open` that may be patched."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        parts: list[bytes] = []
-        while True:
-            part = os.read(descriptor, 65536)
-            if not part:
-                return b"".join(parts)
-            parts.append(part)
-    finally:
-        os.close(descriptor)
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _patch(wanted: list[str] | None) -> None:

@@ -155,31 +155,28 @@ class Contexts:
 
     def _begun_elsewhere(self, way: Way) -> Way:
         """Return a path, in another process if only other processes start its greenlet."""
-        if way.begun is None or way.begun in self._asked or way.context in IDLE:
-            return way
-        self._asked.add(way.begun)
-        try:
-            starting = self.of(way.begun).ways
-        finally:
-            self._asked.discard(way.begun)
-        if starting and all(one.context == OTHER for one in starting):
-            return way._replace(context=OTHER)
-        return way
+        starting = self._starting(way.begun) if way.context not in IDLE else ()
+        is_other = bool(starting) and all(one.context == OTHER for one in starting)
+        return way._replace(context=OTHER) if is_other else way
 
     def _in_its_thread(self, way: Way) -> Way:
         """Return a path, in a native thread if only programs with native threads start it.
 
         Other programs may import the module that starts it.
         """
-        if way.thread is None or way.thread in self._asked or way.context != GREENLET:
-            return way
-        self._asked.add(way.thread)
-        try:
-            starting = self.of(way.thread).ways
-        finally:
-            self._asked.discard(way.thread)
+        starting = self._starting(way.thread) if way.context == GREENLET else ()
         is_native = bool(starting) and all(map(self._keeps_threads, starting))
         return way._replace(context=NATIVE) if is_native else way
+
+    def _starting(self, place: Place | None) -> tuple[Way, ...]:
+        """Return the paths to a place, none while they are being searched."""
+        if place is None or place in self._asked:
+            return ()
+        self._asked.add(place)
+        try:
+            return self.of(place).ways
+        finally:
+            self._asked.discard(place)
 
     def _keeps_threads(self, way: Way) -> bool:
         """Return whether a thread that is started at the end of a path is a native one."""

@@ -30,9 +30,6 @@ _LOOKING = frozenset(
 )
 """Functions that look at what they are given, or keep it, and call nothing."""
 
-_OWN = ("hub", "same")
-"""The threads of which entries, or the caller's context, say what runs there."""
-
 _Named: TypeAlias = tuple[Call, Place, int | None]
 """A call that takes a function as an argument, its place, and the argument's position."""
 
@@ -94,7 +91,7 @@ class Handovers:
                 yield from self._where_made(place, visit, here)
                 continue
             handover = self._offloading.handover(call, place)
-            if handover is not None and handover.offload.thread not in _OWN:
+            if handover is not None and handover.offload.starts_thread:
                 yield self._elsewhere(handover, visit, here)
                 continue
             if self._is_looked_at(call, place):
@@ -104,7 +101,7 @@ class Handovers:
                 yield from self._by_framework(started, call, place, visit, here)
             elif (place.path, self._function(place)) == (visit.path, visit.scope):
                 continue
-            elif handover is not None and handover.offload.thread == "same":
+            elif handover is not None and handover.offload.is_inline:
                 index, steps = self._function(place), (here, *visit.steps)
                 yield Visit(place.path, index, place.at, steps, visit.is_certain, visit.beside)
             else:
@@ -173,7 +170,7 @@ class Handovers:
             handover = self._offloading.handover(call, place)
             if handover is not None and handover.argument is not argument:
                 continue  # it is an argument of what runs
-            if handover is not None and handover.offload.thread not in _OWN:
+            if handover is not None and handover.offload.starts_thread:
                 yield self._elsewhere(handover, doubted, here)
             else:
                 started = self._entries.handed(call, place, position, argument)
@@ -222,8 +219,7 @@ class Handovers:
     @cached_property
     def _handing(self) -> frozenset[str]:
         """The last names of the functions of the catalog that run what they are given."""
-        found = self.inference.catalog.offload_by_symbol
-        offloading = frozenset(symbol.rpartition(".")[2] for symbol in found)
+        offloading = frozenset(self.inference.catalog.offloads_by_name)
         return offloading | self._entries.taking
 
     # -- to the project's own code

@@ -7,7 +7,6 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
-from gblock.catalog.libraries import Offload
 from gblock.project.calls.absence import Absence
 from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
@@ -128,14 +127,10 @@ class Sites:
             for symbol in catalog.by_symbol
             if symbol.count(".") > 1 and symbol not in common
         }
-        self.handing: set[str] = set()
-        self._applying: dict[str, list[Offload]] = {}
-        """The offloads that call what they are given in the same greenlet, by their last name."""
-        for symbol, offload in catalog.offload_by_symbol.items():
-            if offload.thread == "same":
-                self._applying.setdefault(symbol.rpartition(".")[2], []).append(offload)
-            else:
-                self.handing.add(symbol.rpartition(".")[2])
+        by_name = catalog.offloads_by_name.items()
+        self.handing = {name for name, ones in by_name if not all(one.is_inline for one in ones)}
+        self._applying = {name: ones for name, ones in by_name if any(o.is_inline for o in ones)}
+        """The offloads that may call what they are given in the same greenlet, by last name."""
         self._handlers = frozenset(
             symbol for one in catalog.blockers if one.serves for symbol in one.symbols
         )
@@ -268,12 +263,11 @@ class Sites:
             if is_method or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression) or self._served(call, place)
-        handover = None
+        handover, is_applied = None, False
         if applies or found or name in self.handing:
             handover = self.offloading.handover(call, place)
-        is_applied = handover is not None and handover.offload.thread == "same"
-        if handover is not None and is_applied:
-            found, handover = tuple(self.handed(handover)), None
+        if handover is not None and handover.offload.is_inline:
+            found, handover, is_applied = tuple(self.handed(handover)), None, True
         if not found and handover is None:
             if name in self.methods and callee is not None and callee.tag == tags.ATTRIBUTE:
                 if not informative(self.inference.infer(callee.base, place)):
@@ -418,7 +412,7 @@ class Sites:
     def handed(self, handover: Handover) -> list[Found]:
         """Return the blockers that a callable runs: itself, or the calls of a function."""
         argument, place = handover.argument, handover.place
-        inside = handover.offload.thread not in ("hub", "same")
+        inside = handover.offload.starts_thread
         # partial(f, …)
         if argument is not None and argument.tag == tags.CALL and argument.positional:
             symbols = self.inference.callees.called_symbols(argument.callee, place)

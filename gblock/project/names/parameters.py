@@ -559,14 +559,9 @@ class Parameters:
         if words:
             for file, call in keeping.callers(words, path, index, getters=False):
                 yield call.expression, Place(file, call.scope, call.path)
-            for call, place, given, _ in keeping.handovers(words, path, index, self._handing):
+            handing = frozenset(self.inference.catalog.offloads_by_name)
+            for call, place, given, _ in keeping.handovers(words, path, index, handing):
                 yield from self._beside(call, place, given)
-
-    @cached_property
-    def _handing(self) -> frozenset[str]:
-        """The last names of the functions of the catalog that run what they are given."""
-        symbols = self.inference.catalog.offload_by_symbol
-        return frozenset(symbol.rpartition(".")[2] for symbol in symbols)
 
     def kept_classes(self, path: str, index: int) -> Iterator[tuple[Call, Place]]:
         """Yield the calls of a class that a container keeps, or a function returns.
