@@ -21,8 +21,9 @@ from gblock.project.processes.deployment import (
     procfile,
     shell,
     units,
+    windows_script,
 )
-from gblock.project.processes.deployment.command import UnreadableError
+from gblock.project.processes.deployment.command import Note, UnreadableError
 from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.deployment.repository import NONE
 from gblock.project.processes.deployment.shell import Script
@@ -78,6 +79,7 @@ def test_a_variable_that_nobody_sets_keeps_its_dollar():
         ("run $'a b' 'c'\"d\"", "run a b cd"),
         ('run "a \\"b\\" \\$KIND \\x"', 'run a "b" $KIND \\x'),
         ('run "a\\\nb"', "run ab"),
+        ("run $'a\\tb \\'c\\'' $'it\\'s'", "run a\tb 'c' it's"),
         ("BLANK=' '\nrun $BLANK x", "run x"),
         ("MORE=a\nMORE+=b\nrun $MORE", "run ab"),
         ('CMD=(run)\nCMD+=(-k gevent)\n"${CMD[@]}"', "run -k gevent"),
@@ -157,10 +159,12 @@ def test_redirections_are_no_words():
     assert [(1, "gunicorn app")] == simple("gunicorn app >> /var/log/x 2>&1 < /dev/null")
 
 
-def test_a_quote_that_is_not_closed_ends_the_script():
-    script = Script('one\ntwo "three\nfour\n')
+@pytest.mark.parametrize(("unread", "row"), [("exec gunicorn app", 2), ("make html", None)])
+def test_a_quote_that_is_not_closed_ends_the_script(unread, row):
+    """It is noted only if what is not read may start a server."""
+    script = Script(f'one\ntwo "three\n{unread}\n')
     assert ["one"] == [" ".join(one.words) for one in script.commands()]
-    assert 2 == script.broken
+    assert row == script.broken
 
 
 @pytest.mark.parametrize(
@@ -185,6 +189,15 @@ def test_what_is_exported_is_in_the_environment():
 def test_no_script_raises(text):
     Script(text).commands()
     Script(text, {"a": "b"}, ("c", "d e")).commands()
+
+
+@given(st.text(alphabet="ab \t'\"\\%^.=", max_size=30))
+def test_a_quote_of_a_batch_file_ends_with_its_line(line):
+    """An apostrophe is a letter there, so that the commands after the line are read."""
+    text = f"echo.You don't have gunicorn.\r\nrem {line}\r\necho.{line}x\r\ncelery worker\r\n"
+    found = windows_script.read(text, "make.bat")
+    assert not [one for one in found if isinstance(one, Note)]
+    assert ("celery", "worker") in [one.words for one in found]
 
 
 # -- Procfile and Makefile

@@ -38,6 +38,13 @@ _CUT = re.compile(r"(##?|%%?)(.+)", re.DOTALL)
 """``${NAME%pattern}`` and its kin, after the name."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 """The escapes of ``$'…'`` that separate commands and words."""
+_ESCAPED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
+"""The quoted part of ``$'…'``."""
+_STARTING = re.compile(
+    r"\b(?:python|gunicorn|celery|uwsgi|locust|huey|dramatiq|flask|pserve|chaussette|circusd)"
+    r"|\.py\b|gevent"
+)
+"""Words of commands that may start a process of Python."""
 _BELOW_VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(\))((?:/(?!\.\.?(?:/|\Z))[\w.-]+)+)/?")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
@@ -111,7 +118,8 @@ class Script:
         """The nesting depth of function calls and of sourced scripts."""
         self.directory = ""
         self.broken: int | None = None
-        """The row of an unclosed quote: the text after it is not read."""
+        """The row of an unclosed quote, if the text after it, which is not read, may start a
+        server."""
         self._branches = 0
         """The nesting depth of conditions."""
         self._alternatives: dict[str, list[str]] = {}
@@ -186,7 +194,8 @@ class Script:
                 if len(found) >= _COMMANDS_LIMIT or self._work[0] >= _WORK_LIMIT:
                     break
         except UnclosedQuoteError as error:
-            self.broken = error.row
+            unread = self.text.split("\n", error.row - 1)[-1]
+            self.broken = error.row if _STARTING.search(unread) else None
         bodies = [self.functions[name] for name in self._called]
         return [
             one
@@ -603,7 +612,11 @@ class _Lexer:
         return [*self.pending, last] if last or self.quoted else self.pending
 
     def _single(self, *, escaped: bool = False) -> None:
-        end = self.text.find("'", self.place + 1)
+        if escaped:
+            quoted = _ESCAPED.match(self.text, self.place)
+            end = quoted.end() - 1 if quoted is not None else -1
+        else:
+            end = self.text.find("'", self.place + 1)
         if end < 0:
             raise UnclosedQuoteError(self.row)
         inner = self.text[self.place + 1 : end]

@@ -33,13 +33,27 @@ _POWERSHELL = tuple(
     )
 )
 """Statements of PowerShell, and what a shell writes for them."""
-_PATH = re.compile(r"\\(?=[\w.])")
 _EXE = re.compile(r"\.exe\b", re.IGNORECASE)
 
 
 def read(text: str, filename: str, _repository: Repository = NONE) -> list[Fact]:
     """Return the commands of a script."""
-    text = text.replace("\r\n", "\n")
-    for pattern, new in _POWERSHELL if filename.lower().endswith(".ps1") else _BATCH:
+    text = text.replace("\r\n", "\n").replace("\\", "/")
+    is_batch = not filename.lower().endswith(".ps1")
+    if is_batch:
+        text = "\n".join(map(_quoted, text.split("\n")))
+    for pattern, new in _BATCH if is_batch else _POWERSHELL:
         text = pattern.sub(new, text)
-    return called(_EXE.sub("", _PATH.sub("/", text)), filename)
+    return called(_EXE.sub("", text), filename)
+
+
+def _quoted(line: str) -> str:
+    """Return a line of a batch file with its quotes as a shell reads them.
+
+    An apostrophe is a letter there, and a quote ends with its line.
+    """
+    parts = line.split('"')
+    if len(parts) % 2 == 0:
+        parts.append("")
+    parts[::2] = (part.replace("'", r"\'") for part in parts[::2])
+    return '"'.join(parts)
