@@ -1,9 +1,10 @@
 """Collect the Python files under the user's paths, sorted.
 
 A named path is always taken, as in ruff. Below a named directory `.gitignore`, the setting
-`exclude` and a fixed list of names apply, and virtual environments are left out. As in git, a
-`.gitignore` leaves out no file that is committed. Links to directories are not followed, so a loop
-of links is never entered; links to files are, unless they lead out of the repository.
+`exclude` and a fixed list of names apply, and virtual environments are left out, as are the files
+of distributions that pip installed into a directory. As in git, a `.gitignore` leaves out no file
+that is committed. Links to directories are not followed, so a loop of links is never entered; links
+to files are, unless they lead out of the repository.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 
-from gblock import opened
+from gblock import installed, opened
 from gblock.boundary import leads_out, repository
 from gblock.git_index import GitIndex
 
@@ -133,6 +134,7 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
     """Return the files below a directory, by absolute path."""
     files: dict[str, str] = {}
     outside: list[str] = []
+    dependencies: set[str] = set()
     border = ""
     top = os.path.normpath(top)
     start = os.path.join(os.path.abspath(top), "")
@@ -153,6 +155,8 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
             continue
         if ".gitignore" in names:
             rules = _with_file(rules, directory, directory + ".gitignore", found)
+        if directory != start and any(name.endswith(installed.SUFFIX) for name in names):
+            dependencies |= installed.files(directory, names)
         for entry in entries:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
@@ -161,7 +165,7 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
                     waiting.append((path, f"{prefix}{name}/", rules))
             elif name.endswith(_ENDINGS) or ("." not in name and _is_script(entry)):
                 path = directory + name
-                if is_left_out(path, rules, excluded, index):
+                if path in dependencies or is_left_out(path, rules, excluded, index):
                     continue
                 # Without following links, this needs no system call except for links.
                 if entry.is_file(follow_symlinks=False):

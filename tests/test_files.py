@@ -74,6 +74,37 @@ def test_a_virtual_environment_is_left_out_whatever_its_name_is(tree):
     assert len(files.find(["env39"]).files) == 2
 
 
+def test_the_files_that_pip_installed_into_a_directory_are_left_out(tree):
+    """Those alone: what was added beside them, and the project itself, are checked."""
+    record = '{0}/__init__.py,,\n"{0}/a, b.py",,\n../outside.py,,\n{0}.py,,\n"'
+    tree(
+        {
+            "app.py": "",
+            "outside.py": "",
+            "libs/shop-1.dist-info/RECORD": record.format("shop"),
+            "libs/shop/__init__.py": "",
+            "libs/shop/a, b.py": "",
+            "libs/shop/local.py": "",
+            "libs/shop.py": "",
+            "libs/own-1.dist-info/RECORD": record.format("own"),
+            "libs/own-1.dist-info/direct_url.json": '{"dir_info": {}}',
+            "libs/own.py": "",
+            "libs/bare-1.dist-info/METADATA": "",
+            "libs/bare.py": "",
+        }
+    )
+    expected = ["app.py", "libs/bare.py", "libs/own.py", "libs/shop/local.py", "outside.py"]
+    assert files.find(["."]).files == expected
+    python = [path for path in Tree(os.getcwd()).files if path.endswith(".py")]
+    assert sorted(python) == [os.path.abspath(path) for path in expected]
+    assert files.find(["libs/shop"]).files == [
+        "libs/shop/__init__.py",
+        "libs/shop/a, b.py",
+        "libs/shop/local.py",
+    ]
+    assert len(files.find(["libs"]).files) == 6
+
+
 def test_what_is_named_is_always_taken(tree):
     tree(
         {

@@ -8,9 +8,14 @@ import os
 import re
 from functools import cached_property
 
-from gblock import opened
+from gblock import installed, opened
 from gblock.boundary import is_regular, leads_out, repository
-from gblock.files import ALWAYS_EXCLUDED, ENVIRONMENT_MARK, is_left_out, shared_ending
+from gblock.files import (
+    ALWAYS_EXCLUDED,
+    ENVIRONMENT_MARK,
+    is_left_out,
+    shared_ending,
+)
 from gblock.git_index import GitIndex
 from gblock.patterns import Patterns
 
@@ -59,6 +64,7 @@ class Tree:
     def _walk(self, excluded: Patterns | None, matters: Callable[[str], bool] | None) -> None:
         waiting: list[tuple[str, tuple[Patterns, ...]]] = [(self.root, ())]
         found, border = self.files, ""
+        dependencies: set[str] = set()
         index = GitIndex(self.root, matters) if matters is not None else None
         while waiting and len(found) < _FILES_LIMIT:
             directory, above = waiting.pop()
@@ -75,6 +81,8 @@ class Tree:
             if ".gitignore" in names:
                 border = border or repository(self.root)
                 here = (*above, *_ignored(directory, border))
+            if directory != self.root and any(name.endswith(installed.SUFFIX) for name in names):
+                dependencies |= installed.files(directory, names)
             prefix = os.path.join(directory, "")
             for entry in entries:
                 name = entry.name
@@ -82,6 +90,8 @@ class Tree:
                 if entry.is_dir(follow_symlinks=False):
                     if name not in ALWAYS_EXCLUDED and not is_left_out(f"{path}/", here, excluded):
                         waiting.append((path, here))
+                    continue
+                if path in dependencies:
                     continue
                 if not is_left_out(path, here, excluded, index) and _is_file(entry):
                     if entry.is_symlink():
