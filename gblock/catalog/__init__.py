@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -35,6 +36,8 @@ def load(extensions: tuple[str, ...] = (), roots: frozenset[str] | None = None) 
 
 def merged(files: list[Catalog]) -> Catalog:
     """Return one catalog of several; later blocks replace earlier ones with the same id."""
+    if len(files) == 1:
+        return files[0]
     by_id = {blocker.id: blocker for one in files for blocker in one.blockers}
     return Catalog(
         tuple(by_id.values()),
@@ -80,11 +83,25 @@ def parse(
     Raises:
         UserError: with the file, the block and the key.
     """
+    chunks = text.chunks if roots is None else text.about(roots, unpatched=unpatched)
+    if figures is not None:
+        return _catalog_of(text, chunks, figures)
+    return _catalog_once(text, tuple(chunks))
+
+
+@lru_cache(maxsize=16)
+def _catalog_once(text: outline.Outline, chunks: tuple[outline.Chunk, ...]) -> Catalog:
+    """Return the catalog of some blocks, once for all checks of a process."""
+    return _catalog_of(text, chunks, {})
+
+
+def _catalog_of(
+    text: outline.Outline, chunks: Iterable[outline.Chunk], figures: Figures
+) -> Catalog:
     blocks: dict[str, list[Any]] = {kind: [] for kind in SHAPES}
-    for chunk in text.chunks if roots is None else text.about(roots, unpatched=unpatched):
+    for chunk in chunks:
         if chunk.kind not in outline.ON_DEMAND:
-            measured = figures.get(chunk.kind) if figures else None
-            blocks[chunk.kind].append(block_of(chunk, text.filename, measured))
+            blocks[chunk.kind].append(block_of(chunk, text.filename, figures.get(chunk.kind)))
     head = tables_of(text.head, text.filename, lambda: 0)
     try:
         measured_on = msgspec.convert(head, Head).measured_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
@@ -29,6 +29,21 @@ from gblock.catalog.patching import Import, Original, Waiter
 from gblock.catalog.tables import CallArgument
 
 _ANY_NAME = ".*"
+_T = TypeVar("_T")
+
+
+class _OfLibraries(cached_property[_T]):
+    """A table of libraries and offloads: catalogs that differ in their blockers alone share it."""
+
+    if not TYPE_CHECKING:
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            name, shared = self.attrname, instance.shared
+            if name not in shared:
+                shared[name] = self.func(instance)
+            return vars(instance).setdefault(name, shared[name])
 
 
 class Catalog:
@@ -60,6 +75,8 @@ class Catalog:
         """The files of the catalog; parts that few runs need are parsed on demand."""
         self._looked_for = looked_for
         self._canonical: dict[str, str] = {}
+        self.shared: dict[str, object] = {}
+        """The tables that are the same whatever the blockers."""
 
     @cached_property
     def originals(self) -> dict[str, Original]:
@@ -94,12 +111,12 @@ class Catalog:
         """Blockers by id."""
         return {blocker.id: blocker for blocker in self.blockers}
 
-    @cached_property
+    @_OfLibraries
     def offload_by_symbol(self) -> dict[str, Offload]:
         """Offloads by symbol, in canonical spelling."""
         return {self.canonical(offload.symbol): offload for offload in self.offloads}
 
-    @cached_property
+    @_OfLibraries
     def offloads_by_name(self) -> dict[str, list[Offload]]:
         """Offloads by the last part of their symbols."""
         found: dict[str, list[Offload]] = {}
@@ -107,7 +124,7 @@ class Catalog:
             found.setdefault(symbol.rpartition(".")[2], []).append(offload)
         return found
 
-    @cached_property
+    @_OfLibraries
     def _aliases(self) -> dict[str, str]:
         found = {k: v for library in self.libraries for k, v in library.aliases.items()}
         for alias, name in list(found.items()):
@@ -139,7 +156,7 @@ class Catalog:
         self._canonical[symbol] = result
         return result
 
-    @cached_property
+    @_OfLibraries
     def bases(self) -> dict[str, tuple[str, ...]]:
         """The base classes of each class, canonical."""
         return {
@@ -163,17 +180,17 @@ class Catalog:
             return f"{TYPE}{self.canonical(written[len(TYPE) : -1])}]"
         return self.canonical(written)
 
-    @cached_property
+    @_OfLibraries
     def returns(self) -> dict[str, str]:
         """The type that a call of each symbol returns; ``self`` is the receiver."""
         return self._merged("returns")
 
-    @cached_property
+    @_OfLibraries
     def returns_first(self) -> dict[str, str]:
         """The type of the first member of the tuple that a call of each symbol returns."""
         return self._merged("returns_first")
 
-    @cached_property
+    @_OfLibraries
     def chosen(self) -> dict[str, CallArgument]:
         """The argument that names the class of a call's result."""
         return {
@@ -182,7 +199,7 @@ class Catalog:
             for symbol, argument in library.chosen.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def modelled(self) -> dict[str, tuple[Modelled, ...]]:
         """The classes whose subclasses name a class, with what they do with its objects."""
         return {
@@ -191,7 +208,7 @@ class Catalog:
             for symbol, one in library.modelled.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def constructs(self) -> dict[str, Construct]:
         """The calls that make objects of a class, with what they give to its constructor."""
         return {
@@ -200,7 +217,7 @@ class Catalog:
             for symbol, one in library.constructs.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def _passes(self) -> dict[str, PassedOn]:
         return {
             self.canonical(symbol): one
@@ -217,12 +234,12 @@ class Catalog:
             found = next(filter(None, (self._passes.get(f"{b}.{name}") for b in bases)), None)
         return found
 
-    @cached_property
+    @_OfLibraries
     def attributes(self) -> dict[str, str]:
         """The type of each instance attribute."""
         return self._merged("attributes")
 
-    @cached_property
+    @_OfLibraries
     def other_attributes(self) -> dict[str, str]:
         """By class, the type of each attribute that nothing names, as of the columns of a table."""
         return {
@@ -231,12 +248,12 @@ class Catalog:
             if key.endswith(_ANY_NAME)
         }
 
-    @cached_property
+    @_OfLibraries
     def elements(self) -> dict[str, str]:
         """The type of the elements that iterating an instance yields."""
         return self._merged("elements")
 
-    @cached_property
+    @_OfLibraries
     def conventional(self) -> dict[str, str]:
         """The class of what a framework passes or sets under a name that all code uses."""
         return {
@@ -245,12 +262,12 @@ class Catalog:
             for name, given in library.conventional.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def settings(self) -> frozenset[str]:
         """The objects with the names of the project's settings modules."""
         return frozenset(self.canonical(one) for lib in self.libraries for one in lib.settings)
 
-    @cached_property
+    @_OfLibraries
     def adds(self) -> dict[str, AddedAttribute]:
         """The calls that add an attribute to requests."""
         return {
@@ -259,12 +276,12 @@ class Catalog:
             for symbol, added in library.adds.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def generic(self) -> dict[str, str]:
         """The generic classes, each with the class that it is about where the code is silent."""
         return self._merged("generic")
 
-    @cached_property
+    @_OfLibraries
     def about(self) -> dict[str, CallArgument]:
         """The argument that says what a call's result is about."""
         return {
@@ -273,12 +290,12 @@ class Catalog:
             for symbol, argument in library.about.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def fields(self) -> dict[str, str]:
         """The result of reading a descriptor from an object, by the descriptor's class."""
         return self._merged("fields")
 
-    @cached_property
+    @_OfLibraries
     def inverse(self) -> dict[str, Inverse]:
         """The attribute that a field adds to the objects that it leads to."""
         return {
@@ -287,34 +304,34 @@ class Catalog:
             for symbol, one in library.inverse.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def binds(self) -> dict[str, str]:
         """The keyword of a decorator that passes the decorated object as the first argument."""
         return self._merged("binds")
 
-    @cached_property
+    @_OfLibraries
     def decorated_by(self) -> dict[str, str]:
         """The keyword of a decorator that names the class of the decorated object."""
         return self._merged("decorated_by")
 
-    @cached_property
+    @_OfLibraries
     def decorates(self) -> dict[str, str]:
         """The class of a decorated function, by the decorator."""
         return self._merged("decorates")
 
-    @cached_property
+    @_OfLibraries
     def cooperative(self) -> frozenset[str]:
         """Symbols, and prefixes of symbols, that were measured as cooperative."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.cooperative
         )
 
-    @cached_property
+    @_OfLibraries
     def required_by(self) -> dict[str, tuple[str, ...]]:
         """The distributions with which another one is installed, by its name."""
         return {one.distribution: one.required_by for one in self.libraries if one.required_by}
 
-    @cached_property
+    @_OfLibraries
     def cooperative_subclasses(self) -> dict[str, frozenset[str]]:
         """The cooperative classes that derive from a class that is not."""
         return {
@@ -323,35 +340,35 @@ class Catalog:
             for name, derived in library.cooperative_subclasses.items()
         }
 
-    @cached_property
+    @_OfLibraries
     def immediate(self) -> frozenset[str]:
         """Symbols that were measured and return at once."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.immediate
         )
 
-    @cached_property
+    @_OfLibraries
     def readiness(self) -> frozenset[str]:
         """Symbols that return which objects are ready."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.readiness
         )
 
-    @cached_property
+    @_OfLibraries
     def awaiting(self) -> frozenset[str]:
         """Symbols that return once their argument is ready."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.awaiting
         )
 
-    @cached_property
+    @_OfLibraries
     def callbacks(self) -> frozenset[str]:
         """Symbols that call a function once an object is ready."""
         return frozenset(
             self.canonical(symbol) for library in self.libraries for symbol in library.callbacks
         )
 
-    @cached_property
+    @_OfLibraries
     def _handlers(self) -> dict[str, str]:
         return {self.canonical(handler.symbol): handler.runs for handler in self.handlers}
 
@@ -367,6 +384,11 @@ class Catalog:
     @cached_property
     def classes(self) -> frozenset[str]:
         """Dotted names that the catalog shows to be classes."""
+        return self._classes_of_libraries.union(_owners(self.by_symbol))
+
+    @_OfLibraries
+    def _classes_of_libraries(self) -> frozenset[str]:
+        """The classes, without those of which only blockers have methods."""
         named_types = (self.returns, self.attributes, self.elements)
         found = {
             one.removeprefix(TYPE).removesuffix("]")
@@ -377,11 +399,8 @@ class Catalog:
         found.update(self.bases, self.elements, self.generic)
         for bases in self.bases.values():
             found.update(bases)
-        named = (self.by_symbol, self.returns, self.attributes, self.offload_by_symbol)
-        for symbol in (*(one for table in named for one in table), *self.readiness):
-            owner = symbol.rpartition(".")[0]
-            if "." in owner and owner.rpartition(".")[2][:1].isupper():
-                found.add(owner)
+        for names in (self.returns, self.attributes, self.offload_by_symbol, self.readiness):
+            found.update(_owners(names))
         return frozenset(found)
 
     def lineage(self, name: str) -> list[str]:
@@ -403,7 +422,7 @@ class Catalog:
         wide = self._wide_patterns.get(name.partition(".")[0], ())
         return next((bases for pattern, bases in wide if fnmatchcase(name, pattern)), ())
 
-    @cached_property
+    @_OfLibraries
     def _patterns(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
         """Patterns of the names of classes, with their bases, by package."""
         found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
@@ -413,7 +432,7 @@ class Catalog:
                 found.setdefault(package, []).append((pattern, bases))
         return found
 
-    @cached_property
+    @_OfLibraries
     def _wide_patterns(self) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
         """Patterns for the classes of packages that nothing else names, by top-level package."""
         found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
@@ -449,7 +468,7 @@ class Catalog:
             for pattern in self._immediate_methods.get(base, ())
         )
 
-    @cached_property
+    @_OfLibraries
     def _immediate_methods(self) -> dict[str, list[str]]:
         """Methods that return at once, or patterns of them such as ``*_path``, by class."""
         found: dict[str, list[str]] = {}
@@ -507,7 +526,7 @@ class Catalog:
         """
         return tuple(self._on_demand("query"))
 
-    @cached_property
+    @_OfLibraries
     def entries(self) -> tuple[Entry, ...]:
         """The entry points: the built-in list, and additions from other files.
 
@@ -516,7 +535,16 @@ class Catalog:
         """
         return (*self._built_in("entry"), *self._on_demand("entry"))
 
-    @cached_property
+    @_OfLibraries
+    def frameworks(self) -> tuple[tuple[Entry, frozenset[str]], ...]:
+        """Each entry point, with the packages of which a project that uses it mentions one.
+
+        Raises:
+            UserError: if an entry in one of the catalog's files is invalid.
+        """
+        return tuple((entry, entry.packages) for entry in self.entries)
+
+    @_OfLibraries
     def signals(self) -> tuple[Signal, ...]:
         """The signals: calls that run a function which another call has connected.
 
@@ -525,7 +553,7 @@ class Catalog:
         """
         return (*self._built_in("signal"), *self._on_demand("signal"))
 
-    @cached_property
+    @_OfLibraries
     def workers(self) -> tuple[TaskWorker, ...]:
         """The commands that run workers of tasks.
 
@@ -534,7 +562,7 @@ class Catalog:
         """
         return (*self._built_in("worker"), *self._on_demand("worker"))
 
-    @cached_property
+    @_OfLibraries
     def _of_entries(self) -> outline.Outline:
         return outline.read(outline.ENTRIES)
 
@@ -590,7 +618,7 @@ class Catalog:
         """Return a copy of the catalog with fewer blockers and drivers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
-        return Catalog(
+        found = Catalog(
             on,
             self.libraries,
             self.offloads,
@@ -602,6 +630,8 @@ class Catalog:
             self.texts,
             looked_for or self._looked_for,
         )
+        found._canonical, found.shared = self._canonical, self.shared
+        return found
 
     @cached_property
     def conditions(self) -> dict[str, tuple[Condition, ...]]:
@@ -628,7 +658,7 @@ class Catalog:
             found = next((one for one in named if one is not None), None)
         return found or ()
 
-    @cached_property
+    @_OfLibraries
     def variants(self) -> dict[str, tuple[Variant, ...]]:
         """The arguments with which a call returns an object of another known class, by symbol."""
         return {
@@ -636,3 +666,9 @@ class Catalog:
             for library in self.libraries
             for symbol, variants in library.variants.items()
         }
+
+
+def _owners(symbols: Iterable[str]) -> set[str]:
+    """Return the classes whose methods some symbols are."""
+    owners = {symbol.rpartition(".")[0] for symbol in symbols}
+    return {one for one in owners if "." in one and one.rpartition(".")[2][:1].isupper()}

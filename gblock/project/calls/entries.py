@@ -9,7 +9,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
 from gblock.catalog.entries import Argument, Entry, fits
@@ -34,6 +34,12 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.specifications import named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
+
+
+@lru_cache(maxsize=64)
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return one pattern for the names of files, once for all checks of a process."""
+    return re.compile("|".join(map(fnmatch.translate, patterns)))
 
 
 class Started(NamedTuple):
@@ -85,13 +91,13 @@ class Entries:
 
     @cached_property
     def _all(self) -> tuple[Entry, ...]:
-        return tuple(filter(self._is_used, self.inference.catalog.entries))
+        frameworks = self.inference.catalog.frameworks
+        return tuple(entry for entry, names in frameworks if self._is_used(entry, names))
 
-    def _is_used(self, entry: Entry) -> bool:
+    def _is_used(self, entry: Entry, names: frozenset[str]) -> bool:
         """Return whether the project mentions the package of a framework."""
         if entry.framework == "python" or entry.files:  # a hook's file need not import anything
             return True
-        names = entry.packages
         for name in names:
             if name not in self._mentioned:
                 self._mentioned[name] = bool(self.modules.mentioning(name, tests=True, whole=True))
@@ -122,11 +128,7 @@ class Entries:
 
     @cached_property
     def _of_files(self) -> list[tuple[re.Pattern[str], Entry]]:
-        return [
-            (re.compile("|".join(map(fnmatch.translate, entry.files))), entry)
-            for entry in self._all
-            if entry.files
-        ]
+        return [(_any_of(entry.files), entry) for entry in self._all if entry.files]
 
     # -- one function
 

@@ -121,14 +121,6 @@ class Triage:
         self.modules.told(dict(zip(paths, found.sizes, strict=True)), speaking)
 
     @cached_property
-    def _known(self) -> dict[bytes, frozenset[str]]:
-        """The packages that a name on an import line may lead to."""
-        found = {root: frozenset([root]) for root in self.vocabulary.packages}
-        for root, others in self.vocabulary.leads.items():
-            found[root] = found.get(root, frozenset()) | others
-        return {root.encode(): roots for root, roots in found.items()}
-
-    @cached_property
     def _builtin_calls(self) -> list[tuple[bytes, frozenset[str]]]:
         calls = self.vocabulary.built_in_calls.items()
         return [(f"{name}(".encode(), roots) for name, roots in calls]
@@ -191,7 +183,7 @@ class Triage:
         return roots
 
     def _named(self, words: Iterable[bytes]) -> frozenset[str]:
-        known = self._known
+        known = self.vocabulary.on_lines
         return frozenset().union(*(known[word] for word in words if word in known))
 
     def roots(self, paths: Iterable[str]) -> frozenset[str]:

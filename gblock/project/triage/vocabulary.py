@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
+from itertools import chain
 from types import MappingProxyType
 
 from gblock.project.triage.words import Words, Written
@@ -118,6 +119,14 @@ class WordTables:
         return {root: frozenset(others) for root, others in found.items()}
 
     @cached_property
+    def on_lines(self) -> dict[bytes, frozenset[str]]:
+        """The packages that a name on an import line may lead to."""
+        found = {root: frozenset([root]) for root in self.packages}
+        for root, others in self.leads.items():
+            found[root] = found.get(root, frozenset()) | others
+        return {root.encode(): roots for root, roots in found.items()}
+
+    @cached_property
     def built_in_calls(self) -> dict[str, frozenset[str]]:
         """The builtins, with the packages that they are or return objects of."""
         package = self.packages.get("builtins")
@@ -209,9 +218,8 @@ class Vocabulary:
     @cached_property
     def _tables(self) -> WordTables:
         """The tables of the blockers; not needed by most clean runs."""
-        chunks = self._outlines.chunks
-        libraries = [chunk for chunk in chunks if chunk.kind == "library"]
-        return _word_tables(tuple(self.blockers), tuple(libraries))
+        libraries = (one.by_kind.get("library", ()) for one in self._outlines.all)
+        return _word_tables(tuple(self.blockers), tuple(chain.from_iterable(libraries)))
 
     @property
     def packages(self) -> Mapping[str, Package]:
@@ -222,6 +230,11 @@ class Vocabulary:
     def leads(self) -> Mapping[str, frozenset[str]]:
         """The packages of the objects that code gets, by the package that returns the objects."""
         return self._tables.leads
+
+    @property
+    def on_lines(self) -> Mapping[bytes, frozenset[str]]:
+        """The packages that a name on an import line may lead to."""
+        return self._tables.on_lines
 
     @property
     def built_in_calls(self) -> Mapping[str, frozenset[str]]:
