@@ -27,18 +27,30 @@ def uri(path):
     return "file://" + quote(os.fsencode(path))
 
 
-class Editor:
-    """One editor with some folders open."""
+def started(arguments, directory):
+    """Start a server as an editor does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "gblock", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=directory,
+        env=measured(),
+    )
 
-    def __init__(self, *folders, arguments=(), capabilities=None):
-        command = [sys.executable, "-m", "gblock", "server", *arguments]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=folders[0] if folders else None,
-            env=measured(),
-        )
+
+class Editor:
+    """One editor with some folders open.
+
+    Args:
+        folders: The folders.
+        arguments: Further arguments of the server.
+        capabilities: The capabilities of the editor.
+        start: Starts a process of ``gblock``.
+    """
+
+    def __init__(self, *folders, arguments=(), capabilities=None, start=started):
+        directory = folders[0] if folders else os.getcwd()
+        self.process = start(["server", *arguments], directory)
         self.notices = []
         self.diagnostics = {}
         self._answers = {}

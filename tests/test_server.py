@@ -1,5 +1,6 @@
 """`gblock server`, as an editor uses it over standard input and output."""
 
+import functools
 import json
 import os
 import subprocess
@@ -10,6 +11,8 @@ import time
 import probing
 import pytest
 from editor import Editor, uri
+from forked import Forks
+from harness import measured
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind
@@ -40,6 +43,19 @@ def text(source):
 
 UNPATCHED = text(HASHING).partition("monkey.patch_all()\n")[2]
 """Only the deployment says whether it runs on gevent."""
+
+
+@pytest.fixture(scope="session")
+def forks():
+    found = Forks(measured())
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def opened(forks):
+    """Open an editor whose server is forked."""
+    return functools.partial(Editor, start=forks.start)
 
 
 @pytest.fixture
@@ -94,9 +110,9 @@ def test_the_whole_folder_is_checked_when_the_editor_starts(service):
     assert 0 == editor.process.returncode
 
 
-def test_the_unsaved_text_is_checked(service):
+def test_the_unsaved_text_is_checked(opened, service):
     app = str(service / "app.py")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         editor.wait(app, ["cpu-bound-call"])
         version = editor.change(app, "# a comment\n" + text(HASHING))
@@ -106,12 +122,12 @@ def test_the_unsaved_text_is_checked(service):
         editor.wait(app, ["cpu-bound-call"], editor.change(app, text(HASHING)))
 
 
-def test_what_concerns_processes_moves_with_its_rows_until_the_folder_is_checked(service):
+def test_what_concerns_processes_moves_with_its_rows_until_the_folder_is_checked(opened, service):
     app = str(service / "app.py")
     late = "import requests\n" + text(HASHING)
     (service / "app.py").write_text(late, encoding="utf-8")
     (service / "Procfile").write_text("web: python app.py\n", encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         patch, _ = editor.wait(app, ["late-monkey-patch", "cpu-bound-call"])
         version = editor.change(app, "# typed\n" + late)
@@ -121,7 +137,7 @@ def test_what_concerns_processes_moves_with_its_rows_until_the_folder_is_checked
         editor.wait(app, ["cpu-bound-call"])
 
 
-def test_unsaved_text_counts_in_other_files(service):
+def test_unsaved_text_counts_in_other_files(opened, service):
     app, work = str(service / "app.py"), str(service / "work.py")
     (service / "app.py").write_text(
         text(HASHING).replace("import bcrypt", "import work").replace(CALL, "work.hashed()"),
@@ -130,7 +146,7 @@ def test_unsaved_text_counts_in_other_files(service):
     (service / "work.py").write_text(
         f"import bcrypt\n\n\ndef hashed():\n    return {CALL}\n", encoding="utf-8"
     )
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         (found,) = editor.wait(work, ["cpu-bound-call"])
         assert found["relatedInformation"][0]["location"]["uri"] == uri(app)
@@ -142,24 +158,24 @@ def test_unsaved_text_counts_in_other_files(service):
         )
 
 
-def test_what_shares_a_cause_is_related(service):
+def test_what_shares_a_cause_is_related(opened, service):
     app = str(service / "app.py")
     twice = text(HASHING).replace(f"return {CALL}", f"return {CALL}, {CALL}")
     (service / "app.py").write_text(twice, encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         first, second = editor.wait(app, ["cpu-bound-call"] * 2)
     for one, other in ((first, second), (second, first)):
         same = [r for r in one["relatedInformation"] if r["message"].startswith("the same cause")]
         assert [r["location"]["range"]["start"] for r in same] == [other["range"]["start"]]
 
 
-def test_invalid_syntax_while_typing_clears_nothing_else(service):
+def test_invalid_syntax_while_typing_clears_nothing_else(opened, service):
     app, other = str(service / "app.py"), str(service / "other.py")
     (service / "other.py").write_text(text(HASHING), encoding="utf-8")
     (service / "Procfile").write_text(
         "web: gunicorn -k gevent app:app\nmore: gunicorn -k gevent other:app\n", encoding="utf-8"
     )
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.wait(other, ["cpu-bound-call"])
         editor.open(app)
         editor.wait(app, ["cpu-bound-call"])
@@ -174,11 +190,11 @@ def test_invalid_syntax_while_typing_clears_nothing_else(service):
         editor.wait(app, ["cpu-bound-call"], editor.change(app, text(HASHING) + "x = 1\n"))
 
 
-def test_closing_a_document_clears_what_is_not_on_disk(service):
+def test_closing_a_document_clears_what_is_not_on_disk(opened, service):
     app, new = str(service / "app.py"), str(service / "new.py")
     clean = text(HASHING).replace(CALL, "b''")
     (service / "app.py").write_text(clean, encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         editor.wait(app, ["cpu-bound-call"], editor.change(app, text(HASHING)))
         editor.close(app)
@@ -189,10 +205,10 @@ def test_closing_a_document_clears_what_is_not_on_disk(service):
         editor.wait(new, [])
 
 
-def test_a_file_that_changes_on_disk_is_checked_again(service):
+def test_a_file_that_changes_on_disk_is_checked_again(opened, service):
     app = str(service / "app.py")
     (service / "app.py").write_text(UNPATCHED, encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.wait(app, ["cpu-bound-call"])
         registered = [name for name, _ in editor.notices if name == "client/registerCapability"]
         assert registered == ["client/registerCapability"]
@@ -208,10 +224,10 @@ def test_a_file_that_changes_on_disk_is_checked_again(service):
             editor.wait(app, expected)
 
 
-def test_saving_checks_the_folder_again(service):
+def test_saving_checks_the_folder_again(opened, service):
     app = str(service / "app.py")
     (service / "app.py").write_text(UNPATCHED, encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         editor.wait(app, ["cpu-bound-call"])
         (service / "Procfile").write_text("web: gunicorn app:app\n", encoding="utf-8")
@@ -219,10 +235,10 @@ def test_saving_checks_the_folder_again(service):
         editor.wait(app, [])
 
 
-def test_wrong_settings_are_one_message_and_the_server_goes_on(service):
+def test_wrong_settings_are_one_message_and_the_server_goes_on(opened, service):
     app, settings = str(service / "app.py"), service / "pyproject.toml"
     settings.write_text("[tool.gblock\nselect = 1\n", encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.wait_for_message("invalid TOML")
         (found,) = editor.wait(str(settings), ["settings"])
         assert found["severity"] == 1
@@ -241,13 +257,13 @@ def test_wrong_settings_are_one_message_and_the_server_goes_on(service):
         editor.wait(app, ["cpu-bound-call"], editor.change(app, "# more\n" + text(HASHING)))
 
 
-def test_several_folders_have_their_own_settings(service, tmp_path):
+def test_several_folders_have_their_own_settings(opened, service, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     for path in service.iterdir():
         (other / path.name).write_bytes(path.read_bytes())
     (other / "gblock.toml").write_text("ignore = ['cpu-bound-call']\n", encoding="utf-8")
-    with Editor(str(service), str(other)) as editor:
+    with opened(str(service), str(other)) as editor:
         editor.wait(str(service / "app.py"), ["cpu-bound-call"])
         editor.open(str(other / "app.py"))
         folder = {"uri": uri(str(other)), "name": "other"}
@@ -262,31 +278,31 @@ def test_several_folders_have_their_own_settings(service, tmp_path):
         assert editor.codes(str(service / "app.py")) == ["cpu-bound-call"]
 
 
-def test_a_file_without_a_folder_is_checked_alone(service):
+def test_a_file_without_a_folder_is_checked_alone(opened, service):
     app = str(service / "app.py")
-    with Editor() as editor:
+    with opened() as editor:
         editor.open(app)
         editor.wait(app, ["cpu-bound-call"])
         editor.close(app)
         editor.wait(app, [])
 
 
-def test_notes_are_hints_and_are_shown_only_if_asked(service):
+def test_notes_are_hints_and_are_shown_only_if_asked(opened, service):
     app = str(service / "app.py")
     source = text(HASHING) + "\n\ncounted = bcrypt.hashpw(b'x', b'y')\n"
     (service / "app.py").write_text(source, encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.wait(app, ["cpu-bound-call"])
-    with Editor(str(service), arguments=["--min-severity", "note"]) as editor:
+    with opened(str(service), arguments=["--min-severity", "note"]) as editor:
         found = editor.wait(app, ["cpu-bound-call"] * 2)
     assert [one["severity"] for one in found] == [2, 4]
 
 
-def test_a_comment_that_hides_nothing_is_faded_out(service):
+def test_a_comment_that_hides_nothing_is_faded_out(opened, service):
     app = str(service / "app.py")
     source = text(HASHING) + "x = 1  # gblock: ignore[blocking-call]\n"
     (service / "app.py").write_text(source, encoding="utf-8")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         _, unused = editor.wait(app, ["cpu-bound-call", "unused-ignore"])
         assert unused["tags"] == [1]
         editor.open(app)
@@ -299,9 +315,9 @@ def test_a_comment_that_hides_nothing_is_faded_out(service):
 # -- hover and actions
 
 
-def test_hover_shows_the_page_of_the_blocker(service):
+def test_hover_shows_the_page_of_the_blocker(opened, service):
     app = str(service / "app.py")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         (found,) = editor.wait(app, ["cpu-bound-call"])
         start = found["range"]["start"]
@@ -309,12 +325,14 @@ def test_hover_shows_the_page_of_the_blocker(service):
         assert editor.hover(app, 0, 0) is None
 
 
-def test_hover_shows_the_figures_of_the_records_that_the_command_line_names(service, tmp_path):
+def test_hover_shows_the_figures_of_the_records_that_the_command_line_names(
+    opened, service, tmp_path
+):
     app, records = str(service / "app.py"), tmp_path / "records"
     records.mkdir()
     row = place(text(HASHING), CALL)["start"]["line"] + 1
     (records / "host-1.jsonl").write_text(recorded(app, row), encoding="utf-8")
-    with Editor(str(service), arguments=["--observed", str(records)]) as editor:
+    with opened(str(service), arguments=["--observed", str(records)]) as editor:
         editor.open(app)
         (found,) = editor.wait(app, ["cpu-bound-call"])
         start = found["range"]["start"]
@@ -346,9 +364,9 @@ def recorded(path, row):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_a_fix_and_a_comment_are_offered_and_end_the_diagnostic(service):
+def test_a_fix_and_a_comment_are_offered_and_end_the_diagnostic(opened, service):
     app = str(service / "app.py")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         (found,) = editor.wait(app, ["cpu-bound-call"])
         fix, comment = editor.actions(app, found)
@@ -367,9 +385,9 @@ def test_a_fix_and_a_comment_are_offered_and_end_the_diagnostic(service):
         assert editor.actions(app, found, ["refactor"]) == []
 
 
-def test_edits_have_no_versions_for_an_editor_that_knows_none(service):
+def test_edits_have_no_versions_for_an_editor_that_knows_none(opened, service):
     app = str(service / "app.py")
-    with Editor(str(service), capabilities={"general": {}}) as editor:
+    with opened(str(service), capabilities={"general": {}}) as editor:
         editor.open(app)
         (found,) = editor.wait(app, ["cpu-bound-call"])
         _, comment = editor.actions(app, found)
@@ -377,10 +395,10 @@ def test_edits_have_no_versions_for_an_editor_that_knows_none(service):
         assert applied(text(HASHING), [edit]).count("# gblock: ignore[cpu-bound-call]") == 1
 
 
-def test_an_edit_keeps_the_line_ends_of_the_file(service):
+def test_an_edit_keeps_the_line_ends_of_the_file(opened, service):
     app = str(service / "app.py")
     (service / "app.py").write_bytes(text(HASHING).replace("\n", "\r\n").encode())
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open(app)
         (found,) = editor.wait(app, ["cpu-bound-call"])
         fix, _ = editor.actions(app, found)
@@ -393,10 +411,10 @@ def test_an_edit_keeps_the_line_ends_of_the_file(service):
 # -- positions
 
 
-def test_positions_are_in_utf_16(service):
+def test_positions_are_in_utf_16(opened, service):
     app = str(service / "app.py")
     source = text(HASHING).replace("return ", "return '\U0001f600\U00010348é', ")
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         assert editor.capabilities["positionEncoding"] == "utf-16"
         editor.open(app, source)
         (found,) = editor.wait(app, ["cpu-bound-call"], 1)
@@ -459,7 +477,7 @@ def test_a_text_is_checked_in_the_encoding_that_it_declares():
 # -- robustness
 
 
-def test_odd_input_ends_nothing(service):
+def test_odd_input_ends_nothing(opened, service):
     app = str(service / "app.py")
     odd = [
         "",
@@ -470,7 +488,7 @@ def test_odd_input_ends_nothing(service):
         "# coding: nonsense\n",
         "-" * 9999 + "1",
     ]
-    with Editor(str(service)) as editor:
+    with opened(str(service)) as editor:
         editor.open("/nowhere/at/all.py", "x = 1\n")
         editor.tell("textDocument/didOpen", {"textDocument": {
             "uri": "untitled:1", "languageId": "python", "version": 1, "text": "x",
