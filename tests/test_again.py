@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from harness import sampled
 
 from gblock import config
 from gblock.engine import Check, Request
@@ -12,7 +13,7 @@ from gblock.engine.again import Again
 from gblock.rules import OF_PROCESSES
 
 PROJECTS = Path(__file__).parent / "fixtures" / "projects"
-NAMES = sorted(path.name for path in PROJECTS.iterdir() if path.is_dir())
+ALL = sampled(sorted(path for path in PROJECTS.iterdir() if path.is_dir()))
 EDITS = {
     "none": lambda text: text,
     "a row above": lambda text: b"\n" + text,
@@ -43,18 +44,18 @@ def about_calls(diagnostics):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    def copied(name):
-        folder = tmp_path / name
-        shutil.copytree(PROJECTS / name, folder)
+    def copied(path):
+        folder = tmp_path / path.name
+        shutil.copytree(path, folder)
         monkeypatch.chdir(folder)
         return folder
 
     return copied
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_unchanged_file_has_the_same_diagnostics(project, name):
-    folder = project(name)
+@pytest.mark.parametrize("path", ALL)
+def test_an_unchanged_file_has_the_same_diagnostics(project, path):
+    folder = project(path)
     check, report = checked(folder)
     again = Again(check)
     for path in list(check.codebase.reported):
@@ -62,9 +63,9 @@ def test_an_unchanged_file_has_the_same_diagnostics(project, name):
         assert found is None or found == about_calls(of(report, path)), path
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_changed_file_has_the_diagnostics_of_a_whole_check(project, name):
-    folder = project(name)
+@pytest.mark.parametrize("path", ALL)
+def test_a_changed_file_has_the_diagnostics_of_a_whole_check(project, path):
+    folder = project(path)
     check, report = checked(folder)
     again = Again(check)
     paths = [path for path in check.codebase.reported if of(report, path)][:2]
@@ -82,7 +83,7 @@ def test_a_changed_file_has_the_diagnostics_of_a_whole_check(project, name):
 
 
 def test_what_a_file_adds_is_taken_back(project):
-    folder = project("cyclic")
+    folder = project(PROJECTS / "cyclic")
     check, report = checked(folder)
     again = Again(check)
     (path, *_) = [path for path in check.codebase.reported if of(report, path)]

@@ -13,6 +13,7 @@ from fixing import (
     reported,
     request_for,
 )
+from harness import sampled
 
 from gblock import catalog, engine, fixes, measurements, repairs, rules
 from gblock.diagnostics import Diagnostic, Location, Repair, Severity
@@ -39,13 +40,13 @@ def test_the_fixes_of_the_rules_examples(tree, text):
     assert_right(request_for(root))
 
 
-@pytest.mark.parametrize("path", LOOSE, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", sampled(LOOSE))
 def test_the_fixes_of_the_fixtures(tree, path):
     root = tree({path.name: path.read_bytes()})
     assert_right(request_for(root))
 
 
-@pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sampled(PROJECTS))
 def test_the_fixes_of_whole_projects(tree, tmp_path, path):
     tree({})
     shutil.copytree(path, tmp_path, dirs_exist_ok=True)
