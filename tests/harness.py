@@ -71,7 +71,11 @@ def sampled(paths):
             few.add(path)
             missing -= _names(path)
     return [
-        pytest.param(path, id=f"{path.parent.name}/{path.name}", marks=() if path in few else pytest.mark.live)
+        pytest.param(
+            path,
+            id=f"{path.parent.name}/{path.name}",
+            marks=() if path in few else pytest.mark.live,
+        )
         for path in paths
     ]
 

@@ -368,21 +368,22 @@ def test_no_first_one_of_a_set_decides():
     found = []
     for path, tree in trees.items():
         for function in (one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)):
+            nodes = list(ast.walk(function))
             sets = {
                 node.targets[0].id
-                for node in ast.walk(function)
+                for node in nodes
                 if isinstance(node, ast.Assign)
                 and isinstance(node.targets[0], ast.Name)
                 and called(node.value) in names
             }
-            for node in ast.walk(function):
+            for node in nodes:
                 loops = node.generators if isinstance(node, ast.GeneratorExp) else [node]
                 over = [one.iter for one in loops if isinstance(one, ast.For | ast.comprehension)]
                 if not any(called(x) in names or getattr(x, "id", "") in sets for x in over):
                     continue
                 if isinstance(node, ast.For) and any(map(decides, node.body)):
                     found.append(f"{path.name}:{function.name}")
-            for node in ast.walk(function):
+            for node in nodes:
                 if isinstance(node, ast.Call) and called(node) in ("next", "islice"):
                     first = node.args[0]
                     over = [one.iter for one in getattr(first, "generators", ())] or [first]

@@ -235,9 +235,8 @@ FOREIGN = {"fixtures", "test_docs.py", "written_words.py"}
 PROSE = sorted(path for paths in WRITTEN for path in paths if not FOREIGN & set(path.parts))
 
 
-def prose(path):
+def prose(path, text):
     """Yield the rows and lines that people read: a whole page; comments and texts of a module."""
-    text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield from enumerate(text.splitlines(), 1)
         return
@@ -254,7 +253,8 @@ def test_the_english_is_plain():
     found = [
         f"{path.relative_to(ROOT)}:{row}: {match[0]!r}; write: {instead}"
         for path in PROSE
-        for row, line in prose(path)
+        if any_phrase.search(text := path.read_text(encoding="utf-8"))
+        for row, line in prose(path, text)
         if any_phrase.search(QUOTED.sub("", line))
         for phrase, instead in DIALECT.items()
         for match in re.finditer(phrase, QUOTED.sub("", line), re.IGNORECASE)
@@ -265,11 +265,12 @@ def test_the_english_is_plain():
 
 def test_a_docstring_makes_sense_alone():
     opening = re.compile(rf"(?:{'|'.join(OPENINGS)})\b")
+    quoted = re.compile(rf"[\"']{opening.pattern}")
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value.value.splitlines()[0]}"
         for path in PROSE
-        if path.suffix == ".py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if path.suffix == ".py" and quoted.search(text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)

@@ -68,6 +68,19 @@ CIRCLE = "names"
 ALONE = {"runtime_probe", "probing"}
 
 
+@functools.cache
+def tree(path):
+    """The tree of a file, by its absolute path: eight tests walk over all of them."""
+    return ast.parse(path.read_bytes())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_trees():
+    yield
+    tree.cache_clear()
+
+
+@functools.cache
 def modules():
     return sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
@@ -82,7 +95,7 @@ def dotted(path):
 def imports(path, *, for_types):
     """Every module that a file imports, at its top or in a function, or for its types alone."""
     found = []
-    for node in _statements(ast.parse((PACKAGE / path).read_bytes()), for_types=for_types):
+    for node in _statements(tree(PACKAGE / path), for_types=for_types):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -205,10 +218,8 @@ def test_the_probe_imports_nothing_of_gblock():
 
 
 def test_the_plug_ins_import_os_alone_at_their_top():
-    tree = ast.parse((PACKAGE / "probing" / "hook.py").read_bytes())
-    names = [
-        ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
+    body = tree(PACKAGE / "probing" / "hook.py").body
+    names = [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     assert names == ["from __future__ import annotations", "import os"]
 
 
@@ -234,7 +245,7 @@ def test_one_module_plans_processes_and_others_hand_it_their_work():
 
     named, forking = {}, set()
     for path in modules():
-        for node in ast.walk(ast.parse((PACKAGE / path).read_bytes())):
+        for node in ast.walk(tree(PACKAGE / path)):
             if isinstance(node, ast.ImportFrom) and node.module == "gblock.engine.jobs":
                 named.setdefault(dotted(path), set()).update(one.name for one in node.names)
             if isinstance(node, ast.Attribute) and node.attr in {"fork", "sched_getaffinity"}:
@@ -247,8 +258,8 @@ def test_one_module_plans_processes_and_others_hand_it_their_work():
 
 def test_the_command_line_prints_and_nothing_else_does():
     for path in modules():
-        tree = ast.parse((PACKAGE / path).read_bytes())
-        calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        nodes = ast.walk(tree(PACKAGE / path))
+        calls = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
         assert "print" not in calls, path
         if path.name not in ("cli.py", "console.py", "launch.py", "progress.py"):
             assert not [call for call in calls if call.startswith(("sys.stdout", "sys.stderr"))]
@@ -266,7 +277,7 @@ def test_a_class_of_another_noun_has_another_name():
     }
     found: dict[str, int] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 found[node.name] = found.get(node.name, 0) + 1
 
@@ -279,7 +290,7 @@ def test_no_answer_is_kept_under_the_identity_of_an_object():
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in sorted(PACKAGE.rglob("*.py"))
         if path.relative_to(PACKAGE).parts[0] not in {"runtime_probe.py", "probing", "events.py"}
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
     ]
 
@@ -304,7 +315,7 @@ def _own_nodes(function):
 def test_a_docstring_says_yield_of_a_generator_and_return_of_another_function():
     false = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if not isinstance(node, ast.FunctionDef):
                 continue
             first = (ast.get_docstring(node) or "-").split()[0]
@@ -339,7 +350,7 @@ def test_every_name_that_a_module_exports_or_a_docstring_refers_to_exists():
         text = path.read_text(encoding="utf-8")
         names = set(named.findall(text)) - {"gblock.toml"}
         module = ".".join(["gblock", *dotted(path.relative_to(PACKAGE)).split(".")])
-        for node in ast.parse(text).body if "__all__" in text else ():
+        for node in tree(path).body if "__all__" in text else ():
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 names |= {f"{module}.{name}" for name in ast.literal_eval(node.value)}
         missing += [f"{path.name}: {name}" for name in names if not _is_there(name)]
