@@ -12,6 +12,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from harness import INSTALLED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -264,13 +265,11 @@ CHECKING = """
 import sys
 from pathlib import Path
 
-sys.path.insert(0, sys.argv[1])
-from harness import INSTALLED, check
-from gblock import config
+from gblock import config, engine
 
 for directory in sys.argv[2:]:
-    settings = config.changed(config.find(directory), python=INSTALLED)
-    report = check([directory], settings, assume_gevent=False)
+    settings = config.changed(config.find(directory), python=sys.argv[1])
+    report = engine.check(engine.Request([directory], settings))
     print(Path(directory).name, *map(repr, report.diagnostics), report.problems, sep="\\n")
     print()
 """
@@ -279,11 +278,10 @@ HASHES = ("1", "2", "3")
 
 def assert_same(directories, hashes):
     """Fail unless a check of each directory reports the same for each way to hash strings."""
-    tests = str(Path(__file__).parent)
     seen = {}
     for seed in hashes:
         run = subprocess.run(
-            [sys.executable, "-c", CHECKING, tests, *map(str, directories)],
+            [sys.executable, "-c", CHECKING, INSTALLED, *map(str, directories)],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,

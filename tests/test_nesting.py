@@ -71,7 +71,7 @@ def test_what_cpython_compiles_is_read(tmp_path_factory, name, depth, inside):
 
 
 @pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("depth", [3_000, 30_000])
+@pytest.mark.parametrize("depth", [pytest.param(3_000, marks=pytest.mark.live), 30_000])
 def test_what_is_too_deep_is_a_problem_of_that_file_alone(tmp_path, name, depth):
     rows, problems = checked(tmp_path, f"{HEAD}y = {FORMS[name](depth)}\n")
 

@@ -22,6 +22,7 @@ TIMED = [
     for name in PAGES
     if any(one.timed for one in sessions.read((ROOT / "docs" / name).read_text(encoding="utf-8")))
 ]
+"""Pages with sessions that take time: the tests of those play all sessions of a page."""
 NEEDED = ("confluent_kafka", "flask", "gunicorn", "psycogreen", "psycopg2")
 ELSEWHERE = {
     "README.md": 2,  # tests/test_probe_servers.py runs them
@@ -57,7 +58,7 @@ def _compare(name, timed, tmp_path, update):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in TIMED])
 def test_a_page_shows_what_its_commands_print(name, tmp_path, request):
     _compare(name, False, tmp_path, request.config.getoption("--update"))
 

@@ -266,11 +266,16 @@ MINUTES = [
 """The same, all but the first with the tests that take minutes."""
 ENVIRONMENTS = (
     "./x.sh",
-    ".venv",
     ".venv/bin/python",
-    ".venv/lib/python3.11/site-packages",
-    "{base}/repository/.venv/bin/python3.11",
-    "missing",
+    *(
+        pytest.param(one, marks=pytest.mark.live)
+        for one in (
+            ".venv",
+            ".venv/lib/python3.11/site-packages",
+            "{base}/repository/.venv/bin/python3.11",
+            "missing",
+        )
+    ),
 )
 
 
@@ -300,7 +305,15 @@ def test_an_environment_of_the_settings_is_read_and_never_started(tmp_path, pyth
         assert 2 == run.returncode
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [
+        COMMANDS[1],
+        COMMANDS[3],
+        *(pytest.param(COMMANDS[at], marks=pytest.mark.live) for at in (0, 2, 4)),
+    ],
+    ids=" ".join,
+)
 def test_a_hostile_repository_makes_gblock_do_nothing_but_read_it(tmp_path, command):
     hostile = Hostile(tmp_path / "base", python=".venv")
     before = hostile.state()
@@ -336,7 +349,7 @@ def test_a_check_writes_nothing_but_its_cache(tmp_path):
     assert {} == after
 
 
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("signed", [pytest.param(False, marks=pytest.mark.live), True])
 def test_an_answer_that_the_repository_brings_along_is_not_given(tmp_path, signed):
     hostile = Hostile(tmp_path / "base")
     hostile.write("pyproject.toml", "[tool.gblock]\n")
