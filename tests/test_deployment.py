@@ -161,7 +161,7 @@ def test_redirections_are_no_words():
 
 @pytest.mark.parametrize(("unread", "row"), [("exec gunicorn app", 2), ("make html", None)])
 def test_a_quote_that_is_not_closed_ends_the_script(unread, row):
-    """It is noted only if what is not read may start a server."""
+    """A note says so only if what is not read may start a server."""
     script = Script(f'one\ntwo "three\n{unread}\n')
     assert ["one"] == [" ".join(one.words) for one in script.commands()]
     assert row == script.broken
