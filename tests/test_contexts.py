@@ -567,6 +567,18 @@ def test_commands_are_counted_and_not_reported(tmp_path):
         ("CALL\n", "startup"),
         ("while True:\n    CALL\n", "greenlet"),
         ("gevent.spawn(print)\nCALL\n", "greenlet"),
+        ("if input():\n    gevent.spawn(print)\nCALL\n", "greenlet"),
+        ("if input():\n    gevent.spawn(print)\nelse:\n    CALL\n", "startup"),
+        (
+            "for x in 'ab':\n    if x:\n        gevent.spawn(print)\n    else:\n        CALL\n",
+            "greenlet",
+        ),
+        ("try:\n    gevent.spawn(print)\nexcept OSError:\n    CALL\n", "greenlet"),
+        (
+            "def main():\n    if input():\n        gevent.spawn(print)\n        return\n    CALL\n"
+            "\nmain()\n",
+            "startup",
+        ),
         (
             "def main():\n    while True:\n        step()\n\ndef step(): CALL\n\nmain()\n",
             "greenlet",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gblock.project.calls.visits import Visit
+from gblock.project.names.definitions import may_precede
 from gblock.project.reading.bindings import Path
 from gblock.project.reading.expressions import last_name
 from gblock.project.reading.modules import Modules
@@ -30,8 +31,8 @@ class Concurrency:
     def _is_beside(self, path: str, scope: int, at: Path) -> bool:
         """Return whether a loop repeats a statement, or greenlets were started before it."""
         summary = self.modules.summary(path)
-        branches = summary.scopes[scope].branches
-        if any(branches.get(at[:depth]) == "while" for depth in range(1, len(at) + 1, 2)):
+        entry = summary.scopes[scope]
+        if any(entry.branches.get(at[:depth]) == "while" for depth in range(1, len(at) + 1, 2)):
             return True
         starting = self._starting.get(path)
         if starting is None:
@@ -40,4 +41,4 @@ class Concurrency:
                 for call in summary.calls
                 if call.node == "call" and last_name(call.expression.callee) in _STARTING
             ]
-        return any(inner == scope and begun < at for inner, begun in starting)
+        return any(inner == scope and may_precede(begun, at, entry) for inner, begun in starting)

@@ -153,6 +153,14 @@ def _common_prefix(one: Path, other: Path) -> int:
     return shared
 
 
+def may_precede(one: Path, other: Path, scope: Scope) -> bool:
+    """Return whether a statement may have run in a call that comes to another.
+
+    It has not from another branch of one ``if``, and from a block that ends in ``return``.
+    """
+    return one < other and not _is_excluded(one, other, scope) and not _is_lost(one, other, scope)
+
+
 def _is_excluded(binding: Path, use: Path, scope: Scope) -> bool:
     """Return whether the two are in branches of one statement of which only one runs."""
     shared = _common_prefix(binding, use)
