@@ -2218,6 +2218,66 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "pygeoapi process": (
+        "request",
+        "",
+        """
+        from pygeoapi.process.base import BaseProcessor
+        class Chart(BaseProcessor):
+            def execute(self, data): CALL
+        """,
+        {},
+    ),
+    "pygeoapi provider": (
+        "request",
+        "",
+        """
+        from pygeoapi.provider.base import BaseProvider
+        class Stations(BaseProvider):
+            def query(self, **kwargs): CALL
+        """,
+        {},
+    ),
+    "pywps process": (
+        "request",
+        "",
+        """
+        from pywps import Process
+        class Buffer(Process):
+            def _handler(self, request, response): CALL
+        """,
+        {},
+    ),
+    "pywps process with a handler of its own": (
+        "request",
+        "",
+        """
+        from pywps import Process
+        def buffer(request, response): CALL
+        PROCESSES = [Process(buffer, "buffer", "Buffer")]
+        """,
+        {},
+    ),
+    "label studio's model": (
+        "request",
+        "",
+        """
+        from label_studio_ml.model import LabelStudioMLBase
+        class Labels(LabelStudioMLBase):
+            def predict(self, tasks, context=None, **kwargs): CALL
+        """,
+        {},
+    ),
+    "wsgidav provider": (
+        "request",
+        "",
+        """
+        from wsgidav.dav_provider import DAVProvider
+        class Archive(DAVProvider):
+            def get_resource_inst(self, path, environ): CALL
+        """,
+        {},
+    ),
     "apiflask": (
         "request",
         "POST /orders",
