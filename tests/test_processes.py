@@ -2000,3 +2000,65 @@ def test_a_program_of_a_large_project_that_only_sleeps_with_gevent_has_no_greenl
     for number in range(20):
         (tmp_path / f"part{number}.py").write_text("")
     assert named(processes_of(tmp_path, blockers), "python job.py").runs_on_gevent == gevent
+
+
+THROUGH = {
+    "pyproject.toml": "[project]\nname = 'shop'\n[project.scripts]\nshop = 'shop.cli:main'\n",
+    "shop/__init__.py": "",
+    "shop/green.py": "import gevent.monkey\ndef patch():\n    gevent.monkey.patch_all()\n",
+    "shop/web.py": "from shop.green import patch\ndef serve(port=0):\n    patch()\n",
+    "shop/cli.py": "from shop.web import serve\ndef main():\n    serve()\n",
+}
+"""A console script whose function patches by way of two others."""
+
+
+@pytest.mark.parametrize(
+    ("files", "gevent"),
+    [
+        ({}, "yes"),
+        (
+            {
+                "shop/cli.py": "import click\nfrom shop.web import serve\n@click.command()\ndef main():\n"
+                "    try:\n        serve()\n    finally:\n        print()\n"
+            },
+            "yes",
+        ),
+        ({"pyproject.toml": "[tool.poetry.scripts]\nshop = 'shop.cli:main'\n"}, "yes"),
+        (
+            {
+                "pyproject.toml": "",
+                "setup.py": "from setuptools import setup\n"
+                "setup(entry_points={'console_scripts': ['shop = shop.cli:main']})\n",
+            },
+            "yes",
+        ),
+        (
+            {
+                "shop/middle.py": "from shop import web\ndef begin():\n    web.serve()\n",
+                "shop/cli.py": "from shop.middle import begin\ndef main():\n    begin()\n",
+            },
+            "yes",
+        ),
+        # another command of the file patches
+        (
+            {
+                "shop/cli.py": "from shop.web import serve\ndef run():\n    serve()\n"
+                "def main():\n    print()\n"
+            },
+            "unknown",
+        ),
+        # a condition decides
+        (
+            {
+                "shop/web.py": "from shop.green import patch\ndef serve(port=0):\n"
+                "    if port:\n        patch()\n"
+            },
+            "unknown",
+        ),
+        ({"shop/cli.py": "def main():\n    print()\n"}, "no"),
+    ],
+)
+def test_a_console_script_patches_by_way_of_functions(project, files, gevent):
+    found = [p for p in project({**THROUGH, **files}).all() if p.kind == "console script"]
+
+    assert [gevent] == [process.runs_on_gevent for process in found]

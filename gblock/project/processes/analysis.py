@@ -126,7 +126,7 @@ class Analysis:
         patches = self._patches(server, start)
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
         server = self._judging.with_worker(server, drivers)
-        effective = [p for p in patches if not p.of_driver and (p.at_import or p.path in entries)]
+        effective = [p for p in patches if not p.of_driver and self._is_run(p, server)]
         judged = self._judging.of_server(server, effective)
         pool = judged.pool or server.pool
         drivers = tuple(
@@ -161,6 +161,19 @@ class Analysis:
             in_turn=judged.in_turn,
             words=start.words,
         )
+
+    def _is_run(self, patch: Patch, server: Server) -> bool:
+        """Return whether a process runs a patch when it begins.
+
+        Of the functions in a file that is started some may be other commands: what calls a
+        function that patches by way of others is the one that a console script names.
+        """
+        if patch.at_import or patch.path not in server.entries:
+            return patch.at_import
+        if "through_functions" not in patch.kinds:
+            return True
+        scopes = self.modules.summary(patch.path).scopes
+        return bool(server.function) and scopes[patch.scope].name == server.function
 
     def _runs_tests(self, path: str) -> bool:
         """Return whether a script runs tests, judging by its calls."""

@@ -446,7 +446,9 @@ class Invocations:
             self.modules.add(point.path)
             return Server("console script", BY_CODE, "", (point.path,), point.name)
         path = self.servers.module(point.module, os.path.dirname(point.filename))
-        return Server("console script", BY_CODE, "", (path,), point.name) if path else None
+        if path is None:
+            return None
+        return Server("console script", BY_CODE, "", (path,), point.name, function=point.function)
 
     def _is_script(self, path: str) -> bool:
         if path not in self.deployment.tree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -76,6 +76,8 @@ _IMPORTS_MONKEY = re.compile(
     re.MULTILINE,
 )
 _LONGEST = 80
+_DEEP = 4
+"""Functions between a call and the patch."""
 _COMMON = 30
 """A function's name in more files than this is common: only its own file is searched."""
 
@@ -91,7 +93,8 @@ class Patch(NamedTuple):
     """Its code on one line."""
     kinds: tuple[str, ...]
     """``full``, ``partial``, ``single`` or ``green_driver`` first; then the circumstances:
-    ``in_function``, ``conditional``, ``loop``, ``through_function``, ``extensionless_script``."""
+    ``in_function``, ``conditional``, ``loop``, ``through_function``, ``through_functions`` if it is
+    more than one, ``extensionless_script``."""
     patched: frozenset[str]
     """Of `PATCHED`, what it replaces; nothing for a driver."""
     scope: int = 0
@@ -120,6 +123,11 @@ class Patch(NamedTuple):
     def of_driver(self) -> bool:
         """True if the patch is of a driver and not of the standard library."""
         return self.kinds[0] == "green_driver"
+
+    @property
+    def is_handed_on(self) -> bool:
+        """True if a call of the function around it surely patches the standard library."""
+        return not self.of_driver and not self.at_import and "conditional" not in self.kinds
 
     @property
     def at_import(self) -> bool:
@@ -444,28 +452,43 @@ class Patching:
                 if patch.scope and not patch.undone and not patch.at_import:
                     inner.setdefault((path, patch.scope), []).append(patch)
         found: dict[str, list[Patch]] = {}
-        for (path, scope), patches in inner.items():
-            summary = self.modules.summary(path)
-            if summary.scopes[scope].kind != "function":
-                continue
-            calling = self._calling(summary.scopes[scope].name, path, scope)
-            if self._is_main(summary, scope, calling):
-                self._mains.add((path, scope))
-            for caller in calling:
-                for call, where in caller:
-                    if "main" in summary.scopes[scope].name and where.filename == path:
-                        continue  # a script's own main function
-                    found.setdefault(where.filename, []).extend(
-                        self._patch(
-                            patch.symbol,
-                            (patch.kinds[0], "through_function"),
-                            patch.patched,
-                            call,
-                            where,
-                        )
-                        for patch in patches
-                    )
+        done: set[tuple[str, int]] = set()
+        for depth in range(_DEEP):
+            outer: dict[tuple[str, int], list[Patch]] = {}
+            done.update(inner)
+            for (path, scope), patches in inner.items():
+                for patch in self._through_calls(path, scope, patches, is_first=not depth):
+                    found.setdefault(patch.path, []).append(patch)
+                    key = patch.path, patch.scope
+                    if patch.is_handed_on and key not in done:
+                        outer.setdefault(key, []).append(patch)
+            inner = outer
         return found
+
+    def _through_calls(
+        self, path: str, scope: int, patches: list[Patch], *, is_first: bool
+    ) -> Iterator[Patch]:
+        """Yield the patches by the calls of one function that patches.
+
+        Args:
+            path: The function's file.
+            scope: Its scope.
+            patches: The patches in it.
+            is_first: True if it patches itself, and not by way of another.
+        """
+        summary = self.modules.summary(path)
+        if summary.scopes[scope].kind != "function":
+            return
+        calling = self._calling(summary.scopes[scope].name, path, scope)
+        if is_first and self._is_main(summary, scope, calling):
+            self._mains.add((path, scope))
+        through = "through_function" if is_first else "through_functions"
+        for call, where in (one for caller in calling for one in caller):
+            if "main" in summary.scopes[scope].name and where.filename == path:
+                continue  # a script's own main function
+            for patch in patches:
+                kinds = (patch.kinds[0], through)
+                yield self._patch(patch.symbol, kinds, patch.patched, call, where)
 
     def _is_main(
         self, summary: ModuleSummary, scope: int, calling: list[list[tuple[Call, ModuleSummary]]]

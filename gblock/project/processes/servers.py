@@ -117,6 +117,8 @@ class Server(NamedTuple):
     """True for a command that does its work and ends: it serves nothing, on gevent or not."""
     served: tuple[Served, ...] = ()
     """The WSGI applications that it serves."""
+    function: str = ""
+    """The function that a console script calls."""
 
 
 class Servers:

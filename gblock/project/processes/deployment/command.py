@@ -84,6 +84,8 @@ class EntryPoint(NamedTuple):
     row: int
     group: str = "console_scripts"
     """The group of the entry point, by which programs look up their plug-ins."""
+    function: str = ""
+    """The function of the module that a console script calls."""
 
     @property
     def is_script(self) -> bool:

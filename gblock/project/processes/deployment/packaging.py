@@ -28,7 +28,7 @@ EXAMPLE = (
     "pyproject.toml",
     '[tool.pdm.scripts]\nserve = "gunicorn -k gevent shop.wsgi"\n',
 )
-_POINT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_][\w.]*)\s*:\s*[A-Za-z_][\w.]*")
+_POINT = re.compile(r"([\w.-]+)\s*=\s*([A-Za-z_][\w.]*)\s*:\s*([A-Za-z_][\w.]*)")
 _PLUGIN = re.compile(r"([\w.-]+)[ \t]*=[ \t]*([A-Za-z_][\w.]*)[ \t]*(?::[ \t]*[A-Za-z_][\w.]*)?")
 _GROUP = re.compile(
     r"""["']([\w.-]+)["'][ \t]*:[ \t]*(?=[\[("'])|^[ \t]*\[([\w.-]+)\][ \t]*$"""
@@ -90,7 +90,8 @@ def points_of_setup(text: str, filename: str) -> list[EntryPoint]:
         end = _end_of_group(text, start)
         for match in _POINT.finditer(text, start, end):
             row = text.count("\n", 0, match.start()) + 1
-            found.append(EntryPoint(match[1], match[2], "", filename, row))
+            point = EntryPoint(match[1], match[2], "", filename, row, function=match[3])
+            found.append(point)
     directory = os.path.dirname(filename)
     for match in _SCRIPTS.finditer(text):
         for quoted in _QUOTED.finditer(match[1]):
@@ -160,8 +161,9 @@ def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command 
             if isinstance(target, dict):
                 target = target.get("callable") or target.get("reference")
             if isinstance(target, str) and target:
-                module = target.partition(":")[0].strip()
-                points.append(EntryPoint(name, module, "", filename, _row(text, name)))
+                module, _, function = (one.strip() for one in target.partition(":"))
+                row = _row(text, name)
+                points.append(EntryPoint(name, module, "", filename, row, function=function))
     for keys in (("project", "entry-points"), ("tool", "poetry", "plugins")):
         for group, declared in _table(tables, *keys).items():
             for name, target in declared.items() if isinstance(declared, dict) else ():
