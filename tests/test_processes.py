@@ -2018,7 +2018,8 @@ THROUGH = {
         ({}, "yes"),
         (
             {
-                "shop/cli.py": "import click\nfrom shop.web import serve\n@click.command()\ndef main():\n"
+                "shop/cli.py": "import click\nfrom shop.web import serve\n"
+                "@click.command()\ndef main():\n"
                 "    try:\n        serve()\n    finally:\n        print()\n"
             },
             "yes",
