@@ -868,6 +868,50 @@ def test_a_task_runs_on_gevent_only_if_a_worker_does(tmp_path, worker, context):
     assert [context] == [one.context for one in reported(tmp_path, files)]
 
 
+@pytest.mark.parametrize(("gateway", "contexts"), [("gateway", []), ("orders", ["request"])])
+def test_a_server_on_another_concurrency_runs_its_services(tmp_path, gateway, contexts):
+    files = {
+        "Procfile": f"web: gunicorn -k gevent {gateway}:app\nrpc: nameko run orders\n",
+        "gateway.py": "def app(environ, start_response): pass\n",
+        "orders.py": (
+            "from nameko.rpc import rpc\nfrom gateway import app\n\n"
+            "class Orders:\n    @rpc\n    def place(self): CALL\n"
+        ),
+    }
+    assert contexts == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("started", "context"),
+    [
+        ("gunicorn -k gevent 'web:create()'", "startup"),
+        ("gunicorn -k gevent web:create()", "startup"),
+        ("gunicorn -k gevent 'web:create(\"live\")'", "startup"),
+        ("gunicorn -k gevent web:app", "unknown"),
+    ],
+)
+def test_a_server_calls_the_factory_that_it_names_when_it_starts(tmp_path, started, context):
+    text = """\
+    from flask import Flask
+    app = Flask(__name__)
+
+    class Store:
+        def __init__(self):
+            CALL
+
+    def create(kind=None):
+        app.store = Store()
+
+        @app.route("/")
+        def place():
+            CALL
+
+        return app
+    """
+    found = reported(tmp_path, {"Procfile": f"web: {started}\n", "web.py": text})
+    assert [context, "request"] == [one.context for one in found]
+
+
 @pytest.mark.parametrize(
     ("task", "green", "context"),
     [

@@ -1,4 +1,7 @@
-"""WSGI applications that servers name: ``gunicorn shop.wsgi:app`` calls what `app` is."""
+"""WSGI applications that servers name: ``gunicorn shop.wsgi:app`` calls what `app` is.
+
+A factory is named with brackets, ``gunicorn "shop.wsgi:create()"``, or by an option.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,35 @@ class Applications:
         """
         return self._callables.get((path, index))
 
+    def factory_label(self, path: str, index: int) -> str | None:
+        """Return the display name of a factory that servers call when they start.
+
+        Args:
+            path: The module.
+            index: The function; the result is None for any that no server names.
+        """
+        return self._factories.get((path, index))
+
     @cached_property
-    def _callables(self) -> dict[tuple[str, int], str]:
+    def _served(self) -> tuple[Served, ...]:
         processes = self.running.processes
         every = processes.all() if processes is not None else ()
+        return tuple(dict.fromkeys(served for process in every for served in process.served))
+
+    @cached_property
+    def _factories(self) -> dict[tuple[str, int], str]:
+        return {
+            (value.path, value.scope): f"startup {one.name}()"
+            for one in self._served
+            if one.is_made
+            for value in self.inference.imports.name(one.path, one.name)
+            if value.kind == v.FUNCTION
+        }
+
+    @cached_property
+    def _callables(self) -> dict[tuple[str, int], str]:
         found: dict[tuple[str, int], str] = {}
-        for one in dict.fromkeys(served for process in every for served in process.served):
+        for one in self._served:
             for value in self._values(one):
                 if value.kind == v.FUNCTION:
                     found.setdefault((value.path, value.scope), f"request {one.name}()")

@@ -318,6 +318,10 @@ class Contexts:
             started = Started(REQUEST, "wsgi", label)
             context = self.running.of_entry(started, visit.path, beside=visit.beside)
             yield Way(context, (here._replace(text=label), *visit.steps), visit.is_certain)
+        label = self._applications.factory_label(visit.path, visit.scope)
+        if label is not None:
+            context = self.running.of_statements(visit.path, beside=visit.beside, guarded=False)
+            yield Way(context, (here._replace(text=label), *visit.steps), visit.is_certain)
 
     def _made_at(self, path: str, index: int) -> Place | None:
         """Return the place that makes the objects of a class, None if there are several."""

@@ -11,7 +11,7 @@ from gblock.project.processes.deployment import Command, Deployment, EntryPoint
 from gblock.project.processes.deployment.shell import Script
 
 SERVERS = frozenset(
-    "gunicorn celery celeryd uwsgi locust flask rq rqworker dramatiq dramatiq-gevent "
+    "gunicorn celery celeryd uwsgi locust flask rq rqworker dramatiq dramatiq-gevent nameko "
     "huey_consumer huey_consumer.py uvicorn hypercorn daphne waitress-serve chaussette pserve "
     "twistd django-admin pytest py.test tox nox nosetests".split()
 )
