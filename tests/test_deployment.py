@@ -8,9 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from harness import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gblock.config import Config
 from gblock.project.processes import deployment, formats
 from gblock.project.processes.deployment import (
     Deployment,
@@ -621,6 +623,17 @@ def test_what_is_broken_is_noted_with_its_row(tree, case):
 
     assert (str(root / name), row) == (note.filename, note.row)
     assert word in note.message
+
+
+@pytest.mark.parametrize("amount", [1, 10, 11, 300])
+def test_a_check_shows_the_first_of_many_broken_files(tree, amount):
+    root = tree({"app.py": "import gevent\n", "gblock.toml": ""})
+    tree({f"{n}/run.sh": "exec gunicorn 'app\n" for n in range(amount)})
+    notes = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml"))).notes
+
+    assert min(amount, 10) == sum(one.endswith("a quote is not closed") for one in notes)
+    more = [one.partition(" ")[0] for one in notes if "gblock processes" in one]
+    assert more == ([str(amount - 10)] if amount > 10 else [])
 
 
 def test_a_command_that_begins_with_a_bracket_is_none(tree):

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
             """Wait for the result and return it."""
 
 
+_MOST_NOTES = 10
+"""More deployment files that could not be read are counted: a tree of templates has hundreds."""
+
+
 class Searched(NamedTuple):
     """The results of another process for some files."""
 
@@ -221,13 +225,20 @@ class Inspection:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the files that start processes and could not be parsed."""
+        """Notes on the files that start processes and could not be parsed: the first ones."""
         if "processes" not in vars(self):
             return []
-        return [
+        every = self.processes.notes
+        found = [
             f"{relative_name(note.filename)}{f':{note.row}' if note.row else ''}: {note.message}"
-            for note in self.processes.notes
+            for note in sorted(every)[:_MOST_NOTES]
         ]
+        if len(every) > _MOST_NOTES:
+            found.append(
+                f"{len(every) - _MOST_NOTES} more such places in files that start processes: "
+                "`gblock processes` lists them"
+            )
+        return found
 
     @cached_property
     def presence(self) -> str | None:
