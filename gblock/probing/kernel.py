@@ -10,6 +10,10 @@ import os
 import re
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 try:
     import ctypes
 
@@ -49,6 +53,8 @@ _ARM64 = {
 _NAMES = {"x86_64": _X86_64, "aarch64": _ARM64}
 _STACK = 16 * 1024
 _WORD = 8
+_STALE = 2
+"""Words of the interpreter on a stack that may remain from a call that has ended."""
 # Libraries on every stack, and the hash that auditwheel adds to names.
 _ORDINARY = re.compile(r"(lib(c|m|dl|pthread|python[\d.]+|stdc\+\+|gcc_s)[-.\d]*\.so|ld-)")
 _OURS = re.compile(rb"/(gevent|greenlet)/[^/]*(/[^/]*)?$")
@@ -127,9 +133,9 @@ class Thread:
 def native_modules(pointer: int) -> list[str]:
     """Return the libraries called by the innermost C call of a stack, innermost first.
 
-    Only words that follow a call instruction count, up to the first that returns into the
-    interpreter: the words after it belong to other calls. A word of a finished call may remain
-    between them, so this is a hint.
+    Only words that follow a call instruction count, up to those that return into the interpreter:
+    the words after them belong to other calls. A word of a finished call may remain between them,
+    so this is a hint.
     """
     spans = []
     interpreter = _interpreter()
@@ -141,24 +147,50 @@ def native_modules(pointer: int) -> list[str]:
             if is_python or b".so" in path:
                 first, _, last = words[0].partition(b"-")
                 spans.append((int(first, 16), int(last, 16), path, is_python))
-    memory = _read("/proc/self/mem", _STACK, pointer)
-    found: list[str] = []
+    return innermost(_owners(_read("/proc/self/mem", _STACK, pointer), spans))
+
+
+def _owners(memory: bytes, spans: list[tuple[int, int, bytes, bool]]) -> Iterator[str | None]:
+    """Yield the library of each word that follows a call instruction, None for the interpreter."""
     for place in range(0, len(memory) - _WORD + 1, _WORD):
         word = int.from_bytes(memory[place : place + _WORD], sys.byteorder)
         if word < 4096:
             continue
         for start, end, path, is_python in spans:
             if start <= word < end:
-                if not _follows_call(word):
-                    break
-                if is_python:
-                    return found
-                name = os.path.basename(path).decode("ascii", "replace")
-                name = _HASH.sub("", name)
-                if name not in found and not _ORDINARY.match(name) and not _OURS.search(path):
-                    found.append(name)
+                if _follows_call(word):
+                    yield None if is_python else _library(path)
                 break
+
+
+def innermost(owners: Iterable[str | None]) -> list[str]:
+    """Return the libraries of the innermost C call, innermost first.
+
+    A call of the interpreter has more than two words on the stack: one or two of them before a
+    library remain from a call that has ended.
+
+    Args:
+        owners: For each word the library, None for the interpreter, and an empty text for a library
+            that is on every stack.
+    """
+    found: list[str] = []
+    passed = 0
+    for owner in owners:
+        if owner is None:
+            passed += 1
+            if passed > _STALE:
+                break
+        elif owner:
+            passed = 0
+            if owner not in found:
+                found.append(owner)
     return found[:8]
+
+
+def _library(path: bytes) -> str:
+    """Return the display name of a library; empty for one that is on every stack."""
+    name = _HASH.sub("", os.path.basename(path).decode("ascii", "replace"))
+    return "" if _ORDINARY.match(name) or _OURS.search(path) else name
 
 
 def _interpreter() -> bytes:
