@@ -56,6 +56,12 @@ def test_a_file_that_only_gets_an_object_is_kept(tmp_path):
     assert [4] == dropped(tmp_path, files)[1]
 
 
+def test_a_file_with_another_package_that_returns_objects_of_a_namespace_is_kept(tmp_path):
+    text = "import gevent, firebase_admin.firestore as f\ndb = f.client()\ndb.collections()\n"
+
+    assert (0, [3]) == dropped(tmp_path, {"shop.py": text})
+
+
 def test_a_file_that_is_handed_an_object_is_kept(tmp_path):
     files = {
         "a.py": "from confluent_kafka import Producer\nimport b\nb.f(Producer({}))\n",

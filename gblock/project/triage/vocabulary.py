@@ -36,7 +36,7 @@ class Package:
         self.makers: set[str] = set()
         """Classes, factories and other names in the catalog that lead to an object."""
         self.parts: set[bytes] = set()
-        """The second parts of its symbols."""
+        """The second parts of its symbols, and packages that return objects of it."""
         self.distributions: set[str] = set()
         """The distributions that contain it: several can share a namespace."""
 
@@ -78,7 +78,7 @@ class Package:
 
         For a namespace that several distributions share, such as ``google``, the file may mean
         other distributions; a file that means the catalog's has the second part of their module
-        names.
+        names, or a package that returns their objects.
 
         Args:
             data: The file's bytes.
@@ -99,6 +99,9 @@ class WordTables:
     def __init__(self, blockers: tuple[Chunk, ...], libraries: tuple[Chunk, ...]) -> None:
         self._libraries = libraries
         self.packages = _packages(blockers, libraries)
+        for root, others in self.leads.items():
+            for other in others:
+                self.packages[other].parts.add(root.encode())
 
     @cached_property
     def _aliases(self) -> list[tuple[str, str]]:
