@@ -31,6 +31,8 @@ class Forks:
                 [sys.executable, "-I", __file__, str(there.fileno())],
                 pass_fds=[there.fileno()],
                 env=environment,
+                # Where there is no directory of this name, coverage takes `gblock` for a package.
+                cwd=tempfile.gettempdir(),
             )
 
     def start(self, arguments: list[str], directory: str) -> Fork:
