@@ -61,6 +61,47 @@ FOLLOWED = {
             """,
         "main": ("from handlers import TABLE\n", "TABLE[k](x)"),
     },
+    "annotated with a protocol": {
+        "reg": """
+            from typing import Callable, Protocol
+            class Handler(Protocol):
+                def __call__(self, x: int) -> int: ...
+            TABLE: dict[str, Handler] = {}
+            def on(name: str) -> Callable[[Handler], Handler]:
+                def deco(fn: Handler) -> Handler:
+                    TABLE[name] = fn
+                    return fn
+                return deco
+            def get(k: str) -> Handler:
+                return TABLE[k]
+            """,
+        "handlers": """
+            from reg import on
+            @on("a")
+            def place(x): CALL
+            """,
+        "main": ("from reg import get\n", "get(k)(x)"),
+    },
+    "annotated with a callable": {
+        "reg": """
+            from typing import Callable
+            Handler = Callable[[int], int]
+            TABLE: dict[str, Handler] = {}
+            def on(name: str) -> Callable[[Handler], Handler]:
+                def deco(fn: Handler) -> Handler:
+                    TABLE[name] = fn
+                    return fn
+                return deco
+            def get(k: str) -> Handler:
+                return TABLE[k]
+            """,
+        "handlers": """
+            from reg import on
+            @on("a")
+            def place(x): CALL
+            """,
+        "main": ("from reg import get\n", "get(k)(x)"),
+    },
     "getter of a dict": {
         "reg": """
             TABLE = {}

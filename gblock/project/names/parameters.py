@@ -99,8 +99,9 @@ class Parameters:
             if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
-        kept = (one for one in declared if not is_broad or one.kind != v.INSTANCE)
-        found = {*kept, *self.inference.infer(default, outside)}
+        kept = {one for one in declared if not is_broad or one.kind != v.INSTANCE}
+        found = {*self.inference.infer(default, outside)}
+        found |= NOTHING if is_broad else kept
         wrapping = self._wrapping(summary, index) if scope.decorators else []
         added = max((_added(call, around) for call, _, around in wrapping), default=0)
         for call, place, _ in wrapping:
@@ -111,7 +112,7 @@ class Parameters:
         if receiver is not None and not v.declares(frozenset(found)):
             return self.parameter(path, index, position)
         given = self._indirect(summary, index, position, receiver, frozenset(found))
-        return declared if is_broad and not v.declares(given) else given
+        return given | kept if v.declares(given) or not is_broad else declared
 
     def _implicit(
         self, summary: ModuleSummary, index: int, receiver: ScopeValue | None

@@ -268,7 +268,7 @@ class Results:
                 given = self._yielded(path, index, scope, derived) or given
             return frozenset([v.HolderValue(v.MANAGER, given)])
         is_broad = self.inference.annotations.is_broad(declared)
-        if v.informative(declared) and not is_broad:
+        if v.declares(declared) and not is_broad:
             return declared
         if scope.yields:
             return v.holding(self._yielded(path, index, scope, derived))
@@ -281,8 +281,8 @@ class Results:
                 found |= self.inference.infer(value, Place(path, index, at, derived))
         if receiver is not None and not v.informative(frozenset(found)):
             found |= self._overridden(receiver, scope.name)
-        if is_broad and not v.informative(frozenset(found)):
-            return declared
+        if not v.informative(frozenset(found)):
+            return declared or frozenset(found)
         return frozenset(found)
 
     def _overridden(self, receiver: ScopeValue, name: str) -> Values:
