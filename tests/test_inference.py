@@ -70,6 +70,10 @@ GIVEN = [
     "import dataclasses\n@dataclasses.dataclass\nclass A:\n    p: object\n    def f(self): self.p.flush()\nT = [A]\nkind = T[0]\nkind(Producer({}))",  # noqa: E501
     "class A:\n    def __init__(self, p): self.__dict__['_p'] = p\n    def __getattr__(self, name): return getattr(self._p, name)\nA(Producer({})).flush()",  # noqa: E501
     "class Base:\n    def __init__(self, client): self._client = client\n    @property\n    def client(self): return self._client\nclass D(Base):\n    def go(self): self.client.flush()\nD(Producer({}))",  # noqa: E501
+    "class M:\n    def go(self): self.p.flush()\nclass B: p = Producer({})\nclass D(M, B): pass",
+    "class M:\n    @classmethod\n    def go(cls): cls.p.flush()\nclass B: p = Producer({})\nclass D(M, B): pass",  # noqa: E501
+    "class M:\n    def go(self): self.p().flush()\nclass B:\n    def p(self): return Producer({})\nclass C(M): pass\nclass D(C, B): pass",  # noqa: E501
+    "class M:\n    def go(self): self.flush()\nclass D(M, Producer): pass",
     "class A: pass\na = A()\nsetattr(a, 'x', Producer({}))\na.x.flush()",
     "p = Producer({})\nflush = p.flush\nflush()",
     "class A:\n    def __init__(self):\n        self.p = Producer({})\n        self.flush = self.p.flush\n    def go(self): self.flush()",  # noqa: E501

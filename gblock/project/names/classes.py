@@ -90,6 +90,9 @@ class Classes:
             found |= self.inherited(name, value)
         if not v.informative(found):
             found |= self._set_in_subclasses(value, name)
+        if not v.informative(found) and not name.startswith("__"):
+            beside = self.beside(name, value)
+            found |= NOTHING if self._is_unknown(beside) else beside
         if value.kind == v.OBJECT and not name.startswith("__"):
             found |= self._fulfilled(value, name)
         if not found and value.kind == v.OBJECT:
@@ -460,27 +463,29 @@ class Classes:
                     found |= self.inference.generics.objects(value, place)
         return frozenset(found)
 
-    def beside(self, name: str, parent: ScopeValue) -> Values:
+    def beside(self, name: str, value: ScopeValue) -> Values:
         """Return the values of an attribute in the classes that a mixin is combined with.
 
-        ``super()`` in a mixin looks in the other bases of the class that derives from both.
+        ``super()`` in a mixin looks in the bases that follow it in the class that derives from
+        both, ``self`` and ``cls`` in all of them.
         """
         return self.inference.solved(
-            ("beside", parent, name), lambda: self._find_beside(name, parent)
+            ("beside", value, name), lambda: self._find_beside(name, value)
         )
 
-    def _find_beside(self, name: str, parent: ScopeValue) -> Values:
-        own = self.ancestry(parent.path, parent.scope)
+    def _find_beside(self, name: str, value: ScopeValue) -> Values:
+        own = self.ancestry(value.path, value.scope)
         found: set[Value] = set()
-        for derived in self._all_derived(parent._replace(kind=v.CLASS)):
+        for derived in self._all_derived(value._replace(kind=v.CLASS)):
             order = self.ancestry(derived.path, derived.scope)
-            receiver = v.ScopeValue(v.OBJECT, derived.path, derived.scope)
-            for base in order[order.index(own[0]) + 1 :] if own[0] in order else ():
+            receiver = derived._replace(kind=v.CLASS if value.kind == v.CLASS else v.OBJECT)
+            start = order.index(own[0]) + 1 if value.kind == v.PARENT and own[0] in order else 0
+            for base in order[start:] if own[0] in order else ():
                 if base in own:
                     continue
                 values: Values = NOTHING
                 if base.kind == v.CLASS:
-                    values = self._own_attribute(base._replace(kind=v.OBJECT), name, receiver)
+                    values = self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
                 elif base.kind == v.EXTERNAL:
                     values = self._external(base.symbol, name, receiver)
                 if v.informative(values):
