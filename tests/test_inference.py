@@ -1141,3 +1141,53 @@ def test_an_argument_can_choose_what_a_call_gives(tmp_path, text, expected):
     inference = inferring(tmp_path, {"main.py": head + text})
 
     assert [expected] == symbols(inference, tmp_path / "main.py")[-1][1]
+
+
+BOTH = ["confluent_kafka.Consumer.close", "confluent_kafka.Producer.close"]
+P, C = BOTH[1:], BOTH[:1]
+PURE = (
+    "def make(pure, *, kind='p'):\n    if {}:\n        return Producer()\n    return Consumer()\n"
+)
+METHOD = "class A:\n    {}\n    def make({}pure=True):\n        if pure: return Producer()\n        else: return Consumer()\n"  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PURE.format("pure") + "make(True).close()", P),
+        (PURE.format("pure") + "make(pure=False).close()", C),
+        (PURE.format("pure") + "make(0).close()", C),
+        (PURE.format("not pure") + "make(True).close()", C),
+        (PURE.format("pure is None") + "make(None).close()", P),
+        (PURE.format("pure is not None") + "make(None).close()", C),
+        (PURE.format("pure == 'p'") + "make('q').close()", C),
+        (PURE.format("pure != 'p'") + "make('q').close()", P),
+        (PURE.format("pure in ('p', 'q')") + "make('q').close()", P),
+        (PURE.format("pure not in ['p', 'q']") + "make('q').close()", C),
+        (PURE.format("kind == 'p'") + "make(1).close()", P),
+        (PURE.format("kind == 'p'") + "make(1, kind='q').close()", C),
+        (PURE.format("pure and kind == 'p'") + "make(1).close()", P),
+        (PURE.format("pure and other()") + "make(0).close()", C),
+        (PURE.format("pure and other()") + "make(1).close()", BOTH),
+        (PURE.format("pure or other()") + "make(1).close()", P),
+        (PURE.format("pure") + "make(unknown).close()", BOTH),
+        (PURE.format("pure") + "make(*more).close()", BOTH),
+        (PURE.format("kind == 'p'") + "make(1, **more).close()", BOTH),
+        (PURE.format("pure.x") + "make(1).close()", BOTH),
+        (PURE.format("0 < pure < 3") + "make(1).close()", BOTH),
+        ("def make(pure):\n    pure = other()\n    if pure: return Producer()\n    return Consumer()\nmake(1).close()", BOTH),  # noqa: E501
+        ("import click\n@click.command()\n" + PURE.format("pure") + "make(1).close()", BOTH),
+        ("import functools\n@functools.lru_cache\n" + PURE.format("pure") + "make(1).close()", P),
+        ("import functools\n" + PURE.format("pure") + "functools.partial(make, 1)(0).close()", P),
+        (METHOD.format("", "self, ") + "A().make().close()", P),
+        (METHOD.format("", "self, ") + "A().make(False).close()", C),
+        (METHOD.format("", "self, ") + "A.make(A(), False).close()", C),
+        (METHOD.format("@classmethod", "cls, ") + "A.make(False).close()", C),
+        (METHOD.format("@staticmethod", "") + "A.make(False).close()", C),
+        (METHOD.format("@staticmethod", "") + "f = [A.make]\nf[0]().close()", P),
+    ],
+)  # fmt: skip
+def test_a_constant_chooses_what_a_function_returns(tmp_path, text, expected):
+    inference = inferring(tmp_path, {"main.py": HEAD + text})
+
+    assert expected == symbols(inference, tmp_path / "main.py")[-1][1]

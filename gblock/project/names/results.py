@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gblock.project.names import values as v
+from gblock.project.names.chosen import unreached
 from gblock.project.names.passing import Passing
 from gblock.project.names.places import Place
 from gblock.project.names.type_variables import VARIABLES, of_class
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 _KEYED_TAKERS = {"get", "pop", "setdefault", "__getitem__"}
 """Methods of a dict whose first argument is a key."""
+_KEEPING = frozenset(
+    ["builtins.staticmethod", "builtins.classmethod", "functools.cache", "functools.lru_cache"]
+)
+"""Decorators after which a function is called with the arguments that a call writes."""
 _MANAGERS = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
 
 
@@ -52,7 +57,7 @@ class Results:
         if value.kind == v.EXTERNAL:
             return self._external_result(value.symbol, expression, place, value.of)
         if value.kind == v.FUNCTION:
-            return self._function_result(value, expression, place)
+            return self._function_result(value, expression, place, expression)
         if value.kind == v.CLASS:
             return frozenset([value._replace(kind=v.OBJECT)])
         if value.kind == v.OBJECT:
@@ -65,6 +70,9 @@ class Results:
             if value.bound is not None and value.callee.kind == v.EXTERNAL:
                 made, where = value.bound
                 return self.called(value.callee, with_bound(expression, made), where)
+            if value.callee.kind == v.FUNCTION:
+                written = with_bound(expression, value.bound[0]) if value.bound else None
+                return self._function_result(value.callee, expression, place, written)
             return self.called(value.callee, expression, place)
         if value.kind == v.TUPLE:
             return self.inference.records.instance(value, expression, place)
@@ -187,11 +195,21 @@ class Results:
         return NOTHING
 
     def _function_result(
-        self, function: FunctionValue, expression: CallExpr, place: Place
+        self,
+        function: FunctionValue,
+        expression: CallExpr,
+        place: Place,
+        written: CallExpr | None,
     ) -> Values:
         """Return the result of calling a function of the project.
 
         A function that only returns a parameter returns this call's argument.
+
+        Args:
+            function: The function.
+            expression: The call.
+            place: Its place.
+            written: The call with all that is passed; None if this is unknown.
         """
         _, path, index, receiver = function
         summary = self.inference.modules.summary(path)
@@ -199,13 +217,29 @@ class Results:
         own = self._returned_parameter(scope)
         if own is None:
             chosen = self._by_variable(function, scope, expression, place)
-            return chosen or self.result(function)
+            return chosen or self.result(function, self._unreached(function, scope, written))
         position, name = own
         if receiver is not None:
             if position == 0:
                 return frozenset([receiver])
             position -= 1
         return self.inference.parameters.given(expression, position, name, place)
+
+    def _unreached(
+        self, function: FunctionValue, scope: Scope, call: CallExpr | None
+    ) -> frozenset[int]:
+        """Return which of a function's ``return`` statements a call surely does not reach."""
+        if len(scope.returns) < 2 or call is None or call.callee is None:
+            return frozenset()
+        summary = self.inference.modules.summary(function.path)
+        decorators = self.inference.decorators(summary, function.scope) if scope.decorators else ()
+        if len(decorators) != len(scope.decorators) or not _KEEPING.issuperset(decorators):
+            return frozenset()  # another decorator may pass other arguments
+        receiver = function.receiver
+        is_bound = receiver is not None and (
+            receiver.kind != v.CLASS or "builtins.classmethod" in decorators
+        )
+        return unreached(scope, call, int(is_bound))
 
     def _by_variable(
         self, function: FunctionValue, scope: Scope, expression: CallExpr, place: Place
@@ -244,14 +278,22 @@ class Results:
                 return position, name
         return None
 
-    def result(self, function: FunctionValue) -> Values:
-        """Return a project function's results, independent of the caller."""
+    def result(self, function: FunctionValue, unreached: frozenset[int] = frozenset()) -> Values:
+        """Return a project function's results, independent of the caller.
+
+        Args:
+            function: The function.
+            unreached: The positions of ``return`` statements that do not count.
+        """
         _, path, index, receiver = function
         return self.inference.solved(
-            ("result", path, index, receiver), lambda: self._result(path, index, receiver)
+            ("result", path, index, receiver, unreached),
+            lambda: self._result(path, index, receiver, unreached),
         )
 
-    def _result(self, path: str, index: int, receiver: ScopeValue | None) -> Values:
+    def _result(
+        self, path: str, index: int, receiver: ScopeValue | None, unreached: frozenset[int]
+    ) -> Values:
         summary = self.inference.modules.summary(path)
         scope = summary.scopes[index]
         derived = self.inference.classes.derived(receiver, path, scope.parent)
@@ -274,7 +316,9 @@ class Results:
             return v.holding(self._yielded(path, index, scope, derived))
         own = NameExpr(tags.NAME, scope.parameters[0].name) if scope.parameters else None
         found: set[Value] = set()
-        for value, at in scope.returns:
+        for number, (value, at) in enumerate(scope.returns):
+            if number in unreached:
+                continue
             if receiver is not None and value is not None and value == own:
                 found.add(receiver)
             else:
