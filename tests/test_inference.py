@@ -74,6 +74,9 @@ GIVEN = [
     "class M:\n    @classmethod\n    def go(cls): cls.p.flush()\nclass B: p = Producer({})\nclass D(M, B): pass",  # noqa: E501
     "class M:\n    def go(self): self.p().flush()\nclass B:\n    def p(self): return Producer({})\nclass C(M): pass\nclass D(C, B): pass",  # noqa: E501
     "class M:\n    def go(self): self.flush()\nclass D(M, Producer): pass",
+    "class T(dict):\n    def __missing__(self, key): return Producer({})\nT()['a'].flush()",
+    "class T(dict):\n    def __init__(self): super().__init__(a=Producer({}))\nT()['a'].flush()",
+    "class T(list):\n    def __init__(self): super().__init__([Producer({})])\nT()[0].flush()",
     "class A: pass\na = A()\nsetattr(a, 'x', Producer({}))\na.x.flush()",
     "p = Producer({})\nflush = p.flush\nflush()",
     "class A:\n    def __init__(self):\n        self.p = Producer({})\n        self.flush = self.p.flush\n    def go(self): self.flush()",  # noqa: E501

@@ -102,6 +102,60 @@ FOLLOWED = {
             """,
         "main": ("from reg import get\n", "get(k)(x)"),
     },
+    "keywords that a dict's constructor is given": {
+        "reg": """
+            import functools
+            import handlers
+            class Table(dict):
+                def __init__(self):
+                    super().__init__(a=functools.partial(handlers.place, width=1))
+            TABLE = Table()
+            """,
+        "handlers": """
+            def place(x, *, width): CALL
+            """,
+        "main": ("from reg import TABLE\n", "TABLE[k](x)"),
+    },
+    "a display that a dict's constructor is given": {
+        "reg": """
+            import functools
+            import handlers
+            class Table(dict):
+                def __init__(self):
+                    super().__init__({'a': functools.partial(handlers.place, width=1)})
+            TABLE = Table()
+            """,
+        "handlers": """
+            def place(x, *, width): CALL
+            """,
+        "main": ("from reg import TABLE\n", "TABLE[k](x)"),
+    },
+    "keywords that a dict takes over": {
+        "reg": """
+            import functools
+            import handlers
+            class Table(dict):
+                def __init__(self):
+                    super().update(a=handlers.place)
+            TABLE = Table()
+            """,
+        "handlers": """
+            def place(x, *, width): CALL
+            """,
+        "main": ("from reg import TABLE\n", "TABLE[k](x)"),
+    },
+    "a dict that a function returns": {
+        "reg": """
+            import functools
+            import handlers
+            def table():
+                return {"a": functools.partial(handlers.place, width=1)}
+            """,
+        "handlers": """
+            def place(x, *, width): CALL
+            """,
+        "main": ("from reg import table\n", "table()[k](x)"),
+    },
     "getter of a dict": {
         "reg": """
             TABLE = {}

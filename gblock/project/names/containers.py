@@ -14,7 +14,13 @@ from gblock.project.names.values import NOTHING, ScopeValue, Values
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import ValueBinding
-from gblock.project.reading.expressions import Expr, NameExpr
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    NameExpr,
+    last_name,
+    members,
+)
 from gblock.project.reading.summary import Call, ModuleSummary
 
 TYPE_CHECKING = False
@@ -31,6 +37,8 @@ _CONTAINERS = frozenset(
 """The bases of classes whose objects are containers."""
 _PUTTING = frozenset("__setitem__ append add insert appendleft setdefault".split())
 """Methods of the builtin bases whose last argument becomes an element."""
+_FILLING = ("__init__", "update", "extend")
+"""Methods of the builtin bases whose keyword arguments, and the parts of displays, become ones."""
 _SUPER = NameExpr(tags.NAME, "super")
 _INNER = "data"
 """The attribute that holds the contents of a ``UserDict`` or a ``UserList``."""
@@ -113,6 +121,13 @@ class ContainerClasses:
                 for call in by_name[name]
                 if call.expression.positional and _is_super(call.expression.callee)
             ]
+            found += [
+                (call, given)
+                for name in _FILLING
+                for call in by_name.get(name, ())
+                if _is_super(call.expression.callee)
+                for given in _filled(call.expression)
+            ]
         return found
 
     def _put_from_outside(self, summary: ModuleSummary, index: int) -> Values:
@@ -149,3 +164,21 @@ def _is_super(callee: Expr) -> bool:
     """Return whether a callee is a method of ``super()``."""
     base = callee.base if callee is not None and callee.tag == tags.ATTRIBUTE else None
     return base is not None and base.tag == tags.CALL and base.callee == _SUPER
+
+
+def _filled(call: CallExpr) -> Iterator[Expr]:
+    """Yield what a call such as ``super().__init__({"a": place}, b=pay)`` puts into a container."""
+    displays = [*call.positional, *(value for name, value in call.keywords if name is None)]
+    for one in displays:
+        if _is_display(one):
+            yield from members(one, makers=("dict",))
+    yield from (value for name, value in call.keywords if name is not None)
+
+
+def _is_display(expression: Expr) -> bool:
+    """Return whether an expression makes a container of what it writes."""
+    if expression is None:
+        return False
+    if expression.tag == tags.CALL:
+        return last_name(expression.callee) == "dict"
+    return expression.tag in (tags.MAPPING, tags.SEQUENCE, tags.TUPLE)

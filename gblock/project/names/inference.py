@@ -256,6 +256,7 @@ class Inference:
                 found |= self.enumerations.members(value) or {value}
             elif value.kind == v.OBJECT:
                 found |= self.results.method_result(value, "__getitem__")
+                found |= self.results.method_result(value, "__missing__")
                 found |= self.records.under(value, wanted)
                 for inner in self.containers.contents(value):
                     if inner.kind == v.MAPPING:

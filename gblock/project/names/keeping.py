@@ -225,7 +225,8 @@ class Keeping:
         for call, given in self.inference.containers.puts(summary):
             if key in _keys(given) and summary.is_within(call.scope, within):
                 owner = summary.class_around(call.scope)
-                found |= self._objects(summary, owner) if owner else set()
+                if owner and self.inference.containers.is_container(summary.filename, owner):
+                    found |= self._objects(summary, owner)
         return found
 
     def _objects(self, summary: ModuleSummary, index: int) -> set[str]:
