@@ -107,7 +107,7 @@ GIVEN = [
     "H = {'a': Producer, 'b': Consumer}\nH[name]({}).flush()",
     "import typing\nclass T(typing.NamedTuple):\n    p: Producer\ndef f(t: T): t.p.flush()",
     "def f(a): return Producer({}) if a else None\nx = f(1)\nif x is not None: x.flush()",
-    "def f(a):\n    if a: return None\n    return Producer({})\nx = f(1)\nif x is None: raise E\nx.flush()",  # noqa: E501
+    "def f(a):\n    if a: return None\n    return Producer({})\nx = f(y)\nif x is None: raise E\nx.flush()",  # noqa: E501
     "import contextvars\nv = contextvars.ContextVar('v')\nv.set(Producer({}))\nv.get().flush()",
     "import threading\nl = threading.local()\nl.p = Producer({})\ndef f(): l.p.flush()",
     "from flask import g\ndef get():\n    if 'p' not in g: g.p = Producer({})\n    return g.p\nget().flush()",  # noqa: E501

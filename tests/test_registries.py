@@ -836,6 +836,30 @@ def test_a_method_of_another_object_runs_where_its_name_is_composed(tmp_path, se
     assert ("greenlet", "unknown") == (found[6], found[7])
 
 
+BROAD = {
+    "the class": ("Shop", "class Base: pass"),
+    "a base": ("Base", "class Base:\n    def place(self, x): raise NotImplementedError"),
+    "a protocol": (
+        "Base",
+        "from typing import Protocol\nclass Base(Protocol):\n    def place(self, x): ...",
+    ),
+}
+
+
+@pytest.mark.parametrize(("declared", "base"), BROAD.values(), ids=BROAD)
+@pytest.mark.parametrize("other", ["", "import atexit\natexit.register(Shop().place, 1)\n"])
+def test_a_method_runs_where_its_name_comes_from_outside(tmp_path, declared, base, other):
+    heads = {"Base": "(Base)" if "Protocol" not in base else "", "Shop": ""}
+    text = (
+        f"{SERVED}{base}\n"
+        f"class Shop{heads[declared]}:\n    def place(self, x): CALL\n    def _off(self, x): CALL\n"
+        f"def serve(k, shop: {declared}):\n    getattr(shop, k)(1)\n{other}"
+        "gevent.spawn(serve, input(), make()).join()\n"
+    )
+    found = [d for d in reported(tmp_path, {"main.py": text}) if d.symbol == "os.system"]
+    assert ["greenlet", "unknown"] == [d.context for d in sorted(found, key=row_of)]
+
+
 @pytest.mark.parametrize(
     "served",
     [

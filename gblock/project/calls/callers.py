@@ -162,7 +162,7 @@ class Callers:
         found += self._kept(summary, index)
         found += self._sent(summary, index)
         found += self._dispatching(summary, index)
-        found = found or self._by_computed_name(summary, index)
+        found += self._by_computed_name(summary, index)
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -485,21 +485,30 @@ class Callers:
     def _by_computed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``.
 
-        Where the possible names are known, the method's is one of them.
+        Where the possible names are known, the method's is one of them. What is only known to be of
+        a base or a protocol may be an object of the class.
         """
         scope = summary.scopes[index]
-        owner = (summary.filename, scope.parent)
         if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
             return []
+        owners = {
+            (path, self.modules.summary(path).scopes[method].parent): None
+            for _, path, method in sorted(self._methods(summary, index))
+        }
+        naming = {
+            path: None
+            for defined, inner in owners
+            for path in self.keeping.naming_objects(self.modules.summary(defined), inner)
+        }
         found: list[Caller] = []
-        for path in self.keeping.naming_objects(summary, scope.parent):
+        for path in naming:
             if path not in self.modules.mentioning("getattr"):
                 continue
             for call, place, taken in self._taking_by_name(path):
                 if not any(
                     value.kind == v.OBJECT
                     and any(
-                        v.comes_from(base, *owner)
+                        base.kind == v.CLASS and (base.path, base.scope) in owners
                         for base in self.inference.classes.ancestry(value.path, value.scope)
                     )
                     for value in self.inference.infer(taken.positional[0], place)
