@@ -387,6 +387,29 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "django admin action of a module": (
+        "request",
+        "",
+        """
+        from django.contrib import admin
+        def ship(modeladmin, request, queryset): CALL
+        class Base(admin.ModelAdmin): pass
+        class OrderAdmin(Base):
+            actions = [ship]
+        """,
+        {},
+    ),
+    "django admin column": (
+        "request",
+        "",
+        """
+        from django.contrib import admin
+        def weight(order): CALL
+        class OrderAdmin(admin.ModelAdmin):
+            list_display = ["id", weight]
+        """,
+        {},
+    ),
     "django form clean": (
         "request",
         "",

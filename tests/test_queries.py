@@ -141,6 +141,43 @@ PEEWEE = """\
             print(one)
     """
 
+ADMIN = """\
+    from django.contrib import admin
+    from django.db import models
+
+    class Order(models.Model):
+        name = models.TextField()
+
+    def count(modeladmin, request, queryset):
+        return queryset.filter(name="x").count()
+
+    class Named(admin.SimpleListFilter):
+        def queryset(self, request, queryset):
+            return queryset if queryset.exists() else None
+
+    class OrderAdmin(admin.ModelAdmin):
+        actions = [count]
+    """
+MIXIN = """\
+    from flask import Flask
+    from flask_sqlalchemy import SQLAlchemy
+
+    app = Flask(__name__)
+    app.config["SQLALCHEMY_DATABASE_URI"] = "mysql://db/shop"
+    db = SQLAlchemy(app)
+
+    class Named:
+        @classmethod
+        def named(cls, name):
+            return cls.query.filter_by(name=name).first()
+
+    class Order(Named, db.Model): pass
+
+    @app.route("/orders/<name>")
+    def order(name):
+        return str(Order.named(name))
+    """
+
 
 @pytest.fixture
 def driver(tree):
@@ -192,6 +229,15 @@ def test_a_driver_lists_the_queries_of_its_handlers(driver):
             },
             [11, 12, 13],
         ),
+        (
+            ADMIN,
+            {
+                "settings.py": 'DATABASES = {"x": {"ENGINE": "django.db.backends.mysql"}}\n',
+                "Procfile": "web: DJANGO_SETTINGS_MODULE=settings gunicorn -k gevent service:app\n",
+            },
+            [8, 12],
+        ),
+        (MIXIN, {}, [11]),
         (MANY, {}, [15, 17, 18, 19]),
         (TABLES, {}, [11, 12, 13, 14]),
         (PEEWEE, {}, [14, 15, 16, 17, 19]),
