@@ -41,11 +41,11 @@ class ForeignCall(BlockerRule):
             """,
     }
     INVALID = {
-        "a function of libc": """
+        "a function of a library": """
             import ctypes
 
-            library = ctypes.CDLL("libc.so.6")
-            library.usleep(500_000)  # expect: foreign-call
+            library = ctypes.CDLL("libscale.so.1")
+            library.read_weight(1)  # expect: foreign-call
             """,
     }
 
