@@ -155,7 +155,7 @@ def _walk(top: str, excluded: Patterns | None, found: FileList) -> dict[str, str
             continue
         if ".gitignore" in names:
             rules = _with_file(rules, directory, directory + ".gitignore", found)
-        if directory != start and any(name.endswith(installed.SUFFIX) for name in names):
+        if directory != start:
             dependencies |= installed.files(directory, names)
         for entry in entries:
             name = entry.name

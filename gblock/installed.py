@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SUFFIX = ".dist-info"
+_SUFFIX = ".dist-info"
 """The end of the name of a directory that describes an installed distribution."""
 _MOST_BYTES = 4_000_000
 """Bytes of a list of files; the longest one in use has a tenth of it."""
@@ -33,7 +33,7 @@ def files(directory: str, names: Iterable[str]) -> set[str]:
     """
     found: set[str] = set()
     for name in names:
-        if name.endswith(SUFFIX):
+        if name.endswith(_SUFFIX):
             described = os.path.join(directory, name)
             if not opened.exists(os.path.join(described, "direct_url.json")):
                 found.update(_listed(directory, os.path.join(described, "RECORD")))

@@ -29,6 +29,30 @@ def files_of(project):
     return files
 
 
+def annotated(handler):
+    """Return a project whose registry annotates the functions that it keeps with a type."""
+    registry = """
+        TABLE: dict[str, Handler] = {}
+        def on(name: str) -> Callable[[Handler], Handler]:
+            def deco(fn: Handler) -> Handler:
+                TABLE[name] = fn
+                return fn
+            return deco
+        def get(k: str) -> Handler:
+            return TABLE[k]
+        """
+    head = "from typing import Callable, Protocol\n"
+    return {
+        "reg": head + textwrap.dedent(handler).strip() + textwrap.dedent(registry),
+        "handlers": """
+            from reg import on
+            @on("a")
+            def place(x): CALL
+            """,
+        "main": ("from reg import get\n", "get(k)(x)"),
+    }
+
+
 FOLLOWED = {
     "a wrapper that a call makes": {
         "reg": """
@@ -61,47 +85,13 @@ FOLLOWED = {
             """,
         "main": ("from handlers import TABLE\n", "TABLE[k](x)"),
     },
-    "annotated with a protocol": {
-        "reg": """
-            from typing import Callable, Protocol
+    "annotated with a protocol": annotated(
+        """
             class Handler(Protocol):
                 def __call__(self, x: int) -> int: ...
-            TABLE: dict[str, Handler] = {}
-            def on(name: str) -> Callable[[Handler], Handler]:
-                def deco(fn: Handler) -> Handler:
-                    TABLE[name] = fn
-                    return fn
-                return deco
-            def get(k: str) -> Handler:
-                return TABLE[k]
-            """,
-        "handlers": """
-            from reg import on
-            @on("a")
-            def place(x): CALL
-            """,
-        "main": ("from reg import get\n", "get(k)(x)"),
-    },
-    "annotated with a callable": {
-        "reg": """
-            from typing import Callable
-            Handler = Callable[[int], int]
-            TABLE: dict[str, Handler] = {}
-            def on(name: str) -> Callable[[Handler], Handler]:
-                def deco(fn: Handler) -> Handler:
-                    TABLE[name] = fn
-                    return fn
-                return deco
-            def get(k: str) -> Handler:
-                return TABLE[k]
-            """,
-        "handlers": """
-            from reg import on
-            @on("a")
-            def place(x): CALL
-            """,
-        "main": ("from reg import get\n", "get(k)(x)"),
-    },
+            """
+    ),
+    "annotated with a callable": annotated("Handler = Callable[[int], int]"),
     "keywords that a dict's constructor is given": {
         "reg": """
             import functools

@@ -61,6 +61,7 @@ class Catalog:
         harmless: tuple[Harmless, ...] = (),
         texts: tuple[outline.Outline, ...] = (),
         looked_for: Callable[[Driver], bool] | None = None,
+        beside: Catalog | None = None,
     ) -> None:
         self.blockers = blockers
         self.libraries = libraries
@@ -74,9 +75,9 @@ class Catalog:
         self.texts = texts
         """The files of the catalog; parts that few runs need are parsed on demand."""
         self._looked_for = looked_for
-        self._canonical: dict[str, str] = {}
-        self.shared: dict[str, object] = {}
-        """The tables that are the same whatever the blockers."""
+        self.shared: dict[str, object] = beside.shared if beside is not None else {}
+        """The tables that are the same whatever the blockers: one for this catalog and the one
+        beside it, which has the same libraries."""
 
     @cached_property
     def originals(self) -> dict[str, Original]:
@@ -110,6 +111,11 @@ class Catalog:
     def by_id(self) -> dict[str, Blocker]:
         """Blockers by id."""
         return {blocker.id: blocker for blocker in self.blockers}
+
+    @_OfLibraries
+    def _canonical(self) -> dict[str, str]:
+        """Names that were looked up, with their canonical spelling."""
+        return {}
 
     @_OfLibraries
     def offload_by_symbol(self) -> dict[str, Offload]:
@@ -618,7 +624,7 @@ class Catalog:
         """Return a copy of the catalog with fewer blockers and drivers."""
         on = tuple(blocker for blocker in self.blockers if kept(blocker))
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
-        found = Catalog(
+        return Catalog(
             on,
             self.libraries,
             self.offloads,
@@ -629,9 +635,8 @@ class Catalog:
             self.harmless,
             self.texts,
             looked_for or self._looked_for,
+            beside=self,
         )
-        found._canonical, found.shared = self._canonical, self.shared
-        return found
 
     @cached_property
     def conditions(self) -> dict[str, tuple[Condition, ...]]:

@@ -15,6 +15,7 @@ from gblock.project.reading.expressions import (
     Constant,
     Expr,
     hides_arguments,
+    is_display,
     is_passed,
     passed,
 )
@@ -97,7 +98,7 @@ def _compared(test: CompareExpr, given: Mapping[str, Constant]) -> bool | None:
     if left is None or right is None or len(left) != 1:
         return None
     one, is_plain = left[0], test.operator in _PLAIN
-    if test.operator in ("in", "not in") and _is_display(test.right):
+    if test.operator in ("in", "not in") and is_display(test.right):
         return (one in right) == is_plain
     if test.operator in ("==", "!=") and len(right) == 1:
         return (one == right[0]) == is_plain
@@ -120,7 +121,3 @@ def _values(expression: Expr, given: Mapping[str, Constant]) -> list[Constant] |
         one.value for one in expression.elements if one is not None and one.tag == tags.CONSTANT
     ]
     return found if len(found) == len(expression.elements) else None
-
-
-def _is_display(expression: Expr) -> bool:
-    return expression is not None and expression.tag in (tags.TUPLE, tags.SEQUENCE)

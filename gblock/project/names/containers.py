@@ -18,7 +18,7 @@ from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
     NameExpr,
-    last_name,
+    is_display,
     members,
 )
 from gblock.project.reading.summary import Call, ModuleSummary
@@ -170,15 +170,6 @@ def _filled(call: CallExpr) -> Iterator[Expr]:
     """Yield what a call such as ``super().__init__({"a": place}, b=pay)`` puts into a container."""
     displays = [*call.positional, *(value for name, value in call.keywords if name is None)]
     for one in displays:
-        if _is_display(one):
+        if is_display(one, makers=("dict",)):
             yield from members(one, makers=("dict",))
     yield from (value for name, value in call.keywords if name is not None)
-
-
-def _is_display(expression: Expr) -> bool:
-    """Return whether an expression makes a container of what it writes."""
-    if expression is None:
-        return False
-    if expression.tag == tags.CALL:
-        return last_name(expression.callee) == "dict"
-    return expression.tag in (tags.MAPPING, tags.SEQUENCE, tags.TUPLE)

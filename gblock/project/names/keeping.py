@@ -19,6 +19,7 @@ from gblock.project.reading.expressions import (
     ElementsExpr,
     Expr,
     functions_named,
+    is_display,
     last_name,
     members,
     owner_of,
@@ -290,12 +291,12 @@ class Keeping:
         if found is None:
             found = self._passed[summary.filename] = {}
             for call in summary.calls:
-                if call.node != "call" or _is_display(call.expression):
+                if call.node != "call" or is_display(call.expression, _MAKERS):
                     continue
                 given: list[tuple[int | str, Expr]] = [*enumerate(call.expression.positional)]
                 given += [(name, one) for name, one in call.expression.keywords if name]
                 for position, argument in given:
-                    if _is_display(argument):
+                    if is_display(argument, _MAKERS):
                         for part in members(argument, makers=_MAKERS):
                             found.setdefault(_key(part), []).append((call, position, False))
                     elif argument is not None and argument.tag in _FUNCTIONS:
@@ -639,14 +640,6 @@ def _may_be_kept(expression: Expr, words: set[str]) -> bool:
     return is_attribute or expression.tag in _CALLEES
 
 
-def _is_display(value: Expr) -> bool:
-    if value is None:
-        return False
-    if value.tag == tags.CALL:
-        return last_name(value.callee) in _MAKERS
-    return value.tag in (tags.MAPPING, tags.SEQUENCE, tags.TUPLE)
-
-
 def _shown(value: Expr) -> Expr:
     """Return a display, or the one that a value is taken out of: ``{"a": place}[key]``."""
     taken = value
@@ -656,7 +649,7 @@ def _shown(value: Expr) -> Expr:
         taken = ElementsExpr(tags.SEQUENCE, value.elements)
     elif value is not None and value.tag == tags.CALL and last_name(value.callee) == "get":
         taken = owner_of(value.callee)
-    return taken if _is_display(taken) else None
+    return taken if is_display(taken, _MAKERS) else None
 
 
 def _wraps(value: Expr, name: str) -> bool:

@@ -288,6 +288,20 @@ def as_keywords(mapping: MappingExpr) -> tuple[tuple[str | None, Expr], ...]:
     )
 
 
+def is_display(expression: Expr, makers: Collection[str] = ()) -> bool:
+    """Return whether an expression makes a container of what it writes.
+
+    Args:
+        expression: The expression.
+        makers: The last names of functions that make a container of their arguments.
+    """
+    if expression is None:
+        return False
+    if expression.tag == CALL:
+        return last_name(expression.callee) in makers
+    return expression.tag in (MAPPING, SEQUENCE, TUPLE)
+
+
 def members(
     expression: Expr, *, with_keys: bool = False, makers: Collection[str] = ()
 ) -> Iterator[Expr]:

@@ -10,12 +10,7 @@ from functools import cached_property
 
 from gblock import installed, opened
 from gblock.boundary import is_regular, leads_out, repository
-from gblock.files import (
-    ALWAYS_EXCLUDED,
-    ENVIRONMENT_MARK,
-    is_left_out,
-    shared_ending,
-)
+from gblock.files import ALWAYS_EXCLUDED, ENVIRONMENT_MARK, is_left_out, shared_ending
 from gblock.git_index import GitIndex
 from gblock.patterns import Patterns
 
@@ -81,7 +76,7 @@ class Tree:
             if ".gitignore" in names:
                 border = border or repository(self.root)
                 here = (*above, *_ignored(directory, border))
-            if directory != self.root and any(name.endswith(installed.SUFFIX) for name in names):
+            if directory != self.root:
                 dependencies |= installed.files(directory, names)
             prefix = os.path.join(directory, "")
             for entry in entries:
