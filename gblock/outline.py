@@ -65,6 +65,11 @@ class Chunk:
         return next(iter(_strings(self._value(b"\nsymbol ", b"\n"))), "")
 
     @cached_property
+    def commands(self) -> list[str]:
+        """The commands that run workers of tasks; none for other blocks."""
+        return _strings(self._value(b"\ncommands", b"]")) if self.kind == "worker" else []
+
+    @cached_property
     def opt_in(self) -> bool:
         """True if a blocker is off unless selected."""
         return "opt-in" in self._value(b"\nlevel", b"\n")
@@ -290,6 +295,12 @@ class Outlines:
         """The last parts of the names that are stale if bound before monkey patching."""
         chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
         return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
+
+    @property
+    def workers(self) -> frozenset[str]:
+        """The commands that run workers of tasks."""
+        chunks = (*read(ENTRIES).chunks, *(chunk for one in self._others for chunk in one.chunks))
+        return frozenset(name for chunk in chunks for name in chunk.commands)
 
     @property
     def offloading(self) -> frozenset[str]:

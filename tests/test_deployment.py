@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from harness import check
+from harness import CATALOG, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.config import Config
 from gblock.project.processes import deployment, formats
@@ -442,7 +443,7 @@ NAMES = [
 STARTS = ["", "command: ", "CMD ", "[program:x]\ncommand=", "[uwsgi]\n", "a:\n\t", "ENTRYPOINT ["]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     st.sampled_from(NAMES),
     st.sampled_from(STARTS),
@@ -481,7 +482,7 @@ ENTIRE = {
 }
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     st.sampled_from(sorted(ENTIRE)),
     st.lists(
@@ -566,7 +567,7 @@ def test_a_reader_understands_whatever_its_format_lets_through(form):
 
 
 @pytest.mark.parametrize("reader", sorted({one.reader for one in formats.FORMATS}))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_a_reader_survives_a_damaged_file(reader, data):
     module = importlib.import_module(f"{deployment.__name__}.{reader}")
@@ -723,7 +724,7 @@ def test_a_command_leads_to_the_programs_that_it_runs(tree, command, files, expe
             one.point.module if one.point else os.path.relpath(one.path, root) if one.path else "",
         )
         for command in commands
-        for one in Programs(found).of(command)
+        for one in Programs(found, CATALOG.worker_commands).of(command)
     ]
 
 

@@ -80,7 +80,8 @@ def test_the_imports_of_tests_are_not_read(tmp_path):
     (tmp_path / "app.py").write_text("import gevent\n")
     (tmp_path / "test_app.py").write_text("import app\n")
     paths = [str(tmp_path / name) for name in ("app.py", "test_app.py")]
-    found = surroundings.of_project(Modules(str(tmp_path), paths), Config(root=str(tmp_path)))
+    config = Config(root=str(tmp_path))
+    found = surroundings.of_project(Modules(str(tmp_path), paths), config, workers=())
     assert list(found.imports) == paths[:1]
 
 

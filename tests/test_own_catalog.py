@@ -104,6 +104,10 @@ evidence = {}
             "unknown key 'refrence' in evidence; did you mean reference?",
         ),
         (
+            '[[worker]]\nframework = "shop"\ncommands = ["shop-worker"]\non_gevent = "("\n',
+            "[[worker]] 'shop': on_gevent: invalid regular expression: ",
+        ),
+        (
             DRIVER,
             "[[driver]] 'shop-driver': harmless: invalid regular expression: ",
         ),
@@ -174,3 +178,34 @@ def test_any_value_is_written_as_toml_on_one_line(table):
     line = f"x = {extensions._value(table)}"
     assert "\n" not in line
     assert tomli.loads(line) == {"x": table}
+
+
+WORKER = """
+[[entry]]
+framework = "shop-tasks"
+imports = ["shop_tasks"]
+context = "task"
+queue = { keyword = "queue" }
+decorators = ["shop_tasks.task"]
+
+[[worker]]
+framework = "shop-tasks"
+commands = ["shop-worker"]
+queues = ["-Q"]
+"""
+
+
+@pytest.mark.parametrize(("queue", "is_reported"), [("mails", True), ("pictures", False)])
+def test_a_block_is_all_that_a_framework_s_workers_need(tree, capsys, queue, is_reported):
+    task = f"@shop_tasks.task(queue={queue!r})\ndef send():\n    os.wait()\n"
+    tree(
+        {
+            "gblock.toml": 'extend-catalog = ["mine.toml"]\n',
+            "mine.toml": WORKER,
+            "Procfile": "a: shop-worker green -Q mails\nb: shop-worker jobs -Q pictures\n",
+            "jobs.py": f"import os, shop_tasks\n\n\n{task}",
+            "green.py": "from gevent import monkey\nmonkey.patch_all()\nimport jobs\n",
+        }
+    )
+    main(["check", "-q", "--output-format", "concise", "jobs.py"])
+    assert ("jobs.py:6:5: error[blocking-call]" in capsys.readouterr().out) is is_reported

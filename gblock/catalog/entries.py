@@ -90,6 +90,11 @@ class TaskWorker(Table, frozen=True):
     """The queue of a worker whose command names none; empty for all."""
     application: bool = False
     """True if the first argument names the object whose tasks alone it runs."""
+    serves: bool = False
+    """True if it handles requests; if not, it runs tasks alone."""
+    on_gevent: str = ""
+    """A pattern of the options and settings that bring the workers onto gevent; where nothing
+    starts workers, and no file has it, they are taken for the default ones, which are not."""
     management: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """By management command of Django that runs such workers, the command that it stands for."""
 

@@ -83,7 +83,7 @@ class _Own:
 
 
 def _name_of(table: Mapping[str, Any]) -> str:
-    keys = ("id", "symbol", "module", "distribution")
+    keys = ("id", "symbol", "module", "distribution", "framework")
     return next((str(table[key]) for key in keys if table.get(key)), "")
 
 
@@ -96,7 +96,7 @@ def _mistake(block: Any) -> str | None:
             if "." not in symbol:
                 return f"symbols: {symbol!r} is not a dotted name such as package.{symbol}"
         return _wrong_fix(block)
-    for key in ("unless_written", "harmless"):
+    for key in ("unless_written", "harmless", "on_gevent"):
         try:
             re.compile(getattr(block, key, None) or "")
         except re.error as error:

@@ -568,6 +568,15 @@ class Catalog:
         """
         return (*self._built_in("worker"), *self._on_demand("worker"))
 
+    @property
+    def worker_commands(self) -> frozenset[str]:
+        """The names of these commands.
+
+        Raises:
+            UserError: if a block in one of the catalog's files is invalid.
+        """
+        return frozenset(name for worker in self.workers for name in worker.commands)
+
     @_OfLibraries
     def _of_entries(self) -> outline.Outline:
         return outline.read(outline.ENTRIES)

@@ -559,5 +559,5 @@ def processes(directory: str, config: Config) -> Processes:
     found = [os.path.abspath(p) for p in files.find([root], config.exclude, config.root).files]
     known = catalog.load(config.extend_catalog)
     modules = Modules(root, found, config.src)
-    around = surroundings.of_project(modules, config)
+    around = surroundings.of_project(modules, config, known.worker_commands)
     return Processes(Inference(modules, known), around=around)

@@ -366,7 +366,8 @@ class Plan:
         from gblock.project.processes import surroundings
 
         modules, config = self._modules, self._request.config
-        return self._jobs.add(lambda: surroundings.of_project(modules, config))
+        workers = self._wanted.outlines.workers
+        return self._jobs.add(lambda: surroundings.of_project(modules, config, workers))
 
     # -- unreadable files
 

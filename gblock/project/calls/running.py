@@ -22,7 +22,7 @@ from gblock.project.calls.ways import (
     Step,
     Way,
 )
-from gblock.project.calls.workers import KINDS, Application, Workers
+from gblock.project.calls.workers import Application, Workers
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.positions import row_is_main_guard
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 _WEB = ("gunicorn", "uwsgi", "server")
 """Kinds of processes that serve requests."""
-_NO_WEB = tuple(KINDS)
-"""Beginnings of the names of processes that run tasks."""
 _SERVING = re.compile(
     rb"serve|WSGIServer|StreamServer|[sS]ocket_?io\b|\.run\(|make_server|wsgi|zerorpc|Server\("
 )
@@ -311,7 +309,7 @@ class Running:
             return is_handled and self._may_serve(process)
         if way.context != TASK or process.kind not in _WEB:
             return True
-        return process.name.startswith(_NO_WEB)
+        return self._workers is not None and self._workers.run_tasks(process)
 
     def _may_serve(self, process: Process) -> bool:
         """Return whether a process may serve requests, as far as its kind and its files say.
@@ -321,7 +319,7 @@ class Running:
         if process.in_turn:
             return False
         if process.kind in _WEB:
-            return not process.name.startswith(_NO_WEB)
+            return self._workers is None or not self._workers.run_tasks(process)
         if process.kind not in ("script", "console script"):
             return False
         return any(map(self._serves, process.entries))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gblock.catalog.entries import Entry
+from gblock.catalog.entries import Entry, TaskWorker
 from gblock.project.processes import formats
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -17,19 +17,10 @@ if TYPE_CHECKING:
     from gblock.project.processes.process import Process
     from gblock.project.processes.processes import Processes
 
-KINDS = {"celery": "celery", "rq": "rq", "dramatiq": "dramatiq", "huey": "huey"}
-"""The kind of process that runs a framework's tasks, or the beginning of its command's name."""
 _APPLICATIONS = ("app", "celery")
 """The names by which Celery finds the application of a module."""
 _NAMING = (".env", ".json", ".tf", ".toml")
 """Endings of the names of files that no format reads, but that may hold a worker's options."""
-_GREEN = {
-    "celery": re.compile(rb"(?i:-P|pool)\b[^\w\n]{1,6}gevent"),
-    "dramatiq": re.compile(rb"dramatiq\b[^\n]*gevent"),
-    "huey": re.compile(rb"(?i:-k|worker[-_]type)\b[^\w\n]{1,6}greenlet"),
-    "rq": re.compile(rb"\brq\b[^\n]*gevent"),
-}
-"""The options and settings that bring the workers of each kind onto gevent."""
 _LONGEST_CHAIN = 6
 """At most this many imports of an application are followed."""
 
@@ -53,7 +44,15 @@ class Workers:
     def __init__(self, processes: Processes) -> None:
         self.processes = processes
         self.modules = processes.modules
+        self._by_framework = {one.framework: one for one in processes.inference.catalog.workers}
+        self._of_tasks = tuple(
+            name for one in self._by_framework.values() if not one.serves for name in _names(one)
+        )
         self._known_default: dict[str, bool] = {}
+
+    def run_tasks(self, process: Process) -> bool:
+        """Return whether a process is a worker of tasks, which serves no requests."""
+        return process.name.startswith(self._of_tasks)
 
     def are_elsewhere(
         self,
@@ -89,34 +88,38 @@ class Workers:
         None of these runs on gevent, so a repository that deploys a service on gevent and has other
         workers says so: in a module of theirs, or in the files of the deployment.
         """
-        kind = KINDS.get(framework)
-        if kind is None or not any(
-            p.is_server and p.is_gevent_service for p in self.processes.all()
+        worker = self._by_framework.get(framework)
+        if (
+            worker is None
+            or not worker.on_gevent
+            or not any(p.is_server and p.is_gevent_service for p in self.processes.all())
         ):
             return False
-        if kind not in self._known_default:
-            self._known_default[kind] = not self._mentions_gevent(kind)
-        return self._known_default[kind]
+        if framework not in self._known_default:
+            self._known_default[framework] = not self._mentions_gevent(worker)
+        return self._known_default[framework]
 
-    def _mentions_gevent(self, kind: str) -> bool:
+    def _mentions_gevent(self, worker: TaskWorker) -> bool:
         """Return whether a file that mentions a framework mentions gevent, or its pool."""
         green = {*self.modules.mentioning("gevent"), *self.modules.mentioning("greenlet")}
-        if green.intersection(self.modules.mentioning(kind)):
+        if green.intersection(self.modules.mentioning(worker.framework)):
             return True
+        on_gevent = re.compile(worker.on_gevent.encode())
         files = self.processes.deployment.tree.files
         started = [path for path, _ in formats.candidates(files)]
         naming = [path for path in files if path.endswith(_NAMING)]
-        return any(_GREEN[kind].search(content(path)) for path in (*started, *naming))
+        return any(on_gevent.search(content(path)) for path in (*started, *naming))
 
     def _near(self, framework: str, path: str) -> list[Process]:
         """Return the workers of a framework, those that load a file if any does."""
-        kind = KINDS.get(framework)
-        if kind is None:
+        worker = self._by_framework.get(framework)
+        if worker is None:
             return []
+        names = _names(worker)
         workers = [
             p
             for p in self.processes.all()
-            if p.kind == kind or (p.kind == "server" and p.name.startswith(kind))
+            if p.kind == framework or (p.kind == "server" and p.name.startswith(names))
         ]
         if any(p.open for p in workers):
             return workers
@@ -169,6 +172,11 @@ class Workers:
                 if binding.value.tag == tags.CALL and _makes(last_name(binding.value.callee)):
                     return application
         return None
+
+
+def _names(worker: TaskWorker) -> tuple[str, ...]:
+    """Return the beginnings of the names that processes of such workers have."""
+    return (worker.framework, *worker.commands)
 
 
 def _makes(name: str) -> bool:

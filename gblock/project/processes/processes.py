@@ -72,7 +72,9 @@ class Processes:
         self.inference = inference
         self.modules = inference.modules
         self.root = self.modules.root if root is None else root
-        self._around = around or surroundings.read(self.modules, self.root, exclude)
+        self._around = around or surroundings.read(
+            self.modules, self.root, inference.catalog.worker_commands, exclude
+        )
         self.deployment = self._around.deployment
         self.patching = Patching(inference)
         self.graph = self._graph()

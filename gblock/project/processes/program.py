@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
 
 from gblock.project.processes.deployment import Command, Deployment, EntryPoint
 from gblock.project.processes.deployment.shell import Script
 
-SERVERS = frozenset(
-    "gunicorn celery celeryd uwsgi locust flask rq rqworker dramatiq dramatiq-gevent nameko "
-    "huey_consumer huey_consumer.py uvicorn hypercorn daphne waitress-serve chaussette pserve "
-    "twistd django-admin pytest py.test tox nox nosetests".split()
+_SERVERS = frozenset(
+    "gunicorn uwsgi uvicorn hypercorn daphne waitress-serve chaussette pserve".split()
 )
-"""Programs that gblock knows."""
-SERVING = SERVERS.difference(
-    "flask django-admin pytest py.test tox nox nosetests locust twistd".split()
-)
-"""Of these the servers of requests and the workers of tasks."""
+"""Servers of requests."""
+_OTHERS = frozenset("flask locust twistd django-admin pytest py.test tox nox nosetests".split())
+"""Other programs that run code of a project."""
 _OTHER_NAMES = {
     "gunicorn3": "gunicorn",
     "pyuwsgi": "uwsgi",
@@ -63,7 +60,7 @@ class Program(NamedTuple):
     """The program of a `Command` behind shells, wrappers and scripts of the repository."""
 
     name: str
-    """``python``, one of `SERVERS`, or ``""`` for a script that an installation provides."""
+    """``python``, a known program, or ``""`` for a script that an installation provides."""
     arguments: tuple[str, ...]
     command: Command
     """Its place; of several files that lead to it, the innermost."""
@@ -77,10 +74,13 @@ class Programs:
 
     Args:
         deployment: The repository's files.
+        workers: The commands that run workers of tasks.
     """
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(self, deployment: Deployment, workers: Collection[str]) -> None:
         self.deployment = deployment
+        self._serving = _SERVERS.union(workers)
+        self._known = self._serving | _OTHERS
         self.tree = deployment.tree
         self.points = {point.name: point for point in deployment.points}
 
@@ -88,6 +88,10 @@ class Programs:
     def all(self) -> list[Program]:
         """The programs of all commands of the repository, in order."""
         return [program for command in self.deployment.commands for program in self.of(command)]
+
+    def is_server(self, program: Program) -> bool:
+        """Return whether a program serves requests or works on tasks."""
+        return program.name in self._serving
 
     def of(self, command: Command, depth: int = 0) -> list[Program]:
         """Return the programs that one command runs; the repository's scripts are followed."""
@@ -133,7 +137,7 @@ class Programs:
             return self._shell(rest, command, depth)
         if _PYTHON.fullmatch(name):
             return self._python(rest, command, depth) if rest else None
-        if name in SERVERS:
+        if name in self._known:
             return [Program(name, rest, command)]
         if name in _OTHER_NAMES:
             return [Program(_OTHER_NAMES[name], rest, command)]
@@ -229,7 +233,7 @@ class Programs:
         name = module.partition(".")[0]
         if name == "huey":
             name = module.rpartition(".")[2]
-        if name in SERVERS:
+        if name in self._known:
             return [Program(name, rest, command)]
         if name in _RUNNERS:
             if "-m" in rest:

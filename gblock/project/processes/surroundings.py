@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from gblock.config import Config
 from gblock.project.processes.deployment import Command, Deployment, Note, readme
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
-from gblock.project.processes.program import SERVING, Programs, option
+from gblock.project.processes.program import Programs, option
 from gblock.project.reading.import_graph import Edge, ImportGraph
 from gblock.project.reading.modules import STARTING, WORDS, Modules
 
@@ -32,16 +32,17 @@ class Surroundings(NamedTuple):
         return self.programs.deployment
 
 
-def of_project(modules: Modules, config: Config) -> Surroundings:
+def of_project(modules: Modules, config: Config, workers: Collection[str]) -> Surroundings:
     """Read a project's surroundings, including the processes that its settings declare.
 
     Args:
         modules: The project's files.
         config: The project's settings.
+        workers: The commands that run workers of tasks.
     """
     declared = Declared(config.processes, config.filename or "", config.root)
     base = config.root if config.filename else ""
-    return read(modules, modules.root, config.exclude, declared, base)
+    return read(modules, modules.root, workers, config.exclude, declared, base)
 
 
 class Declared(NamedTuple):
@@ -56,6 +57,7 @@ class Declared(NamedTuple):
 def read(
     modules: Modules,
     root: str,
+    workers: Collection[str],
     exclude: tuple[str, ...] = (),
     declared: Declared | None = None,
     base: str = "",
@@ -65,24 +67,25 @@ def read(
     Args:
         modules: The project's files.
         root: The directory that is searched for files that start processes.
+        workers: The commands that run workers of tasks.
         exclude: Patterns as in `.gitignore`.
         declared: The commands that the settings declare.
         base: The directory that the patterns are relative to; by default `root`.
     """
     deployment = Deployment(root, exclude, base)
     if declared is not None:
-        _declare(deployment, declared)
+        _declare(deployment, declared, workers)
     # Following every start of a large tree takes seconds, searching for words does not.
-    speaks = _speaks_of_gevent(modules, deployment)
+    speaks = _speaks_of_gevent(modules, deployment, workers)
     documented = readme.commands(deployment.tree, deployment.text)
     named = any("gevent" in command.text for command in documented)
-    programs = Programs(deployment)
+    programs = Programs(deployment, workers)
     if not (speaks or named or (documented and "gevent" in deployment.requirements)):
         return Surroundings(programs, False, {})
     started = launches(modules)
     if documented and not _starts_server(programs, started):
         deployment.commands += documented
-        programs = Programs(deployment)
+        programs = Programs(deployment, workers)
         speaks = speaks or named
     if not speaks:
         return Surroundings(programs, False, {})
@@ -95,10 +98,10 @@ def read(
 def _starts_server(programs: Programs, started: list[Launch]) -> bool:
     """Return whether a command of a repository, or its code, starts a server."""
     inner = (one for launch in started for one in programs.of(launch.command))
-    return any(one.name in SERVING for one in (*programs.all, *inner))
+    return any(programs.is_server(one) for one in (*programs.all, *inner))
 
 
-def _declare(deployment: Deployment, declared: Declared) -> None:
+def _declare(deployment: Deployment, declared: Declared, workers: Collection[str]) -> None:
     """Add the declared commands to a repository's; note those that start nothing."""
     text = deployment.text(declared.filename) if declared.filename else None
     for written in declared.commands:
@@ -108,7 +111,7 @@ def _declare(deployment: Deployment, declared: Declared) -> None:
             Command.of(simple, declared.filename, row, "", declared.directory)
             for simple in Script(written).commands()
         ]
-        if not any(Programs(deployment).of(command) for command in commands):
+        if not any(Programs(deployment, workers).of(command) for command in commands):
             message = f"processes: `{written}` starts nothing that gblock knows"
             deployment.notes.append(Note(declared.filename, message, row))
         deployment.commands += commands
@@ -121,7 +124,7 @@ def plugins(deployment: Deployment) -> dict[str, list[str]]:
     }
 
 
-def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
+def _speaks_of_gevent(modules: Modules, deployment: Deployment, workers: Collection[str]) -> bool:
     if any(modules.mentioning(word) for word in WORDS):
         return True
     if any(
@@ -131,12 +134,12 @@ def _speaks_of_gevent(modules: Modules, deployment: Deployment) -> bool:
         for word in STARTING
     ):
         return True
-    return any("gevent" in text for text in _settings(deployment))
+    return any("gevent" in text for text in _settings(deployment, workers))
 
 
-def _settings(deployment: Deployment) -> Iterator[str]:
+def _settings(deployment: Deployment, workers: Collection[str]) -> Iterator[str]:
     """Yield the texts of gunicorn's settings files that commands name and that are no modules."""
-    programs = Programs(deployment)
+    programs = Programs(deployment, workers)
     for command in deployment.commands:
         if not any("gunicorn" in word for word in command.words):
             continue
