@@ -28,10 +28,10 @@ def pytest_addoption(parser):
 
 
 # A machine that is loaded takes as long as it takes.
-hypothesis.settings.register_profile(
-    "gblock", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("gblock")
+_PATIENT = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("quick", max_examples=25, **_PATIENT)
+hypothesis.settings.register_profile("thorough", max_examples=100, **_PATIENT)
+hypothesis.settings.load_profile("quick")
 
 
 def pytest_xdist_auto_num_workers(config):

@@ -14,6 +14,7 @@ import blaming
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.probing import suspects
 
@@ -37,7 +38,7 @@ def test_what_is_exact_is_true_and_most_waits_and_held_calls_are(tmp_path, hub):
 
 @pytest.mark.parametrize("hub", blaming.HUBS)
 def test_every_drawn_program_is_python(hub):
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=examples(50), deadline=None)
     @given(st.integers(0, 10**6))
     def compiles(seed):
         source, functions = blaming.program(seed, 10, hub)

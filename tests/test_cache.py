@@ -191,7 +191,8 @@ def test_settings_above_the_project_count(service, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [["--output-format", "json"], ["--select", "all"], ["-q"], ["--all-contexts"]]
+    "options",
+    [["--output-format", "json"], ["--select", "late-monkey-patch"], ["-q"], ["--all-contexts"]],
 )
 def test_every_option_is_another_question(service, capsys, options):
     check(capsys, ".")
@@ -490,10 +491,11 @@ def asked(directory, *arguments):
     return two_lists(ASKED, directory, arguments)
 
 
-def test_what_is_opened_is_noted(tmp_path):
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.live)])
+def test_what_is_opened_is_noted(tmp_path, step):
     # Copies: the settings of gblock's own repository exclude the fixtures.
     copies = []
-    for project in sorted(path for path in PROJECTS.iterdir() if path.is_dir()):
+    for project in sorted(path for path in PROJECTS.iterdir() if path.is_dir())[::step]:
         copies.append(tmp_path / project.name)
         shutil.copytree(project, copies[-1])
         (copies[-1] / ".git").mkdir()
@@ -505,7 +507,7 @@ def test_what_is_opened_is_noted(tmp_path):
         missed += missing
         sources = {str(path) for path in copy.rglob("*.py")}
         unread += sorted(sources - set(paths))
-    assert len(copies) > 60
+    assert len(copies) > 60 // step
     assert missed == []
     assert unread == []
 

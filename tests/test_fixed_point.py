@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.project.names import fixed_point
 from gblock.project.names import values as v
@@ -61,7 +62,7 @@ def systems(draw):
     return own, asked, order
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(systems())
 def test_answers_are_the_least_fixed_point_in_any_order(system):
     own, asked, order = system
@@ -78,7 +79,7 @@ def test_answers_are_the_least_fixed_point_in_any_order(system):
     assert again == sum(equations.solves.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(systems())
 def test_a_chain_that_is_too_long_for_the_stack_has_the_same_answers(system):
     own, asked, order = system
@@ -166,7 +167,7 @@ def test_after_an_error_the_question_can_be_asked_again():
     assert {value(1), value(2)} == solver.solved("first", first) == solver.solved("second", second)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(systems())
 def test_answered_questions_are_freed_without_the_collector(system):
     """A check runs without it: what refers to itself would stay in memory until the end."""

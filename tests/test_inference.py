@@ -10,6 +10,7 @@ from harness import inferring, symbols
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_summary import PROGRAMS
+from thoroughness import examples
 
 from gblock.project.names import values as v
 from gblock.project.names.places import Place
@@ -913,7 +914,7 @@ def test_names_of_expressions():
     assert last_name(None) == ""
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(PROGRAMS, min_size=2, max_size=3))
 def test_any_projects_calls_are_answered_however_its_modules_import_one_another(programs):
     with tempfile.TemporaryDirectory() as directory:

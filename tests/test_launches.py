@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.project.names.declarations import Declarations
 from gblock.project.names.partial_texts import HOLE, Text
@@ -461,7 +462,9 @@ CHANGES = ["x = {}", "x += {}", "x.append({})", "x.extend({})", "for x in {}: pa
 
 
 @settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(200),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from(PARTS)), min_size=1, max_size=8)

@@ -355,3 +355,73 @@ def test_every_name_that_a_module_exports_or_a_docstring_refers_to_exists():
                 names |= {f"{module}.{name}" for name in ast.literal_eval(node.value)}
         missing += [f"{path.name}: {name}" for name in names if not _is_there(name)]
     assert [] == missing
+
+
+SETS = ("Values", "set", "frozenset", "AbstractSet")
+ANY_ORDER = frozenset("any all set frozenset sorted sum len union update bool isdisjoint".split())
+
+
+def returning_sets(trees):
+    """The names of functions that return a set wherever they are defined."""
+    annotations = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                annotation = ast.unparse(node.returns).partition("[")[0].rpartition(".")[2]
+                annotations.setdefault(node.name, set()).add(annotation in SETS)
+    return {name for name, are_sets in annotations.items() if are_sets == {True}}
+
+
+def called(node):
+    """The last name of what a call calls, of ``map(f, x)`` that of the call `x`."""
+    if not isinstance(node, ast.Call):
+        return ""
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return called(node.args[-1]) if name in ("map", "filter", "iter") and node.args else name
+
+
+def decides(statement):
+    """Return whether a statement in a loop ends it with, or hands out, what belongs to one turn."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if isinstance(node, ast.Return) and not isinstance(node.value, ast.Constant):
+            return node.value is not None and bool(
+                {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+            )
+    return False
+
+
+def test_no_first_one_of_a_set_decides():
+    """A loop over a set returns the first, or yields, only in an order that does not vary."""
+    trees = {path: tree(path) for path in sorted(PACKAGE.rglob("*.py"))}
+    names = returning_sets(trees.values())
+    assert {"infer", "called_symbols", "named_values"} <= names
+    found = []
+    for path, parsed in trees.items():
+        all_nodes = list(ast.walk(parsed))
+        if not any(isinstance(one, ast.Call) and called(one) in names for one in all_nodes):
+            continue
+        for function in (one for one in all_nodes if isinstance(one, ast.FunctionDef)):
+            nodes = list(ast.walk(function))
+            sets = {
+                node.targets[0].id
+                for node in nodes
+                if isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
+                and called(node.value) in names
+            }
+            for node in nodes:
+                loops = node.generators if isinstance(node, ast.GeneratorExp) else [node]
+                over = [one.iter for one in loops if isinstance(one, ast.For | ast.comprehension)]
+                if not any(called(x) in names or getattr(x, "id", "") in sets for x in over):
+                    continue
+                if isinstance(node, ast.For) and any(map(decides, node.body)):
+                    found.append(f"{path.name}:{function.name}")
+            for node in nodes:
+                if isinstance(node, ast.Call) and called(node) in ("next", "islice"):
+                    first = node.args[0]
+                    over = [one.iter for one in getattr(first, "generators", ())] or [first]
+                    if any(called(x) in names or getattr(x, "id", "") in sets for x in over):
+                        found.append(f"{path.name}:{function.name}")
+    assert sorted(found) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
@@ -322,7 +323,7 @@ def answers(modules, kind=""):
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     first=st.lists(st.sampled_from(PATHS), unique=True, min_size=1),
     steps=st.lists(STEPS, max_size=12),

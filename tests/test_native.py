@@ -14,6 +14,7 @@ import pytest
 from elf_images import AARCH64, CODE, DATA, RELEASE, TAKE, X86_64, Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.native import code, flow, names, reading, scanning, waits, x86_64
 from gblock.native.image import Image, NotReadError
@@ -405,7 +406,7 @@ SAMPLE = sample()
 REGIONS = [(0, 64), (64, 176), (CODE, CODE + 128), (DATA, len(SAMPLE))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_bytes_give_a_value_or_a_reason(data):
     """Damage in any part of a file, and files cut off anywhere."""
@@ -424,7 +425,7 @@ def test_any_bytes_give_a_value_or_a_reason(data):
     assert all(one.tier in ("", *reading.TIERS) for one in found.methods)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.binary(max_size=400))
 def test_bytes_of_no_form_are_not_read(data):
     with pytest.raises(NotReadError):
@@ -666,7 +667,7 @@ def test_imports_are_called_through_registers_and_jumps(tmp_path):
 # -- instructions
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=200), st.sampled_from([X86_64, AARCH64]))
 def test_any_code_has_ways_that_end(body, machine):
     class Code:

@@ -7,6 +7,7 @@ import sys
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.commandline.depth import Depth
 from gblock.config import Config
@@ -52,11 +53,10 @@ def checked(directory, text):
     return rows, problems
 
 
-@settings(deadline=None, max_examples=6)
+@settings(deadline=None, max_examples=examples(6))
 @given(st.sampled_from(sorted(FORMS)), st.integers(0, DEPTH), st.booleans())
 @example("calls with arguments", DEPTH, True)
 @example("conditions", DEPTH, False)
-@example("alternatives", DEPTH, True)
 def test_what_cpython_compiles_is_read(tmp_path_factory, name, depth, inside):
     expression = FORMS[name](depth)
     statement = f"os.system({expression})" if inside else f"x = {expression}\n    os.system('x')"

@@ -9,6 +9,7 @@ import pytest
 from harness import check, inferring
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.config import Config
 from gblock.project.reading.newer_syntax import older
@@ -66,7 +67,7 @@ def test_the_declared_encoding_is_that_of_the_file():
     assert ast.dump(parse(text).body[1]).count("é") == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from([newer for newer, _ in NEWER.values()]), min_size=1, max_size=5))
 def test_newer_syntax_in_one_file_is_read_together(parts):
     text = "\n".join(parts) + "\n"
@@ -95,10 +96,10 @@ def test_calls_in_newer_syntax_are_reported_at_their_places(tmp_path):
 @pytest.mark.parametrize("part", ["def f[", 'f"""{', "type X[", 'f"{', "except ", "f\"{f'{"])
 def test_damaged_files_are_left_in_time(part):
     with pytest.raises(SyntaxError):
-        parse(f"{part}\n" * 3_000)
+        parse(f"{part}\n" * 1_000)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.sampled_from(

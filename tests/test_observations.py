@@ -14,6 +14,7 @@ from harness import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from probing import ACME, POLL, T, block, end, fleet, heartbeat, progress, start, write
+from thoroughness import examples
 
 from gblock import observations
 from gblock.diagnostics import Diagnostic, Location, Observed, Severity
@@ -399,7 +400,7 @@ _RECORDS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(_RECORDS | st.binary(max_size=20), max_size=8))
 def test_no_file_is_a_traceback(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("r") / "a-1-1.jsonl"
@@ -419,7 +420,7 @@ def test_no_file_is_a_traceback(tmp_path_factory, lines):
     assert render("text", seen, 80)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.text())
 def test_nothing_that_a_record_says_is_html(tmp_path_factory, text):
     site = {**POLL, "symbol": text, "user": {"file": f"<script>{text}", "line": 1}}
@@ -529,7 +530,7 @@ _TOLD = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_TOLD, st.none() | _MOMENTS, st.none() | _MOMENTS)
 def test_lines_as_the_probe_writes_them_say_the_same_as_any_other(
     tmp_path_factory, lines, since, until

@@ -8,6 +8,7 @@ import pytest
 from harness import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.project.calls.offloading import Offloading
 from gblock.project.names.inference import Inference
@@ -80,7 +81,7 @@ def answers(text, order):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(programs(), st.integers(1, 1000))
 def test_answers_do_not_depend_on_the_order_of_questions(text, order):
     assert answers(text, 0) == answers(text, order)
@@ -118,7 +119,7 @@ def natively(text, order):
     return {scopes[one].name: offloading.runs_natively("/nowhere/m.py", one) for one in questions}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(threaded(), st.integers(1, 1000))
 def test_what_runs_natively_does_not_depend_on_the_order_of_questions(text, order):
     shuffled = random.Random(order).sample(range(100), 100)

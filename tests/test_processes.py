@@ -11,6 +11,7 @@ import pytest
 from harness import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock import files
 from gblock.output.processes import table
@@ -1100,7 +1101,7 @@ def test_a_broken_file_leaves_the_others(project):
     assert ["compose.yml"] == [Path(note.filename).name for note in found.notes]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(words=st.lists(st.text(alphabet="-=:./$ a\0'\"\n", max_size=8), max_size=6))
 def test_no_command_raises(tmp_path_factory, blockers, words):
     root = tmp_path_factory.mktemp("any")

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 from hypothesis import given, settings
 from test_summary import PROGRAMS
+from thoroughness import examples
 
 from gblock.project.names.definitions import END, Definitions
 from gblock.project.reading.summarizing import summarize
@@ -66,7 +67,7 @@ def test_a_use_sees_the_bindings_that_can_be_the_last(text, seen):
     assert seen == rows(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(PROGRAMS)
 def test_every_use_in_any_program_is_answered_from_the_names_own_bindings(text):
     summary = summarize("module.py", text)

@@ -9,6 +9,7 @@ import textwrap
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -264,7 +265,7 @@ def statements(depth):
 PROGRAMS = statements(2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(PROGRAMS)
 def test_any_program_can_be_summarized(text):
     summary = summarize("module.py", text)
