@@ -791,16 +791,23 @@ def identity():
 """
 
 
-def test_functions_that_ctypes_calls_are_told(tmp_path):
+@pytest.fixture
+def loaded(tmp_path):
+    """An environment with a package that loads its own library."""
     library = Module()
     library.function("device_read", "recv")
     library.function("device_size", "memcpy")
     root, site = environment(tmp_path / "venv")
-    install(site, "device", "1.0", ["device/__init__.py", "device/libdevice.so"])
+    install(site, "device", "1.0", ["device/__init__.py", "device/libdevice.so", "device/api.py"])
     install(site, "plain", "1.0", ["plain/__init__.py"])
     (site / "device" / "__init__.py").write_text(LOADED)
+    (site / "device" / "api.py").write_text("")
     (site / "device" / "libdevice.so").write_bytes(library.image())
+    return root, site
 
+
+def test_functions_that_ctypes_calls_are_told(loaded):
+    root, site = loaded
     (one,) = read(root)
 
     told = {each.symbol: (each.reading.tier, each.reading.waits) for each in one.methods}
@@ -819,6 +826,22 @@ def test_functions_that_ctypes_calls_are_told(tmp_path):
     (site / "device" / "libdevice.so").write_bytes(b"no library")
     (one,) = read(root)
     assert "device.Device.read" not in {each.symbol for each in one.methods}
+
+
+def test_a_library_may_be_called_in_a_file_that_imports_the_one_that_loads_it(loaded):
+    root, site = loaded
+    (site / "device" / "api.py").write_text(
+        "from device import _libc\n\n\ndef ready(x):\n    return _libc.select(x)\n"
+    )
+    (one,) = read(root)
+    assert "device.api.ready" in {each.symbol for each in one.methods}
+
+
+def test_what_releases_the_gil_is_not_followed_in_a_package_that_computes(loaded, monkeypatch):
+    root, _ = loaded
+    monkeypatch.setattr("gblock.packages.wrappers._MOST_LEAVES", 0)
+    (one,) = read(root)
+    assert {"waits", "held"} == {each.reading.tier for each in one.methods}
 
 
 def test_the_cache_knows_nothing_of_a_file_that_cannot_be_read(tmp_path):

@@ -40,12 +40,14 @@ class Spellings:
 
     Args:
         modules: The package's files.
+        among: The files that are searched; by default all.
     """
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: Modules, among: list[str] | None = None) -> None:
         self._modules = modules
         self._numbers = {path: number for number, path in enumerate(modules.files)}
-        self._search = WordSearch(modules.files, modules.data)
+        self._among = modules.files if among is None else among
+        self._search = WordSearch(self._among, modules.data)
         self._read: set[str] = set()
         self._leads: dict[str, set[str]] = {}
         """By name, the names that its value may have, too."""
@@ -76,7 +78,7 @@ class Spellings:
         if name in CONSTRUCTORS:
             found += _OF_CLASS
         if name in _LOOPS:
-            for path in self._modules.files:
+            for path in self._among:
                 self._take(path)
             found.append(f"{_LOOPS[name]} ")
         return sorted({place for one in found for place in self._calls.pop(one, ())})

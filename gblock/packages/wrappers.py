@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gblock.project.reading.expressions import Expr
     from gblock.project.reading.summary import AnyCall
 
-FORMAT = "4"
+FORMAT = "5"
 """Changed whenever the same files would give another result."""
 _MOST_FILES = 2_000
 _MOST_BYTES = 32 << 20
@@ -50,6 +50,9 @@ _LOADED = -1
 """The scope of such a function, which is in no file."""
 _LONGEST = 8
 """The limit of calls between a public function and a native method."""
+_MOST_LEAVES = 100
+"""The number of methods that release the GIL for an unknown reason, above which a package computes
+without it, as pandas and NumPy do: nearly all of its Python functions reach one of them."""
 
 _Function = tuple[str, int]
 """A file and a scope of it."""
@@ -110,6 +113,13 @@ def _loads_libraries(text: bytes) -> bool:
     return b"ctypes" in text and (b"DLL(" in text or b"LoadLibrary(" in text)
 
 
+def _module_name(path: str) -> str:
+    """Return the last part of a module's name."""
+    directory, file = os.path.split(path)
+    name = file.removesuffix(".py")
+    return os.path.basename(directory) if name == "__init__" else name
+
+
 def is_left_out(file: str) -> bool:
     """Return whether a file of a package is a test, or is not in the directory of packages."""
     return not _LEFT_OUT.isdisjoint(file.split("/"))
@@ -154,17 +164,23 @@ class _Libraries:
             return found._replace(tier="held") if found.tier == "waits" else None
         return found
 
-    def names(self, modules: Modules) -> list[str]:
-        """Return the names of functions that the files may call, none without ``ctypes``."""
-        if not any(_loads_libraries(modules.data(path)) for path in modules.files):
+    def calls(self, modules: Modules) -> list[CallPlace]:
+        """Return the calls that may be of a library's function, none without ``ctypes``.
+
+        They are in files that load a library, and in those that mention the module of such a file:
+        many a method of the other files has the name of a function of the system.
+        """
+        loading = [path for path in modules.files if _loads_libraries(modules.data(path))]
+        if not loading:
             return []
-        exported = {name for one in self._libraries() for name in one.names}
         search = WordSearch(modules.files, modules.data)
-        return sorted(
-            name
-            for name in exported.union(CLASSES)
-            if name.isidentifier() and search.mentioning(name, whole=True)
-        )
+        near = set(loading)
+        for path in loading:
+            near.update(search.mentioning(_module_name(path), whole=True))
+        spellings = Spellings(modules, sorted(near))
+        exported = {name for one in self._libraries() for name in one.names}
+        names = sorted(name for name in exported.union(CLASSES) if name.isidentifier())
+        return [place for name in names for place in spellings.of(name, "")]
 
     def _libraries(self) -> list[SharedLibrary]:
         if self._opened is None:
@@ -226,13 +242,14 @@ class _Graph:
 
     def wrappers(self) -> list[Wrapper]:
         """Return all functions that reach a native method, and classes that inherit one."""
-        for name in self._libraries.names(self._modules):
-            self._resolve(self._spellings.of(name, ""))
+        self._resolve(self._libraries.calls(self._modules))
         ways: dict[_Function, _NativePath] = {}
         self._native.update(self._loaded)
         # The surest tier first, and the shortest path: the first to reach a function is kept.
         for tier in TIERS:
             todo = [one for one, found in self._native.items() if found.reading.tier == tier]
+            if tier == "leaves" and len(todo) > _MOST_LEAVES:
+                continue
             ways.update((one, _NativePath((), self._native[one].reading)) for one in todo)
             for callee in todo:  # it grows
                 way = ways[callee]
