@@ -368,6 +368,32 @@ def test_a_large_tree_in_which_nothing_runs_on_gevent_is_not_looked_at(
     assert any("nothing here runs on gevent" in note for note in report.notes) is bool(passed_over)
 
 
+PACKAGES = {
+    "pyproject.toml": "",
+    "site/gevent/__init__.py": "",
+    "site/gevent/hub.py": "",
+    "site/greenlet/__init__.py": "",
+    "site/kafka.py": "import confluent_kafka\nconsumer = confluent_kafka.Consumer({})\n"
+    "consumer.poll(1)\n",
+    "site/worker.py": "# gevent\nfrom kafka import consumer\nconsumer.poll(1)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("without", "size", "reported"),
+    [("", 10, 1), ("", 10_000_000, 2), ("site/greenlet/__init__.py", 10, 2)],
+)
+def test_files_of_a_large_directory_of_packages_are_analysed_one_by_one(
+    tree, monkeypatch, without, size, reported
+):
+    monkeypatch.setattr("gblock.project.reading.modules._HUGE", size)
+    root = tree({name: text for name, text in PACKAGES.items() if name != without})
+    config = Config(root=str(root), src=(str(root / "site"),))
+    assert reported == len(check([str(root)], config).diagnostics)
+    notes = check([str(root)], config, assume_gevent=False).notes
+    assert any("installed packages" in note for note in notes) is not bool(without)
+
+
 def test_a_file_by_itself_is_told_of_the_patch_that_another_makes_too_late(tmp_path):
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
     main = "import client\nfrom gevent import monkey\nmonkey.patch_all()\n"

@@ -44,6 +44,7 @@ _ASSUME = "--assume-gevent checks the code nevertheless"
 _NO_GEVENT = (
     f"nothing here runs on gevent: no code imports it, nothing requires or starts it; {_ASSUME}"
 )
+_PACKAGES = f"these are installed packages and no service; {_ASSUME}"
 _APART = "nothing here runs on gevent but a thread or a child process that serves, in"
 
 
@@ -265,7 +266,9 @@ class Check:
         sorted_out.reported, sorted_out.idle = [], 0
         sorted_out.elsewhere += count
         apart = inspection.processes.apart
-        return [f"{_APART} {apart}; {_ASSUME}" if apart else _NO_GEVENT]
+        if apart:
+            return [f"{_APART} {apart}; {_ASSUME}"]
+        return [_PACKAGES if self.codebase.modules.is_environment else _NO_GEVENT]
 
     @property
     def all_contexts(self) -> bool:

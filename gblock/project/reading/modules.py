@@ -47,6 +47,9 @@ STARTING = (*WORDS, "greenlet", "GEVENT")
 """Words of files that start processes on gevent: ``-k greenlet`` of huey, ``UWSGI_GEVENT``, too."""
 _HUGE = 10_000_000
 """Bytes above which a project is read frugally, unless it mentions gevent."""
+_OF_GEVENT = os.path.join(os.sep, "gevent", "hub.py")
+_BESIDE_GEVENT = os.path.join(os.sep, "greenlet", "__init__.py")
+"""A module of gevent, and one of what it requires: both are in a directory of packages."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 20
 """Bytes to read of a file of unknown size."""
@@ -124,11 +127,27 @@ class Modules:
         """Return whether objects are followed only within their own file.
 
         This applies to a tree above ten megabytes in which only tests mention gevent: reading all
-        of it would take long, and there is nothing to report.
+        of it would take long, and there is nothing to report. It applies to one of installed
+        packages, too, which pass objects to one another everywhere and are no service together.
         """
-        if self._speaking or self.size <= _HUGE:
+        if self.size <= _HUGE:
             return False
-        return not any(self.speaks(path) for path in self.files if path not in self._surveyed)
+        if self.is_environment:
+            return True
+        return not self._speaking and not any(
+            self.speaks(path) for path in self.files if path not in self._surveyed
+        )
+
+    @cached_property
+    def is_environment(self) -> bool:
+        """True if most files lie beside gevent itself, in a directory of installed packages."""
+        for path in self.files:
+            if path.endswith(_OF_GEVENT):
+                directory = path.removesuffix(_OF_GEVENT)
+                if directory + _BESIDE_GEVENT in self._known:
+                    inside = sum(one.startswith(directory + os.sep) for one in self.files)
+                    return 2 * inside > len(self.files)
+        return False
 
     def speaks(self, path: str) -> bool:
         """Return whether a file of the service mentions gevent."""
