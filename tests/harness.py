@@ -40,7 +40,8 @@ def measured():
 def every(entries, name="id"):
     """Run a test once over all entries; its failure names each entry that fails, and why.
 
-    The catalog has thousands: pytest takes longer to start a test than most of them take.
+    The catalog has thousands, and the package hundreds of modules: pytest takes longer to start a
+    test than most of them take.
     """
 
     def decorated(test):
@@ -50,7 +51,7 @@ def every(entries, name="id"):
                 try:
                     test(one)
                 except AssertionError as error:
-                    failed[getattr(one, name)] = str(error)
+                    failed[getattr(one, name, str(one))] = str(error)
             assert {} == failed
 
         over_all.__name__, over_all.__doc__ = test.__name__, test.__doc__

@@ -300,7 +300,7 @@ def test_a_method_is_looked_up_along_the_bases_of_its_class():
     assert "python-ldap-search" == found[0].id
 
 
-@pytest.mark.parametrize("symbol", sorted(BUILT_IN.immediate))
+@every(sorted(BUILT_IN.immediate))
 def test_a_call_that_returns_at_once_is_none_of_all_methods(symbol):
     found = BUILT_IN.lookup(symbol)
 

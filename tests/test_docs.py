@@ -11,7 +11,7 @@ from pathlib import Path
 
 import generated
 import pytest
-from harness import CATALOG
+from harness import CATALOG, every
 
 from gblock import explain, repairs, rules
 from gblock.catalog.blockers import Blocker, Evidence
@@ -119,7 +119,7 @@ def test_every_blocker_is_explained():
         assert "` .\n" not in page
 
 
-@pytest.mark.parametrize("belief", CATALOG.beliefs, ids=lambda belief: belief.id)
+@every(CATALOG.beliefs)
 def test_every_belief_is_explained(belief):
     for name in (belief.id, *belief.symbols):
         page = explain.page(name)

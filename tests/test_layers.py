@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+from harness import every
 
 import gblock
 from gblock.commandline import parser
@@ -137,7 +138,7 @@ def test_every_module_has_its_layer():
     assert missing <= ALONE
 
 
-@pytest.mark.parametrize("path", modules(), ids=str)
+@every(modules())
 def test_a_module_imports_from_layers_below_it_or_from_its_own_folder(path):
     here = dotted(path)
     if here.partition(".")[0] in ALONE:
